@@ -1,0 +1,78 @@
+"""Checks of parameters and samples: every error names its argument and a remedy."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+FLOATS = (np.float64, np.float32)
+
+
+def check_integer(name: str, value: Any, *, low: int) -> int:
+    """Return ``value`` as an int, or say why it is not an integer of at least ``low``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}.")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}.")
+    return int(value)
+
+
+def check_real(
+    name: str,
+    value: Any,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    open_low: bool = False,
+) -> float:
+    """Return ``value`` as a float, or say why it is no finite number in its range."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    inside = (low < value if open_low else low <= value) and value <= high
+    if not (inside and np.isfinite(value)):
+        left, right = "(" if open_low else "[", "]" if np.isfinite(high) else ")"
+        raise ValueError(f"{name} must lie in {left}{low:g}, {high:g}{right}, got {value!r}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """Return ``value`` if it is one of ``choices``, or list them."""
+    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    return value
+
+
+def check_samples(estimator: Any, X: Any, *, reset: bool, precomputed: bool = False) -> Any:
+    """Validate ``X`` through scikit-learn: finite real numbers, dense or CSR, floats kept.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Remembers the number and names of the features when ``reset``.
+    X : array-like or sparse matrix
+        Samples in rows, or a Gram matrix when ``precomputed``.
+    reset : bool
+        True in ``fit``; False where new samples must match the fitted ones.
+    precomputed : bool
+        A Gram matrix is used as it is, so it must be dense.
+    """
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=False if precomputed else "csr",
+            dtype=list(FLOATS),
+            ensure_min_samples=2 if reset else 1,
+        )
+    except (TypeError, ValueError) as error:
+        if "could not convert" in str(error) or "argument must be" in str(error):
+            raise type(error)(
+                f"X holds a value that is not a number ({error}). Encode text and categories "
+                "first, e.g. with sklearn.preprocessing.OneHotEncoder."
+            ) from error
+        raise

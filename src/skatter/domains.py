@@ -1,0 +1,303 @@
+"""Domains: one validated, immutable view of labels and of where each sample came from.
+
+Everything downstream reads integer codes from :class:`Domains` and never looks at the user's
+``y`` or ``sample_domain`` again. The rules for *unlabelled*, *source* and *target* are here and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+UNLABELLED = -1
+"""The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
+
+Codes = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """Who is labelled, with which class, in which domain: integer codes and their names.
+
+    Build it with :func:`read_domains`.
+
+    Attributes
+    ----------
+    label : ndarray of shape (n_samples,)
+        Index into ``classes``, or -1 where the sample is unlabelled.
+    classes : ndarray of shape (n_classes,)
+        The classes that were seen, sorted.
+    domain : ndarray of shape (n_samples,)
+        Index into ``domain_ids``.
+    domain_ids : ndarray of shape (n_domains,)
+        The domains that were seen, sorted.
+    is_target : ndarray of shape (n_domains,)
+        True where the domain is a target: a negative integer id, or no label at all.
+
+    Examples
+    --------
+    >>> from skatter.domains import read_domains
+    >>> view = read_domains(["cat", "dog", None], ["home", "home", "zoo"])
+    >>> view.label.tolist(), view.classes.tolist()
+    ([0, 1, -1], ['cat', 'dog'])
+    >>> view.target.tolist()
+    [False, False, True]
+    """
+
+    label: Codes
+    classes: NDArray[Any]
+    domain: Codes
+    domain_ids: NDArray[Any]
+    is_target: Mask
+
+    def __post_init__(self) -> None:
+        for array in (self.label, self.classes, self.domain, self.domain_ids, self.is_target):
+            array.flags.writeable = False
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.label)
+
+    @property
+    def n_domains(self) -> int:
+        """Number of domains."""
+        return len(self.domain_ids)
+
+    @cached_property
+    def labelled(self) -> Mask:
+        """True where the sample has a label."""
+        return np.asarray(self.label != UNLABELLED)
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of labelled samples."""
+        return int(self.labelled.sum())
+
+    @cached_property
+    def target(self) -> Mask:
+        """True where the sample belongs to a target domain."""
+        return self.is_target[self.domain]
+
+    @property
+    def source(self) -> Mask:
+        """True where the sample belongs to a source domain."""
+        return ~self.target
+
+    @cached_property
+    def class_counts(self) -> Codes:
+        """Labelled samples per class; 0 for a class whose labels are all hidden."""
+        return np.bincount(self.label[self.labelled], minlength=len(self.classes))
+
+    @cached_property
+    def domain_counts(self) -> Codes:
+        """Samples per domain."""
+        return np.bincount(self.domain, minlength=self.n_domains)
+
+    def take(self, rows: Codes) -> Domains:
+        """Return the view of these rows, in this order; class and domain codes stay."""
+        return replace(self, label=self.label[rows], domain=self.domain[rows])
+
+    def hide(self, rows: Codes | Mask) -> Domains:
+        """Return a view in which these rows keep their domain and lose their label."""
+        label = self.label.copy()
+        label[rows] = UNLABELLED
+        return replace(self, label=label)
+
+    def names(self) -> NDArray[Any]:
+        """Return the labels under the user's own names (labelled samples only)."""
+        return self.classes[self.label[self.labelled]]
+
+
+def read_domains(
+    y: Any = None,
+    sample_domain: Any = None,
+    *,
+    labelled: Any = None,
+    n_samples: int | None = None,
+) -> Domains:
+    """Validate ``y`` and ``sample_domain`` into one view.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or None
+        Classes: integers, strings, booleans or whole floats. Unlabelled is -1 among integers, NaN
+        among floats, None/NaN/NA among strings and objects. Where -1 stands beside a single other
+        class, it is a class (labels {-1, +1}). None: nothing is labelled.
+    sample_domain : array-like of shape (n_samples,) or None
+        One integer or string per sample. Where integers carry signs, a negative id is a target
+        and a non-negative one a source. None: labelled samples are one domain and unlabelled
+        ones another.
+    labelled : array-like of bool of shape (n_samples,) or None
+        An explicit mask wins over every mark inside ``y``.
+    n_samples : int or None
+        The number of rows of ``X``, to compare lengths with.
+
+    Returns
+    -------
+    Domains
+        The immutable view.
+
+    Examples
+    --------
+    >>> read_domains([0, 1, -1, -1]).n_labelled
+    2
+    >>> read_domains([-1, 1, 1, -1]).classes.tolist()
+    [-1, 1]
+    >>> read_domains([-1, 1, -1, -1], [1, 1, -2, -2]).labelled.tolist()
+    [True, True, False, False]
+    """
+    n = _common_length(n_samples, y=y, sample_domain=sample_domain, labelled=labelled)
+    domain_ids, domain = (None, None) if sample_domain is None else _read_ids(sample_domain)
+    mask = None if labelled is None else _read_mask(labelled)
+    negative = _negative_ids(domain_ids, domain)
+    classes, label = _read_labels(y, n, mask, negative)
+    if domain is None or domain_ids is None:
+        return _domains_by_label(label, classes)
+    has_label = np.bincount(domain[label != UNLABELLED], minlength=len(domain_ids)) > 0
+    is_target = ~has_label if negative is None else np.asarray(domain_ids < 0)
+    return Domains(label, classes, domain, domain_ids, is_target)
+
+
+def _domains_by_label(label: Codes, classes: NDArray[Any]) -> Domains:
+    """One domain of labelled and one of unlabelled samples, whichever exist."""
+    present, domain = np.unique(label == UNLABELLED, return_inverse=True)
+    ids = np.where(present, "unlabelled", "labelled")
+    return Domains(label, classes, domain.astype(np.intp), ids, present.copy())
+
+
+def _common_length(n_samples: int | None, **arrays: Any) -> int:
+    lengths = {} if n_samples is None else {"X": n_samples}
+    for name, values in arrays.items():
+        if values is None:
+            continue
+        shape = np.shape(values)
+        if not (len(shape) == 1 or (name == "y" and len(shape) == 2 and shape[1] == 1)):
+            raise ValueError(
+                f"{name} must be one-dimensional, one value per sample; got shape {shape}."
+            )
+        lengths[name] = shape[0]
+    if not lengths:
+        raise ValueError("y or sample_domain must be given.")
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"Lengths differ: {listed}. Give one value per row of X.")
+    return next(iter(lengths.values()))
+
+
+def _read_mask(labelled: Any) -> Mask:
+    mask = np.asarray(labelled)
+    if mask.dtype != bool:
+        raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
+    return mask
+
+
+def _as_plain(values: Any) -> NDArray[Any]:
+    """Turn a list, NumPy array, pandas or polars column into a one-dimensional NumPy array.
+
+    A list is read value by value: NumPy alone would turn ``["a", nan]`` into two strings.
+    """
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if array.dtype.kind not in "biufcUSO":
+        array = np.asarray(values, dtype=object)
+    return array.reshape(-1)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' NA and NaT, told by name so that pandas need not be installed."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _missing(values: NDArray[Any]) -> Mask:
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind == "O":
+        return np.fromiter((_is_missing(v) for v in values), dtype=bool, count=len(values))
+    return np.zeros(len(values), dtype=bool)
+
+
+def _of_one_kind(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Give present values the dtype they deserve: bool, int, float or str; refuse mixtures."""
+    if values.dtype.kind == "O":
+        types = {type(v) for v in values}
+        if all(issubclass(t, str) for t in types):
+            values = values.astype(str)
+        elif all(issubclass(t, int | float | np.number | np.bool_) for t in types):
+            values = np.array(values.tolist())
+        else:
+            listed = ", ".join(sorted(t.__name__ for t in types))
+            raise TypeError(
+                f"{name} mixes values of type {listed}; use integers or strings throughout."
+            )
+    if values.dtype.kind == "f" and values.size and np.all(values == np.floor(values)):
+        values = values.astype(np.int64)
+    return values
+
+
+def _read_ids(sample_domain: Any) -> tuple[NDArray[Any], Codes]:
+    values = _as_plain(sample_domain)
+    if _missing(values).any():
+        row = int(np.flatnonzero(_missing(values))[0])
+        raise ValueError(
+            f"sample_domain has no id at row {row}. Every sample belongs to a domain: give the "
+            "unknown ones an id of their own."
+        )
+    values = _of_one_kind("sample_domain", values)
+    if values.dtype.kind not in "biuUS":
+        raise TypeError(f"sample_domain must hold integers or strings, got dtype {values.dtype}.")
+    if values.dtype.kind in "US" and (values == values.dtype.type()).any():
+        raise ValueError("sample_domain holds an empty name; give that domain an id.")
+    ids, codes = np.unique(values, return_inverse=True)
+    return ids, codes.astype(np.intp)
+
+
+def _negative_ids(ids: NDArray[Any] | None, domain: Codes | None) -> Mask | None:
+    """Per sample: is its domain id negative? None where the sign convention is not in use."""
+    if ids is None or domain is None or ids.dtype.kind != "i" or not (ids < 0).any():
+        return None
+    return np.asarray(ids[domain] < 0)
+
+
+def _read_labels(
+    y: Any, n: int, mask: Mask | None, negative: Mask | None
+) -> tuple[NDArray[Any], Codes]:
+    label = np.full(n, UNLABELLED, dtype=np.intp)
+    if y is None:
+        return np.empty(0, dtype=np.int64), label
+    values = _as_plain(y)
+    present = ~_missing(values)
+    if mask is not None and (mask & ~present).any():
+        row = int(np.flatnonzero(mask & ~present)[0])
+        raise ValueError(f"labelled is True at row {row}, but y has no value there.")
+    if mask is not None:
+        present = mask
+    named = _of_one_kind("y", values[present])
+    if mask is None and present.all() and named.dtype.kind == "i":
+        present = _present_integers(named, negative)
+        named = named[present]
+    if named.size:
+        check_classification_targets(named)
+    classes, codes = np.unique(named, return_inverse=True)
+    label[present] = codes
+    return classes, label
+
+
+def _present_integers(values: NDArray[Any], negative: Mask | None) -> Mask:
+    """Tell labels from the mark -1 among integers."""
+    marked = values == UNLABELLED
+    if not marked.any():
+        return ~marked
+    if len(np.unique(values[~marked])) == 1 and negative is None:
+        return np.ones(len(values), dtype=bool)
+    if negative is not None and len(np.unique(values[~marked & ~negative])) == 1:
+        return ~(marked & negative)
+    return ~marked

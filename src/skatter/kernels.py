@@ -1,0 +1,281 @@
+"""Kernels: from samples to a Gram matrix.
+
+All kernels of :mod:`sklearn.metrics.pairwise`, callables and precomputed matrices; the median
+heuristic for those that are built on a distance; centring; and a memory check that speaks before
+anything large is allocated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import (
+    additive_chi2_kernel,
+    euclidean_distances,
+    kernel_metrics,
+    manhattan_distances,
+    pairwise_kernels,
+)
+from sklearn.utils import check_random_state, gen_batches
+
+from skatter.checks import check_real
+
+Array = NDArray[Any]
+
+MEDIAN_SAMPLE = 1000
+"""Above this many samples, the median heuristic looks at a subsample of this size."""
+
+_DISTANCES: Mapping[str, Callable[[Any], Array]] = {
+    "rbf": lambda X: euclidean_distances(X, squared=True),
+    "laplacian": manhattan_distances,
+    "chi2": lambda X: -additive_chi2_kernel(X),
+}
+"""The distance d in kernels of the form exp(-gamma d)."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with all its parameters resolved; call it on one or two sets of samples.
+
+    Build it with :func:`resolve_kernel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel = resolve_kernel(np.array([[0.0], [2.0]]), "rbf")
+    >>> kernel.params["gamma"]
+    0.25
+    >>> kernel(np.array([[0.0]]), np.array([[2.0]])).round(4)
+    array([[0.3679]])
+    """
+
+    metric: str | Callable[..., Array]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether samples are given as rows of a Gram matrix."""
+        return self.metric == "precomputed"
+
+    @property
+    def linear(self) -> bool:
+        """Whether the feature space is the input space."""
+        return self.metric == "linear"
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """Return the kernel between rows of ``X`` and ``Y``, in the floating type of ``X``."""
+        if self.precomputed:
+            return np.asarray(X)
+        if callable(self.metric):
+            return self._call_user(X, X if Y is None else Y)
+        K = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.params)
+        return np.asarray(K, dtype=X.dtype)
+
+    def _call_user(self, X: Any, Y: Any) -> Array:
+        assert callable(self.metric)
+        K = np.asarray(self.metric(X, Y, **self.params), dtype=X.dtype)
+        if K.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"The callable kernel returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} "
+                "samples. It must take two arrays of samples and return the matrix of their "
+                "kernel values, as in sklearn.svm.SVC; wrap a function of two vectors in "
+                "sklearn.metrics.pairwise.pairwise_kernels."
+            )
+        return K
+
+
+def resolve_kernel(
+    X: Any,
+    kernel: str | Callable[..., Array] = "rbf",
+    *,
+    gamma: float | str | None = "median",
+    degree: float = 3,
+    coef0: float = 1,
+    kernel_params: Mapping[str, Any] | None = None,
+    random_state: Any = None,
+) -> Kernel:
+    """Check a kernel's name and parameters, and set its bandwidth from the samples.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Samples that the median heuristic looks at.
+    kernel : str or callable
+        A name known to scikit-learn's ``pairwise_kernels``, ``"precomputed"``, or a function of
+        two arrays of samples that returns the matrix of kernel values.
+    gamma : "median", "printed", float or None
+        ``"median"``: 1 / median distance of distinct pairs, for ``rbf`` (squared Euclidean),
+        ``laplacian`` (city block) and ``chi2``; scikit-learn's own default for the rest.
+        ``"printed"``: 1 / median², the rule as printed in the paper, which depends on the units
+        of the features. None: scikit-learn's default.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : mapping or None
+        Extra arguments of a callable kernel.
+    random_state : int, RandomState instance or None
+        Chooses the subsample when there are more than ``MEDIAN_SAMPLE`` samples.
+
+    Returns
+    -------
+    Kernel
+        Ready to call.
+    """
+    if callable(kernel):
+        return Kernel(kernel, dict(kernel_params or {}))
+    known = sorted(kernel_metrics())
+    if not isinstance(kernel, str) or kernel not in (*known, "precomputed"):
+        raise ValueError(
+            f"kernel must be one of {', '.join(known)}, precomputed, or a callable; got {kernel!r}."
+        )
+    if kernel_params:
+        raise ValueError(
+            f"kernel_params are for callable kernels; the {kernel} kernel takes gamma, degree and "
+            "coef0."
+        )
+    bandwidth = _resolve_gamma(X, kernel, gamma, random_state)
+    return Kernel(
+        kernel,
+        {
+            "gamma": bandwidth,
+            "degree": check_real("degree", degree, low=1),
+            "coef0": check_real("coef0", coef0),
+        },
+    )
+
+
+def _resolve_gamma(
+    X: Any, kernel: str, gamma: float | str | None, random_state: Any
+) -> float | None:
+    if gamma is None:
+        return 1.0 if kernel == "chi2" else None
+    if isinstance(gamma, str):
+        if gamma not in ("median", "printed"):
+            raise ValueError(f"gamma must be 'median', 'printed', a number or None, got {gamma!r}.")
+        if kernel not in _DISTANCES:
+            return None
+        median = median_distance(X, kernel, random_state=random_state)
+        return 1 / median if gamma == "median" else 1 / median**2
+    return check_real("gamma", gamma, low=0, open_low=True)
+
+
+def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) -> float:
+    """Median distance of distinct pairs, zeros dropped, in the distance of ``kernel``.
+
+    Above ``MEDIAN_SAMPLE`` samples, a subsample is drawn by rank of the distance to the centroid,
+    so that neither the order of the rows nor a rigid motion of the inputs changes the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> median_distance(np.array([[0.0], [0.0], [1.0], [3.0]]))
+    4.0
+    """
+    if X.shape[0] > MEDIAN_SAMPLE:
+        ranks = np.argsort(_distance_to_centroid(X), kind="stable")
+        rng = check_random_state(random_state)
+        X = X[ranks[np.sort(rng.permutation(X.shape[0])[:MEDIAN_SAMPLE])]]
+    distances = _DISTANCES[kernel](X)
+    upper = distances[np.triu_indices_from(distances, k=1)]
+    # Rounding leaves duplicates at a distance of about eps: those are zeros too.
+    distinct = upper[upper > np.finfo(upper.dtype).eps * upper.max(initial=0.0) * X.shape[1]]
+    return float(np.median(distinct)) if distinct.size else 1.0
+
+
+def _distance_to_centroid(X: Any) -> Array:
+    centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
+    return np.asarray(euclidean_distances(X, centroid, squared=True)).ravel()
+
+
+def gram(X: Any, kernel: Kernel) -> Array:
+    """Return a fresh Gram matrix of the rows of ``X``, after checking that it fits in memory."""
+    n, itemsize = X.shape[0], np.dtype(X.dtype).itemsize
+    require_memory(n, itemsize)
+    K = kernel(X)
+    return K.copy() if kernel.precomputed else K
+
+
+def check_gram(K: Array) -> Array:
+    """Check that a precomputed Gram matrix is square and symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"X must be a square Gram matrix when kernel='precomputed', got shape {K.shape}. "
+            "Rows of features need another kernel."
+        )
+    slack = np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max(initial=0.0)
+    for rows in gen_batches(len(K), 512):
+        if np.abs(K[rows] - K[:, rows].T).max() > slack:
+            raise ValueError(
+                "X must be a symmetric Gram matrix when kernel='precomputed'; "
+                "average it with its transpose if it differs by rounding only."
+            )
+    return K
+
+
+def centre(K: Array) -> Array:
+    """Centre a Gram matrix in place, K <- H K H, and return the column means it had.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = np.array([[2.0, 0.0], [0.0, 4.0]])
+    >>> centre(K)
+    array([1., 2.])
+    >>> K
+    array([[ 1.5, -1.5],
+           [-1.5,  1.5]])
+    """
+    means = K.mean(axis=0)
+    K -= means - means.mean()
+    K -= means[:, None]
+    return means
+
+
+def require_memory(n_samples: int, itemsize: int) -> None:
+    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit."""
+    one = n_samples**2 * itemsize
+    free = available_memory()
+    if free is not None and 2 * one > free:
+        raise MemoryError(
+            f"The Gram matrix of {n_samples:,} samples takes {one / 2**30:,.1f} GiB, twice that "
+            f"with its factorisation; {free / 2**30:,.1f} GiB are free. Use an explicit map such "
+            "as feature_map=sklearn.kernel_approximation.Nystroem(n_components=1000), or "
+            "kernel='linear' with fewer features than samples, or fewer samples"
+            + (", or float32." if itemsize > 4 else ".")
+        )
+
+
+def available_memory() -> int | None:
+    """Bytes of memory this process may still take, or None where the system does not say."""
+    limits = [_meminfo(), _cgroup_room()]
+    known = [limit for limit in limits if limit is not None]
+    if known:
+        return min(known)
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _meminfo() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        return None
+    return None
+
+
+def _cgroup_room() -> int | None:
+    """Room under a container's limit (cgroup v2)."""
+    root = Path("/sys/fs/cgroup")
+    try:
+        return int((root / "memory.max").read_text()) - int((root / "memory.current").read_text())
+    except (OSError, ValueError):
+        return None
