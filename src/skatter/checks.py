@@ -15,7 +15,7 @@ def check_integer(name: str, value: Any, *, low: int) -> int:
     """Return ``value`` as an int, or say why it is not an integer of at least ``low``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}.")
-    if value < low:
+    if int(value) < low:
         raise ValueError(f"{name} must be at least {low}, got {value!r}.")
     return int(value)
 
@@ -31,11 +31,12 @@ def check_real(
     """Return ``value`` as a float, or say why it is no finite number in its range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    inside = (low < value if open_low else low <= value) and value <= high
-    if not (inside and np.isfinite(value)):
+    number = float(value)
+    inside = (low < number if open_low else low <= number) and number <= high
+    if not (inside and np.isfinite(number)):
         left, right = "(" if open_low else "[", "]" if np.isfinite(high) else ")"
         raise ValueError(f"{name} must lie in {left}{low:g}, {high:g}{right}, got {value!r}.")
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

@@ -178,7 +178,7 @@ def _common_length(n_samples: int | None, **arrays: Any) -> int:
     for name, values in arrays.items():
         if values is None:
             continue
-        shape = np.shape(values)
+        shape = _shape(values)
         if not (len(shape) == 1 or (name == "y" and len(shape) == 2 and shape[1] == 1)):
             raise ValueError(
                 f"{name} must be one-dimensional, one value per sample; got shape {shape}."
@@ -190,6 +190,11 @@ def _common_length(n_samples: int | None, **arrays: Any) -> int:
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ValueError(f"Lengths differ: {listed}. Give one value per row of X.")
     return next(iter(lengths.values()))
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    """Shape of a container that may speak no more than ``__array__``."""
+    return tuple(values.shape) if hasattr(values, "shape") else np.asarray(values, object).shape
 
 
 def _read_mask(labelled: Any) -> Mask:

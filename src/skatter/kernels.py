@@ -119,7 +119,8 @@ def resolve_kernel(
     kernel_params : mapping or None
         Extra arguments of a callable kernel.
     random_state : int, RandomState instance or None
-        Chooses the subsample when there are more than ``MEDIAN_SAMPLE`` samples.
+        Chooses the subsample when there are more than ``MEDIAN_SAMPLE`` samples. None is a fixed
+        seed: the same samples give the same kernel.
 
     Returns
     -------
@@ -178,7 +179,7 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     """
     if X.shape[0] > MEDIAN_SAMPLE:
         ranks = np.argsort(_distance_to_centroid(X), kind="stable")
-        rng = check_random_state(random_state)
+        rng = check_random_state(0 if random_state is None else random_state)
         X = X[ranks[np.sort(rng.permutation(X.shape[0])[:MEDIAN_SAMPLE])]]
     distances = _DISTANCES[kernel](X)
     upper = distances[np.triu_indices_from(distances, k=1)]

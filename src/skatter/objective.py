@@ -1,0 +1,160 @@
+"""The objective: weights on five scatters become a numerator and a denominator.
+
+With K the centred Gram matrix, B the coefficients and Z = K B the projections::
+
+    maximise  tr Bᵀ K N K B   subject to   Bᵀ (ρ K + K M K) B = I
+
+    N = total · H/n + between_class · R/n_l
+    M = within_class · S/n_l + domain · L + conditional_domain · L_c
+
+This is eq. (19) of the paper with rows over all samples. Every scatter is a mean, so a weight
+means the same at any sample size; the paper's own sums are a choice of weights
+(:func:`sca` with ``normalize=False``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import Domains
+from skatter.scatter import (
+    centre_classes,
+    class_factor,
+    conditional_factor,
+    domain_factor,
+)
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Weights of the five scatters, and of the size of the projection.
+
+    Attributes
+    ----------
+    total, between_class : float
+        Scatters to be large: the numerator.
+    within_class, domain, conditional_domain : float
+        Scatters to be small: the denominator.
+    ridge : float
+        Weight ρ > 0 of ‖W‖² = tr BᵀKB in the denominator.
+    """
+
+    total: float = 1.0
+    between_class: float = 0.0
+    within_class: float = 0.0
+    domain: float = 0.0
+    conditional_domain: float = 0.0
+    ridge: float = 1.0
+
+    @property
+    def between_only(self) -> bool:
+        """Whether the numerator has rank C-1 (the paper's β = 1)."""
+        return self.total == 0
+
+
+def sca(beta: float, delta: float, *, ridge: float, normalize: bool, n_labelled: int) -> Objective:
+    """Scatter Component Analysis.
+
+    Parameters
+    ----------
+    beta : float
+        Share of between-class scatter in the numerator; total scatter has the rest.
+    delta : float
+        Weight of domain scatter.
+    ridge : float
+        Weight of the size of the projection.
+    normalize : bool
+        True: class scatters are means, as total and domain scatter are. False: sums over the
+        labelled samples, as printed in eqs. (13) and (14).
+    n_labelled : int
+        Turns a mean into a sum.
+
+    Examples
+    --------
+    >>> sca(0.5, 2.0, ridge=1.0, normalize=False, n_labelled=10).within_class
+    10.0
+    """
+    count = 1.0 if normalize else float(n_labelled)
+    return Objective(
+        total=1 - beta,
+        between_class=beta * count,
+        within_class=count,
+        domain=delta,
+        ridge=ridge,
+    )
+
+
+def usca(delta: float, *, ridge: float) -> Objective:
+    """Unsupervised SCA: total scatter against domain scatter; kernel PCA where ``delta`` is 0."""
+    return Objective(domain=delta, ridge=ridge)
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """The matrices H, R, S, L and L_c of one sample, as thin factors that are never multiplied out.
+
+    Attributes
+    ----------
+    domains : Domains
+        Labels and domains of the sample.
+    dtype : dtype
+        Floating type of the factors.
+    """
+
+    domains: Domains
+    dtype: Any = np.float64
+
+    @cached_property
+    def between(self) -> Array:
+        """F with R = F Fᵀ and FᵀF = I."""
+        return self._typed(class_factor(self.domains))
+
+    @cached_property
+    def nuisance(self) -> tuple[Array, Array]:
+        """U_d and U_c, factors of the domain and the conditional domain scatter."""
+        return (
+            self._typed(domain_factor(self.domains)),
+            self._typed(conditional_factor(self.domains)),
+        )
+
+    def _typed(self, factor: Array) -> Array:
+        return np.asfortranarray(factor, dtype=self.dtype)
+
+    def nuisance_weights(self, objective: Objective) -> Array:
+        """Square roots of the weights of the columns of ``hstack(nuisance)``."""
+        weights = (objective.domain, objective.conditional_domain)
+        sizes = [factor.shape[1] for factor in self.nuisance]
+        return np.repeat(np.sqrt(weights), sizes).astype(self.dtype)
+
+    def numerator_weights(self, objective: Objective) -> tuple[float, float]:
+        """Return a and b in N = a H + b R."""
+        return (
+            objective.total / self.domains.n_samples,
+            objective.between_class / max(self.domains.n_labelled, 1),
+        )
+
+    def within_weight(self, objective: Objective) -> float:
+        """Return w in M = w S + U Uᵀ."""
+        return objective.within_class / max(self.domains.n_labelled, 1)
+
+    def numerator(self, objective: Objective, Z: Array) -> Array:
+        """Return N Z."""
+        a, b = self.numerator_weights(objective)
+        F = self.between
+        return a * (Z - Z.mean(axis=0)) + b * (F @ (F.T @ Z))
+
+    def denominator(self, objective: Objective, Z: Array) -> Array:
+        """Return M Z."""
+        U = np.hstack(self.nuisance) * self.nuisance_weights(objective)
+        within = self.within_weight(objective)
+        out = U @ (U.T @ Z)
+        if within:
+            out += within * centre_classes(Z, self.domains)
+        return out

@@ -1,0 +1,439 @@
+"""The dual route: exact SCA on the Gram matrix, at the cost of kernel PCA.
+
+With G = K (ρ I + w S K)⁻¹, symmetric and positive semi-definite, the problem of
+:mod:`skatter.objective` has the same non-zero eigenvalues as
+
+    T = N^½ G_U N^½,      G_U = G − G U (I + Uᵀ G U)⁻¹ Uᵀ G,      U Uᵀ = δ L + …          (1)
+
+and its solutions are Z = G_U N^½ V Λ^-½ and B = (N^½ V Λ^-½ − M Z)/ρ, so that K B = Z. Three
+facts make (1) cheap.
+
+*One Cholesky.* A = (w/ρ) S K S is the class-centred labelled block; I + A has eigenvalues of at
+least one and is factored without any jitter. On the range of S, w G = I − (I + A)⁻¹. Hence with
+l the labelled and u the unlabelled rows, one application of G is
+
+    v       = (I + A)⁻¹ ((w/ρ) S K_lu x_u − S x_l)
+    S (Gx)_l = (S x_l + v)/w
+    (Gx)_u   = (K_uu x_u − K_ul v)/ρ                                                            (2)
+
+which costs exactly the 2n² flops of one product with K. The class indicators Q, the only
+directions that S removes, are few: G Q is computed once.
+
+*One Krylov space for every β, δ and k.* N = a H + b F Fᵀ and G_U differ from a multiple of the
+identity and from G by matrices whose range lies in span(F, U) and its image under G. A Krylov
+space of G whose first block holds F and U therefore contains the Krylov space of T for **every**
+weight on total, between-class, domain and conditional domain scatter. Lanczos compresses
+(G, F, U) to (J, f, u) once; each setting is then a small dense problem.
+
+*β = 1.* N has rank C−1 and F is in the first block: one block is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, qr, solve
+from sklearn.utils import check_random_state
+
+from skatter.domains import Codes, Domains
+from skatter.objective import Coefficients, Objective
+from skatter.scatter import indicator_means
+from skatter.solve.blas import (
+    cholesky_in_place,
+    cholesky_solve,
+    dot,
+    subtract_dot,
+    subtract_symmetric,
+)
+from skatter.solve.lanczos import Krylov, Operator, lanczos
+from skatter.solve.solution import Solution, numerical_rank, relative_residuals
+
+Array = NDArray[Any]
+
+BLOCK = 16
+"""Columns of a Lanczos block: enough to keep the processor busy, few enough to converge deep."""
+
+DENSE = 500
+"""Up to this many samples the whole space is used as the basis."""
+
+
+def canonical_order(domains: Domains) -> Codes:
+    """Rows sorted so that labelled samples come first, class by class: blocks become slices."""
+    return np.lexsort((domains.domain, domains.label, ~domains.labelled))
+
+
+class DualOperator:
+    """G = K (ρ I + w S K)⁻¹ for one Gram matrix, one set of labels and one ridge; eq. (2).
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Centred Gram matrix in :func:`canonical_order`; read, never written.
+    coefficients : Coefficients
+        Labels and domains in the same order.
+    objective : Objective
+        Only its ``within_class`` and ``ridge`` matter here.
+    """
+
+    def __init__(self, K: Array, coefficients: Coefficients, objective: Objective) -> None:
+        self.K = K
+        self.coefficients = coefficients
+        self.ridge = objective.ridge
+        self.within = coefficients.within_weight(objective)
+        self.n_labelled = coefficients.domains.n_labelled if self.within else 0
+        self._classes = self._class_indicators()
+        if self.n_labelled:
+            self._factor = self._factorise()
+            self._cross = np.ascontiguousarray(K[: self.n_labelled, self.n_labelled :])
+
+    def _class_indicators(self) -> Array:
+        """Q, orthonormal: I_lab − Q Qᵀ is S."""
+        domains = self.coefficients.domains
+        present = np.flatnonzero(domains.class_counts)
+        means = indicator_means(domains.label, len(domains.classes))[:, present]
+        unit = means * np.sqrt(domains.class_counts[present])
+        return np.asfortranarray(unit, dtype=self.K.dtype)
+
+    @cached_property
+    def _labelled_classes(self) -> Array:
+        return np.asfortranarray(self._classes[: self.n_labelled])
+
+    def _factorise(self) -> Array:
+        """Cholesky factor of I + (w/ρ) S K S, in place."""
+        labelled = slice(0, self.n_labelled)
+        block = np.array(self.K[labelled, labelled], order="F")
+        block *= self.within / self.ridge
+        Q = self._labelled_classes
+        KQ = dot(block, Q)
+        # S K S = K − Q Xᵀ − X Qᵀ with X = K Q − Q (Qᵀ K Q)/2
+        block = subtract_symmetric(block, Q, subtract_dot(KQ, Q, dot(Q.T, KQ) / 2))
+        block[np.diag_indices(self.n_labelled)] += 1
+        try:
+            return cholesky_in_place(block)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                "The kernel is not positive semi-definite on these samples: the ridge plus the "
+                "within-class scatter has a negative direction. Choose another kernel (rbf, "
+                "linear, polynomial with coef0 >= 0) or a larger ridge."
+            ) from error
+
+    def _centre(self, W: Array) -> Array:
+        """Apply S to labelled rows, overwriting them."""
+        Q = self._labelled_classes
+        return subtract_dot(W, Q, dot(Q.T, W))
+
+    def direct(self, W: Array) -> Array:
+        """Return G W by the Woodbury formula: for few columns."""
+        out = dot(self.K, W)
+        if self.n_labelled:
+            inner = self._centre(np.array(out[: self.n_labelled], order="F"))
+            inner = self._centre(cholesky_solve(self._factor, inner))
+            inner *= self.within / self.ridge
+            out = subtract_dot(out, self.K[: self.n_labelled].T, inner)
+        out /= self.ridge
+        return out
+
+    @cached_property
+    def _image_of_classes(self) -> tuple[Array, Array]:
+        """G Q and Qᵀ G Q."""
+        image = self.direct(self._classes)
+        return image, dot(self._classes.T, image)
+
+    def __call__(self, W: Array) -> Array:
+        """Return G W with the flops of one product with K; eq. (2)."""
+        if not self.n_labelled:
+            return self.direct(W)
+        Q = self._classes
+        GQ, QGQ = self._image_of_classes
+        along = dot(Q.T, W)
+        across = dot(GQ.T, W) - dot(QGQ, along)
+        out = self._off_classes(subtract_dot(W.copy(order="F"), Q, along))
+        out = subtract_dot(out, GQ, -along)
+        return subtract_dot(out, Q, -across)
+
+    def _off_classes(self, W: Array) -> Array:
+        """P G P W for W = P W, P = I − Q Qᵀ."""
+        n_labelled = self.n_labelled
+        own, rest = W[:n_labelled], np.asfortranarray(W[n_labelled:])
+        v = self._centre(self._cross_product(rest))
+        v *= self.within / self.ridge
+        v -= own
+        v = self._centre(cholesky_solve(self._factor, v))
+        out = np.empty_like(W)
+        out[:n_labelled] = (own + v) / self.within
+        if len(rest):
+            image = dot(self._unlabelled, rest)
+            out[n_labelled:] = subtract_dot(image, self._cross.T, v) / self.ridge
+        return out
+
+    def _cross_product(self, rest: Array) -> Array:
+        if not len(rest):
+            return np.zeros((self.n_labelled, rest.shape[1]), dtype=rest.dtype, order="F")
+        return dot(self._cross, rest)
+
+    @cached_property
+    def _unlabelled(self) -> Array:
+        return np.ascontiguousarray(self.K[self.n_labelled :, self.n_labelled :])
+
+    def dense(self) -> Array:
+        """Return G as a matrix."""
+        return self(np.eye(len(self.K), dtype=self.K.dtype, order="F"))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting (weights, k) solved in a Krylov space.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (k,)
+        Largest first; only those above the numerical rank.
+    roots : ndarray of shape (q, k)
+        Coordinates of N^½ V.
+    inner : ndarray of shape (q, k)
+        Coordinates of (I − U (I + UᵀGU)⁻¹ UᵀG) N^½ V, whose image under G is Z Λ^½.
+    residuals : ndarray of shape (k,)
+        ‖T v − λ v‖/λ, from the coupling alone.
+    """
+
+    eigenvalues: Array
+    roots: Array
+    inner: Array
+    residuals: Array
+
+
+class DualPath:
+    """Solve many settings of the objective that share labels, kernel and ridge.
+
+    Parameters
+    ----------
+    operator : DualOperator
+        G with its factorisation.
+    tol : float
+        Residual of each component, relative to its own eigenvalue.
+    random_state : int, RandomState instance or None
+        Draws the random part of the first Lanczos block; None is a fixed seed.
+    """
+
+    def __init__(self, operator: DualOperator, *, tol: float, random_state: Any = None) -> None:
+        self.operator = operator
+        self.tol = tol
+        self._random = check_random_state(0 if random_state is None else random_state)
+        self._krylov: Krylov | None = None
+        # Coordinates of F and U in the first block; all later ones are zero.
+        self._between = np.empty((0, 0))
+        self._nuisance = np.empty((0, 0))
+
+    @property
+    def _n(self) -> int:
+        return len(self.operator.K)
+
+    def solve(self, settings: list[Objective], k: int, *, solver: str = "auto") -> list[Setting]:
+        """Return the ``k`` leading components of every setting, from one Krylov space."""
+        if solver == "dense" or (solver == "auto" and (self._n <= DENSE or 4 * k > self._n)):
+            self._krylov = self._whole_space()
+        elif all(setting.between_only for setting in settings):
+            self._krylov = self._one_block()
+        else:
+            self._krylov = self._grow(settings, k)
+        return [self._reduced(self._krylov, setting, k) for setting in settings]
+
+    def recover(self, setting: Setting) -> tuple[Array, Array]:
+        """Return N^½ V and the projections, both scaled by Λ^-½: what B and Z are made of."""
+        assert self._krylov is not None
+        scale = np.sqrt(setting.eigenvalues)
+        return (
+            self._krylov.lift(setting.roots) / scale,
+            self._krylov.image(setting.inner) / scale,
+        )
+
+    def _thin_basis(self) -> Array:
+        coefficients = self.operator.coefficients
+        return _orthonormal(np.hstack([coefficients.between, *coefficients.nuisance]))
+
+    def _begin_with(self, first: Array) -> Array:
+        """Remember where F and U are in the first block."""
+        coefficients = self.operator.coefficients
+        self._between = dot(first.T, coefficients.between)
+        self._nuisance = dot(first.T, np.asfortranarray(np.hstack(coefficients.nuisance)))
+        return first
+
+    def _whole_space(self) -> Krylov:
+        identity = np.eye(self._n, dtype=self.operator.K.dtype, order="F")
+        matrix = self.operator.dense()
+        matrix = (matrix + matrix.T) / 2
+        nothing = np.zeros((0, self._n), dtype=matrix.dtype)
+        return Krylov(self._begin_with(identity), matrix, nothing)
+
+    def _one_block(self) -> Krylov:
+        first = self._begin_with(self._thin_basis())
+        return self._lanczos(self.operator.direct, first, lambda _: True)
+
+    def _grow(self, settings: list[Objective], k: int) -> Krylov:
+        thin = self._thin_basis()
+        width = min(max(BLOCK, thin.shape[1] + BLOCK // 4), self._n - 1)
+        extra = self._draw(max(width - thin.shape[1], 0))
+        first = self._begin_with(_orthonormal(np.hstack([thin, extra])))
+        return self._lanczos(self.operator, first, _Convergence(self, settings, k))
+
+    def _lanczos(self, apply: Operator, first: Array, enough: Callable[[Krylov], bool]) -> Krylov:
+        """K is centred, so that G removes constants."""
+        constant = np.full((self._n, 1), self._n**-0.5, dtype=first.dtype, order="F")
+        return lanczos(apply, first, enough, self._draw, constant)
+
+    def _draw(self, count: int) -> Array:
+        W = self._random.standard_normal((count, self._n)).astype(self.operator.K.dtype).T
+        return np.asfortranarray(W - W.mean(axis=0))
+
+    def _reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
+        """Solve eq. (1) in the coordinates of the basis."""
+        coefficients = self.operator.coefficients
+        J = krylov.matrix
+        f = _pad(self._between, len(J))
+        u = _pad(self._nuisance * coefficients.nuisance_weights(objective), len(J))
+        Ju = dot(J, u)
+        gain = _positive_solve(np.eye(u.shape[1], dtype=J.dtype) + dot(u.T, Ju), Ju.T)
+        Jf = dot(J, f) - dot(Ju, dot(gain, f))
+        fJf = dot(f.T, Jf)
+        a, b = coefficients.numerator_weights(objective)
+        if a == 0:
+            eigenvalues, s = _leading(b * fJf, k)
+            roots = sqrt(b) * dot(f, s)
+        else:
+            # (I + c f fᵀ) J_U (I + c f fᵀ), the thin corrections gathered in one product
+            c = sqrt(1 + b / a) - 1
+            X = Jf + (c / 2) * dot(f, fJf)
+            T = subtract_dot(
+                J.copy(order="F"), np.hstack([Ju, f, X]), np.vstack([gain, -c * X.T, -c * f.T])
+            )
+            eigenvalues, s = _leading(a * (T + T.T) / 2, k)
+            roots = sqrt(a) * (s + c * dot(f, dot(f.T, s)))
+        residuals = sqrt(a) * krylov.residual_norms(roots)
+        residuals /= np.where(eigenvalues > 0, eigenvalues, np.inf)
+        return Setting(eigenvalues, roots, roots - dot(u, dot(gain, roots)), residuals)
+
+
+class _Convergence:
+    """Whether a Krylov space holds the wanted components of all settings to tolerance."""
+
+    def __init__(self, path: DualPath, settings: list[Objective], k: int) -> None:
+        self._path, self._settings, self._k = path, settings, k
+        self._blocks = 0
+
+    def __call__(self, krylov: Krylov) -> bool:
+        self._blocks += 1
+        # The images of F and U must be inside; looking at every second block saves small eigh's.
+        if self._blocks < 2 or self._blocks % 2 or len(krylov.matrix) < self._k + 1:
+            return False
+        return all(self._converged(krylov, setting) for setting in self._settings)
+
+    def _converged(self, krylov: Krylov, objective: Objective) -> bool:
+        setting = self._path._reduced(krylov, objective, self._k)
+        rank = numerical_rank(setting.eigenvalues)
+        floor = 100 * np.finfo(krylov.matrix.dtype).eps
+        allowed = np.maximum(
+            self._path.tol, floor * setting.eigenvalues[0] / setting.eigenvalues[:rank]
+        )
+        return bool(np.all(setting.residuals[:rank] <= allowed))
+
+
+def solve_dual(
+    K: Array,
+    domains: Domains,
+    objective: Objective,
+    k: int,
+    *,
+    tol: float,
+    solver: str = "auto",
+    random_state: Any = None,
+) -> Solution:
+    """Return the ``k`` leading components, or fewer where the rank is lower.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Centred Gram matrix, rows in :func:`canonical_order` of ``domains``.
+    domains : Domains
+        Labels and domains in that order.
+    objective : Objective
+        Weights.
+    k : int
+        Number of components.
+    tol : float
+        Residual of each component relative to its own eigenvalue.
+    solver : "auto", "lanczos" or "dense"
+        ``"dense"`` uses the whole space as the basis.
+    random_state : int, RandomState instance or None
+        Seeds Lanczos.
+    """
+    coefficients = Coefficients(domains, K.dtype)
+    operator = DualOperator(K, coefficients, objective)
+    path = DualPath(operator, tol=tol, random_state=random_state)
+    (setting,) = path.solve([objective], k, solver=solver)
+    setting = truncate(setting, numerical_rank(setting.eigenvalues))
+    roots, Z = path.recover(setting)
+    B = (roots - coefficients.denominator(objective, Z)) / objective.ridge
+    # K B = Z holds for any B up to a constant; the constant is rounding.
+    B -= B.mean(axis=0)
+    return Solution(
+        setting.eigenvalues,
+        B,
+        Z,
+        _residuals(K, coefficients, objective, setting.eigenvalues, Z),
+    )
+
+
+def truncate(setting: Setting, k: int) -> Setting:
+    """Keep the first ``k`` components: the others do not change."""
+    return Setting(
+        setting.eigenvalues[:k], setting.roots[:, :k], setting.inner[:, :k], setting.residuals[:k]
+    )
+
+
+def _residuals(
+    K: Array, coefficients: Coefficients, objective: Objective, eigenvalues: Array, Z: Array
+) -> Array:
+    """Return ‖A b − λ C b‖/‖A b‖ from K alone: A b = K N z and C b = ρ z + K M z."""
+    k = len(eigenvalues)
+    sides = np.hstack(
+        [coefficients.numerator(objective, Z), coefficients.denominator(objective, Z)]
+    )
+    images = dot(K, np.asfortranarray(sides))
+    return relative_residuals(images[:, :k], eigenvalues * (objective.ridge * Z + images[:, k:]))
+
+
+def _orthonormal(W: Array) -> Array:
+    """Orthonormal basis of the columns of W, in order, dependent ones dropped."""
+    if not W.shape[1]:
+        return np.asfortranarray(W)
+    scaled = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(W.dtype).tiny)
+    Q, R, _ = qr(scaled, mode="economic", pivoting=True, check_finite=False)
+    rank = int(np.sum(np.abs(np.diagonal(R)) > 1e3 * np.finfo(W.dtype).eps))
+    return np.asfortranarray(Q[:, :rank])
+
+
+def _pad(first: Array, rows: int) -> Array:
+    """Append rows of zeros."""
+    out = np.zeros((rows, first.shape[1]), dtype=first.dtype)
+    out[: len(first)] = first
+    return out
+
+
+def _positive_solve(A: Array, B: Array) -> Array:
+    return solve(A, B, assume_a="pos", check_finite=False) if len(A) else B
+
+
+def _leading(T: Array, k: int) -> tuple[Array, Array]:
+    """Largest ``k`` eigenpairs of a small symmetric matrix, largest first."""
+    size = len(T)
+    if not size:
+        return np.empty(0, dtype=T.dtype), np.empty((0, 0), dtype=T.dtype)
+    chosen = [max(size - k, 0), size - 1]
+    eigenvalues, vectors = eigh(T, subset_by_index=chosen, check_finite=False)
+    return eigenvalues[::-1], np.asfortranarray(vectors[:, ::-1])

@@ -1,0 +1,197 @@
+"""Block Lanczos with full reorthogonalisation.
+
+From a symmetric operator G and a first block V_0 it grows an orthonormal basis V of the Krylov
+space and the small matrix J = Vᵀ G V, with
+
+    G V = V J + V_next · coupling · E_lastᵀ                                                     (*)
+
+so that the residual of any Ritz vector is known without another product. Whoever calls decides
+when the space is large enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from skatter.solve.blas import dot, subtract_dot
+
+Array = NDArray[Any]
+Operator = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Krylov:
+    """An orthonormal basis and what the operator is on it; see eq. (*) of the module.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n, q + b)
+        V beside V_next.
+    matrix : ndarray of shape (q, q)
+        J = Vᵀ G V.
+    coupling : ndarray of shape (b, l)
+        The part of G V_last outside V, in the basis V_next; l columns for the last block.
+    """
+
+    basis: Array
+    matrix: Array
+    coupling: Array
+
+    def residual_norms(self, Y: Array) -> Array:
+        """Norms of G V Y − V J Y, column by column."""
+        return np.linalg.norm(self._outside(Y), axis=0)
+
+    def image(self, Y: Array) -> Array:
+        """Return G V Y exactly, without applying G again."""
+        return dot(self.basis, np.vstack([dot(self.matrix, Y), self._outside(Y)]))
+
+    def lift(self, Y: Array) -> Array:
+        """Return V Y."""
+        return dot(self.basis[:, : len(self.matrix)], Y)
+
+    def _outside(self, Y: Array) -> Array:
+        last = self.coupling.shape[1]
+        return dot(self.coupling, Y[len(Y) - last :])
+
+
+def lanczos(
+    apply: Operator,
+    start: Array,
+    enough: Callable[[Krylov], bool],
+    draw: Callable[[int], Array],
+    outside: Array,
+) -> Krylov:
+    """Grow a Krylov space of ``apply`` until it is ``enough``.
+
+    Parameters
+    ----------
+    apply : callable
+        W -> G W for a symmetric G; W is (n, b) in Fortran order.
+    start : ndarray of shape (n, b)
+        First block, orthonormal columns, Fortran order.
+    enough : callable
+        Asked after every block; the search stops when it says True.
+    draw : callable
+        ``draw(count)`` gives random columns in the range of interest, for directions that run dry
+        (an invariant subspace smaller than what is wanted).
+    outside : ndarray of shape (n, r)
+        Orthonormal directions that G removes: the space stays, and stops growing, off them.
+
+    Returns
+    -------
+    Krylov
+        The last space grown.
+    """
+    store = _Store(start)
+    while True:
+        W = apply(store.last)
+        # One pass of projections against all of V gives J and removes V; the second pass removes
+        # what rounding left ("twice is enough").
+        projected = dot(store.basis.T, W)
+        store.write(projected)
+        W = subtract_dot(W, store.basis, projected)
+        W = subtract_dot(W, store.basis, dot(store.basis.T, W))
+        W = subtract_dot(W, outside, dot(outside.T, W))
+        room = len(start) - outside.shape[1] - store.size
+        block, coupling = _next_block(W, store, draw, outside, room)
+        krylov = store.view(block, coupling)
+        if room <= 0 or enough(krylov):
+            return krylov
+        store.extend(block)
+
+
+class _Store:
+    """Basis and small matrix in arrays that grow by doubling."""
+
+    def __init__(self, start: Array) -> None:
+        n, self.size = start.shape
+        self._first_of_last = 0
+        self._basis = np.empty((n, 8 * self.size), dtype=start.dtype, order="F")
+        self._basis[:, : self.size] = start
+        self._matrix = np.zeros((8 * self.size,) * 2, dtype=start.dtype)
+
+    @property
+    def basis(self) -> Array:
+        return self._basis[:, : self.size]
+
+    @property
+    def last(self) -> Array:
+        return self._basis[:, self._first_of_last : self.size]
+
+    @property
+    def norm(self) -> float:
+        """Size of the operator as seen so far."""
+        return float(np.abs(np.diagonal(self._matrix[: self.size, : self.size])).max())
+
+    def write(self, projected: Array) -> None:
+        own = slice(self._first_of_last, self.size)
+        diagonal = projected[own]
+        projected[own] = (diagonal + diagonal.T) / 2
+        self._matrix[: self.size, own] = projected
+        self._matrix[own, : self.size] = projected.T
+
+    def extend(self, block: Array) -> None:
+        size = self.size + block.shape[1]
+        if size > self._basis.shape[1]:
+            self._grow(2 * size)
+        self._basis[:, self.size : size] = block
+        self._first_of_last, self.size = self.size, size
+
+    def _grow(self, capacity: int) -> None:
+        basis = np.empty((len(self._basis), capacity), dtype=self._basis.dtype, order="F")
+        matrix = np.zeros((capacity, capacity), dtype=self._matrix.dtype)
+        basis[:, : self.size] = self.basis
+        matrix[: self.size, : self.size] = self._matrix[: self.size, : self.size]
+        self._basis, self._matrix = basis, matrix
+
+    def view(self, block: Array, coupling: Array) -> Krylov:
+        """Lay the next block behind the basis, where :meth:`extend` would put it."""
+        if self.size + block.shape[1] > self._basis.shape[1]:
+            self._grow(2 * (self.size + block.shape[1]))
+        self._basis[:, self.size : self.size + block.shape[1]] = block
+        return Krylov(
+            self._basis[:, : self.size + block.shape[1]],
+            np.asfortranarray(self._matrix[: self.size, : self.size]),
+            coupling,
+        )
+
+
+def _next_block(
+    W: Array, store: _Store, draw: Callable[[int], Array], outside: Array, room: int
+) -> tuple[Array, Array]:
+    """Orthonormalise W; columns that ran dry are replaced by fresh random directions."""
+    width = W.shape[1]
+    Q, R, pivots = qr(W, mode="economic", pivoting=True, check_finite=False)
+    eps = np.finfo(W.dtype).eps
+    dry = np.abs(np.diagonal(R)) <= 10 * eps * np.sqrt(len(W)) * store.norm
+    rank = min(int(np.argmax(dry)) if dry.any() else width, max(room, 0))
+    coupling = np.empty_like(R[:rank])
+    coupling[:, pivots] = R[:rank]
+    block = np.asfortranarray(Q[:, :rank])
+    if rank and np.abs(R[rank - 1, rank - 1]) < 1e-4 * store.norm:
+        # Scaling up a short column scales up what rounding left in it of other directions.
+        block, again = _clean(block, outside, store.basis)
+        coupling = dot(again, coupling)
+    fresh = min(width, max(room, 0)) - rank
+    if fresh <= 0:
+        return block, coupling
+    new = draw(fresh)
+    for _ in range(2):
+        new, _ = _clean(new, outside, store.basis, block)
+    coupling = np.vstack([coupling, np.zeros((fresh, width), dtype=W.dtype)])
+    return np.asfortranarray(np.hstack([block, new])), coupling
+
+
+def _clean(W: Array, *known: Array) -> tuple[Array, Array]:
+    """Orthonormalise W against orthonormal columns that are known, and within itself."""
+    for basis in known:
+        if basis.shape[1]:
+            W = subtract_dot(W, basis, dot(basis.T, W))
+    Q, R = qr(W, mode="economic", check_finite=False)
+    return np.asfortranarray(Q), R

@@ -1,0 +1,122 @@
+"""The primal route: explicit features, moments and one small eigenproblem.
+
+With Φ the centred features (n × D) and w = Φᵀ b, the problem of :mod:`skatter.objective` becomes
+
+    Φᵀ N Φ w = λ (ρ I + Φᵀ M Φ) w,      Z = Φ w
+
+of size D, the same for every kernel that an explicit map expresses: the linear kernel, Nystroem,
+random features. It costs O(n D² + D³) and has the same eigenvalues and projections as the dual
+route with K = Φ Φᵀ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import eigh
+
+from skatter.domains import Domains
+from skatter.objective import Coefficients, Objective
+from skatter.scatter import indicator_means
+from skatter.solve.solution import Solution, numerical_rank, relative_residuals
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Second moments of centred features that express every scatter.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (D,)
+        Mean of all samples.
+    total : ndarray of shape (D, D)
+        Φᵀ H Φ.
+    within : ndarray of shape (D, D)
+        Φᵀ S Φ.
+    between : ndarray of shape (C-1, D)
+        Fᵀ Φ.
+    nuisance : ndarray of shape (r, D)
+        Uᵀ Φ.
+    """
+
+    mean: Array
+    total: Array
+    within: Array
+    between: Array
+    nuisance: Array
+
+
+def moments(features: Any, coefficients: Coefficients) -> Moments:
+    """Collect the moments of dense or sparse features."""
+    mean = np.asarray(features.mean(axis=0)).ravel().astype(features.dtype)
+    domains = coefficients.domains
+    means = indicator_means(domains.label, len(domains.classes)).astype(features.dtype)
+    own_means = means * np.sqrt(domains.class_counts).astype(features.dtype)
+    if sparse.issparse(features):
+        labelled = features[domains.labelled]
+        total = _gram(features) - len(domains.label) * np.outer(mean, mean)
+        sums = np.asarray(features.T @ own_means)
+        within = _gram(labelled) - sums @ sums.T
+    else:
+        features = features - mean
+        total = features.T @ features
+        centred = features[domains.labelled] - (means.T @ features)[domains.label[domains.labelled]]
+        within = centred.T @ centred
+    return Moments(
+        mean,
+        total,
+        within,
+        np.asarray(features.T @ coefficients.between).T,
+        np.asarray(features.T @ np.hstack(coefficients.nuisance)).T,
+    )
+
+
+def _gram(features: Any) -> Array:
+    return (features.T @ features).toarray()
+
+
+def solve_primal(
+    features: Any, domains: Domains, objective: Objective, k: int
+) -> tuple[Solution, Array]:
+    """Return the ``k`` leading components in feature space, and the mean that they subtract.
+
+    Parameters
+    ----------
+    features : ndarray or CSR matrix of shape (n, D)
+        Explicit features, not centred.
+    domains : Domains
+        Labels and domains.
+    objective : Objective
+        Weights.
+    k : int
+        Number of components; fewer where the rank is lower.
+    """
+    coefficients = Coefficients(domains, features.dtype)
+    moment = moments(features, coefficients)
+    A, C = _pencil(moment, coefficients, objective)
+    size = len(A)
+    chosen = [max(size - k, 0), size - 1]
+    eigenvalues, W = eigh(A, C, subset_by_index=chosen, check_finite=False)
+    eigenvalues, W = eigenvalues[::-1], np.ascontiguousarray(W[:, ::-1])
+    rank = numerical_rank(eigenvalues)
+    eigenvalues, W = eigenvalues[:rank], W[:, :rank]
+    Z = np.asarray(features @ W) - moment.mean @ W
+    residuals = relative_residuals(A @ W, (C @ W) * eigenvalues)
+    return Solution(eigenvalues, W, Z, residuals), moment.mean
+
+
+def _pencil(
+    moment: Moments, coefficients: Coefficients, objective: Objective
+) -> tuple[Array, Array]:
+    a, b = coefficients.numerator_weights(objective)
+    nuisance = moment.nuisance.T * coefficients.nuisance_weights(objective)
+    A = a * moment.total + b * (moment.between.T @ moment.between)
+    C = coefficients.within_weight(objective) * moment.within + nuisance @ nuisance.T
+    C[np.diag_indices_from(C)] += objective.ridge
+    return A, C

@@ -1,0 +1,45 @@
+"""What every route returns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Solution(NamedTuple):
+    """Leading eigenpairs of A b = λ C b, largest first, normalised to BᵀCB = I.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (k,)
+        λ, positive.
+    coefficients : ndarray of shape (n_samples, k) or (n_features, k)
+        B in the dual route, W in the primal route.
+    projections : ndarray of shape (n_samples, k)
+        Z = K B, or Φ W.
+    residuals : ndarray of shape (k,)
+        ‖A b − λ C b‖ / ‖A b‖.
+    """
+
+    eigenvalues: Array
+    coefficients: Array
+    projections: Array
+    residuals: Array
+
+
+def numerical_rank(eigenvalues: Array) -> int:
+    """Count the eigenvalues, sorted from the largest, that rounding cannot have made."""
+    if not eigenvalues.size or eigenvalues[0] <= 0:
+        return 0
+    cutoff = 1e-10 if eigenvalues.dtype == np.float64 else 1e-5
+    return int(np.sum(eigenvalues > cutoff * eigenvalues[0]))
+
+
+def relative_residuals(left: Array, right: Array) -> Array:
+    """Column norms of left − right over those of left; zero where both vanish."""
+    size = np.linalg.norm(left, axis=0)
+    return np.linalg.norm(left - right, axis=0) / np.where(size > 0, size, 1)

@@ -1,0 +1,254 @@
+"""The command line answers, refuses and reports what an independent computation gives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import matplotlib.image
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from typer.testing import CliRunner
+
+import skatter.cli
+from skatter import KPCA, SCA
+from skatter.cli import build_app, main
+from skatter.cli import demo as demo_module
+from skatter.cli.demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
+from skatter.datasets import load_digits_pair, make_figure1
+
+runner = CliRunner()
+N = 150
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits_pair()
+
+
+@pytest.fixture(scope="module")
+def directions(digits):
+    return compare(digits, seed=3, n_per_domain=N)
+
+
+def invoke(*arguments):
+    return runner.invoke(build_app(), list(arguments))
+
+
+# --- slow, obviously right computations -----------------------------------------------------------
+
+
+def nearest_neighbour_accuracy(Z, y, source):
+    nearest = cdist(Z[~source], Z[source]).argmin(axis=1)
+    return np.mean(y[source][nearest] == y[~source])
+
+
+def domain_share_of_features(Z, source):
+    """Scatter of the two domain means over the scatter of all samples."""
+    means = np.array([Z[source].mean(axis=0), Z[~source].mean(axis=0)])
+    of_means = np.mean(np.sum((means - means.mean(axis=0)) ** 2, axis=1))
+    return of_means / np.mean(np.sum((Z - Z.mean(axis=0)) ** 2, axis=1))
+
+
+def domain_share_of_kernel(X, source):
+    """The same in the feature space of the Gaussian kernel with the median bandwidth."""
+    squared = cdist(X, X, "sqeuclidean")
+    pairs = squared[np.triu_indices(len(X), 1)]
+    K = np.exp(-squared / np.median(pairs[pairs > 0]))
+    apart = (
+        K[np.ix_(source, source)].mean()
+        + K[np.ix_(~source, ~source)].mean()
+        - 2 * K[np.ix_(source, ~source)].mean()
+    )
+    return (apart / 4) / (1 - K.mean())
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+
+def test_both_directions_hold_every_method_in_order(directions):
+    assert [(d.source, d.target) for d in directions] == [("uci", "mnist"), ("mnist", "uci")]
+    for direction in directions:
+        assert [row.method for row in direction.rows] == ["raw features", "kernel PCA", "SCA"]
+        assert [name for name, _ in METHODS] == list(direction.views)
+
+
+def test_the_subsample_holds_the_same_number_of_each_domain(directions):
+    names, counts = np.unique(directions[0].data.domain, return_counts=True)
+    assert names.tolist() == ["mnist", "uci"]
+    assert counts.tolist() == [N, N]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_raw_row_is_plain_nearest_neighbour(directions, which):
+    direction = directions[which]
+    data, row = direction.data, direction.rows[0]
+    source = data.domain == direction.source
+    assert row.accuracy == pytest.approx(nearest_neighbour_accuracy(data.X, data.y, source))
+    assert row.share_before == pytest.approx(domain_share_of_features(data.X, source))
+    assert row.share_after == row.share_before
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize(("position", "estimator"), [(1, KPCA()), (2, SCA(random_state=3))])
+def test_learnt_rows_are_what_the_estimator_gives(directions, which, position, estimator):
+    direction = directions[which]
+    data, row = direction.data, direction.rows[position]
+    source = data.domain == direction.source
+    hidden = np.where(source, data.y, -1)
+    Z = estimator.fit(data.X, hidden, sample_domain=data.domain).transform(data.X)
+    assert row.accuracy == pytest.approx(nearest_neighbour_accuracy(Z, data.y, source))
+    assert row.share_before == pytest.approx(domain_share_of_kernel(data.X, source))
+    assert row.share_after == pytest.approx(domain_share_of_features(Z, source), rel=1e-6)
+    assert row.seconds > 0
+    np.testing.assert_allclose(direction.views[row.method], Z[:, :2], atol=1e-10)
+
+
+def test_target_labels_change_the_scores_and_nothing_else(digits):
+    def run(data):
+        return compare(data, seed=0, n_per_domain=60)[0]
+
+    honest = run(digits)
+    y = np.where(digits.domain == "mnist", (digits.y + 1) % 10, digits.y)
+    shifted = run(replace(digits, y=y))
+    for name, view in honest.views.items():
+        np.testing.assert_array_equal(view, shifted.views[name])
+    assert honest.rows[0].accuracy != shifted.rows[0].accuracy
+
+
+# --- the words --------------------------------------------------------------------------------
+
+
+def direction_with(**accuracies):
+    rows = tuple(Row(name, value, 0.2, 0.1, 1.0) for name, value in accuracies.items())
+    return Direction(make_figure1(), "source", "target", rows, {})
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "words"),
+    [
+        ({"a": 0.5, "b": 0.625}, "source -> target: b won with 62.5 %, 12.5 points above a."),
+        ({"a": 0.7, "b": 0.625}, "source -> target: a won with 70.0 %, 7.5 points above b."),
+        ({"a": 0.5, "b": 0.5}, "source -> target: a and b tie at 50.0 %."),
+        (
+            {"a": 0.5, "b": 0.4, "c": 0.5},
+            "source -> target: a and c tie at 50.0 %, 10.0 points above b.",
+        ),
+    ],
+)
+def test_verdict_names_the_winner_whoever_it_is(accuracies, words):
+    assert verdict(direction_with(**accuracies)) == words
+
+
+def test_table_has_one_row_per_method():
+    assert table(direction_with(a=0.5, b=0.6)).row_count == 2
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def test_version():
+    from importlib.metadata import version
+
+    result = invoke("--version")
+    assert result.exit_code == 0
+    assert result.output == f"skatter {version('skatter')}\n"
+
+
+def test_demo_help_names_its_options():
+    result = runner.invoke(build_app(), ["demo", "--help"], env={"COLUMNS": "100", "TERM": "dumb"})
+    assert result.exit_code == 0
+    assert "--out" in result.output
+    assert "--seed" in result.output
+
+
+def test_demo_prints_the_results_and_writes_two_pictures(monkeypatch, tmp_path, directions):
+    small = directions[0].data
+    monkeypatch.setattr(demo_module, "load_digits_pair", lambda: small)
+    out = tmp_path / "new" / "folder"
+    result = invoke("demo", "--out", str(out), "--seed", "3")
+    assert result.exit_code == 0, result.output
+    for direction in directions:
+        assert f"{direction.source} -> {direction.target}: 150 labelled" in result.output
+        for row in direction.rows:
+            assert f"{100 * row.accuracy:.1f} %" in result.output
+    assert "used only to score" in " ".join(result.output.split())
+    pictures = sorted(path.name for path in out.iterdir())  # no temporary file is left
+    assert pictures == ["digits-mnist-to-uci.png", "digits-uci-to-mnist.png"]
+    for name in pictures:
+        assert str(out / name) in result.output
+        height, width, channels = matplotlib.image.imread(out / name).shape
+        assert min(height, width) > 500
+        assert channels == 4
+
+
+def test_a_second_demo_replaces_the_pictures(monkeypatch, tmp_path, directions):
+    path = tmp_path / "digits-uci-to-mnist.png"
+    path.write_text("old")
+    assert demo_module.write_picture(directions[0], tmp_path) == path
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_failed_picture_leaves_the_old_file_and_no_other(monkeypatch, tmp_path, directions):
+    path = tmp_path / "digits-uci-to-mnist.png"
+    path.write_text("old")
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(demo_module.os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        demo_module.write_picture(directions[0], tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "old"
+
+
+def test_demo_refuses_a_path_that_is_a_file_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(demo_module, "load_digits_pair", lambda: pytest.fail("worked already"))
+    path = tmp_path / "notes.txt"
+    path.write_text("mine")
+    result = invoke("demo", "--out", str(path))
+    assert result.exit_code == 2
+    assert "not a folder" in " ".join(result.output.replace("│", " ").split())
+    assert path.read_text() == "mine"
+
+
+def test_a_folder_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(Exception, match="cannot create the folder"):
+        prepare_folder(tmp_path / "file" / "out")
+
+
+def test_a_negative_seed_is_refused(tmp_path):
+    assert invoke("demo", "--seed", "-1", "--out", str(tmp_path)).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "mlxtend"])
+def test_demo_without_an_extra_gives_a_remedy_at_once(monkeypatch, tmp_path, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    result = invoke("demo", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert result.output == f'skatter demo needs {name}: pip install "skatter[demo]"\n'
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["typer", "rich"])
+def test_main_without_its_libraries_gives_a_remedy(name):
+    code = f"import sys; sys.modules[{name!r}] = None; from skatter.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        'skatter: the command line needs typer and rich: pip install "skatter[cli]"\n'
+    )
+
+
+def test_main_does_not_hide_other_import_errors(monkeypatch):
+    def build():
+        raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
+
+    monkeypatch.setattr(skatter.cli, "build_app", build)
+    with pytest.raises(ModuleNotFoundError, match="scipy"):
+        main()
