@@ -471,7 +471,7 @@ THREE = [0, 1, 0]
         ({"y": np.zeros((3, 2))}, ValueError, r"\by\b must be one-dimensional.*\(3, 2\)"),
         ({"y": 3}, ValueError, r"\by\b must be one-dimensional.*\(\)"),
         ({"y": "abc"}, ValueError, r"\by\b must be one-dimensional"),
-        ({"y": [0, [1, 2]]}, ValueError, r"\by\b"),
+        ({"y": [0, [1, 2]]}, (TypeError, ValueError), r"\by\b"),
         ({"y": THREE, "sample_domain": np.zeros((3, 1))}, ValueError, r"sample_domain.*\(3, 1\)"),
         ({"y": THREE, "labelled": np.ones((3, 1), bool)}, ValueError, r"labelled.*\(3, 1\)"),
         # as many values as samples

@@ -157,6 +157,15 @@ def test_unlabelled_samples_are_grey_and_named(data):
     assert grey == (data.domain == "target").tolist()
 
 
+def test_each_class_is_named_at_its_median(data):
+    figure = plot_before_after(data.X, data.X + 1, domain=data.domain, label=data.y)
+    assert all_texts(figure.axes[0]) == all_texts(figure.axes[1]) == []
+    for ax, Z in zip(figure.axes[2:], [data.X, data.X + 1], strict=True):
+        assert all_texts(ax) == ["0", "1", "2"]
+        for k, text in enumerate(ax.texts):
+            np.testing.assert_allclose(text.get_position(), np.median(Z[data.y == k], axis=0))
+
+
 def test_columns_can_be_named(data):
     figure = plot_before_after(
         data.X, data.X, domain=data.domain, label=data.y, names=("raw", "SCA")

@@ -5,8 +5,19 @@ Domain adaptation and domain generalization by Scatter Component Analysis, the s
 
 from importlib.metadata import version
 
+from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
+from skatter.selection import SCACV
 
 __version__ = version("skatter")
 
-__all__ = ["KPCA", "SCA", "USCA", "KernelFisher", "__version__"]
+__all__ = [
+    "KPCA",
+    "SCA",
+    "SCACV",
+    "USCA",
+    "DomainPipeline",
+    "KernelFisher",
+    "__version__",
+    "make_domain_pipeline",
+]

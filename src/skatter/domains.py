@@ -7,19 +7,25 @@ nowhere else.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.exceptions import DataConversionWarning
 
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
 
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +65,7 @@ class Domains:
 
     def __post_init__(self) -> None:
         for array in (self.label, self.classes, self.domain, self.domain_ids, self.is_target):
-            array.flags.writeable = False
+            _frozen(array)
 
     @property
     def n_samples(self) -> int:
@@ -74,7 +80,7 @@ class Domains:
     @cached_property
     def labelled(self) -> Mask:
         """True where the sample has a label."""
-        return np.asarray(self.label != UNLABELLED)
+        return _frozen(np.asarray(self.label != UNLABELLED))
 
     @property
     def n_labelled(self) -> int:
@@ -84,7 +90,7 @@ class Domains:
     @cached_property
     def target(self) -> Mask:
         """True where the sample belongs to a target domain."""
-        return self.is_target[self.domain]
+        return _frozen(self.is_target[self.domain])
 
     @property
     def source(self) -> Mask:
@@ -94,12 +100,12 @@ class Domains:
     @cached_property
     def class_counts(self) -> Codes:
         """Labelled samples per class; 0 for a class whose labels are all hidden."""
-        return np.bincount(self.label[self.labelled], minlength=len(self.classes))
+        return _frozen(np.bincount(self.label[self.labelled], minlength=len(self.classes)))
 
     @cached_property
     def domain_counts(self) -> Codes:
         """Samples per domain."""
-        return np.bincount(self.domain, minlength=self.n_domains)
+        return _frozen(np.bincount(self.domain, minlength=self.n_domains))
 
     def take(self, rows: Codes) -> Domains:
         """Return the view of these rows, in this order; class and domain codes stay."""
@@ -243,7 +249,8 @@ def _of_one_kind(name: str, values: NDArray[Any]) -> NDArray[Any]:
             raise TypeError(
                 f"{name} mixes values of type {listed}; use integers or strings throughout."
             )
-    if values.dtype.kind == "f" and values.size and np.all(values == np.floor(values)):
+    whole = values.dtype.kind == "f" and np.all(values == np.floor(values))
+    if whole and values.size and np.all(np.abs(values) < 2**53):
         values = values.astype(np.int64)
     return values
 
@@ -277,7 +284,15 @@ def _read_labels(
 ) -> tuple[NDArray[Any], Codes]:
     label = np.full(n, UNLABELLED, dtype=np.intp)
     if y is None:
+        if mask is not None and mask.any():
+            raise ValueError("labelled marks samples as labelled, but y is None; give their y.")
         return np.empty(0, dtype=np.int64), label
+    if len(_shape(y)) == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
     values = _as_plain(y)
     present = ~_missing(values)
     if mask is not None and (mask & ~present).any():
@@ -289,8 +304,13 @@ def _read_labels(
     if mask is None and present.all() and named.dtype.kind == "i":
         present = _present_integers(named, negative)
         named = named[present]
-    if named.size:
-        check_classification_targets(named)
+    if named.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold classes.")
+    if named.size and named.dtype.kind not in "biuUS":
+        raise ValueError(
+            f"y must hold classes (integers, strings or booleans), got {named.dtype} values such "
+            f"as {named[0]!r}. Unknown label type: bin continuous targets first."
+        )
     classes, codes = np.unique(named, return_inverse=True)
     label[present] = codes
     return classes, label
@@ -306,3 +326,20 @@ def _present_integers(values: NDArray[Any], negative: Mask | None) -> Mask:
     if negative is not None and len(np.unique(values[~marked & ~negative])) == 1:
         return ~(marked & negative)
     return ~marked
+
+
+def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
+    """Tell which values of ``y`` mark an unlabelled sample, given the classes that were learnt.
+
+    Examples
+    --------
+    >>> is_unlabelled([0, 5, -1], np.array([0, 1])).tolist()
+    [False, False, True]
+    >>> is_unlabelled([1, -1], np.array([-1, 1])).tolist()
+    [False, False]
+    """
+    values = _as_plain(y)
+    missing = _missing(values)
+    if classes.dtype.kind in "iu" and UNLABELLED not in classes:
+        missing = missing | (values == UNLABELLED)
+    return missing

@@ -23,6 +23,7 @@ from sklearn.metrics.pairwise import (
     pairwise_kernels,
 )
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.extmath import row_norms
 
 from skatter.checks import check_real
 
@@ -57,6 +58,8 @@ class Kernel:
 
     metric: str | Callable[..., Array]
     params: Mapping[str, Any] = field(default_factory=dict)
+    origin: Array | None = None
+    """Subtracted from samples where only differences count, so that no digits are lost."""
 
     @property
     def precomputed(self) -> bool:
@@ -74,6 +77,8 @@ class Kernel:
             return np.asarray(X)
         if callable(self.metric):
             return self._call_user(X, X if Y is None else Y)
+        if self.origin is not None:
+            X, Y = X - self.origin, None if Y is None else Y - self.origin
         K = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.params)
         return np.asarray(K, dtype=X.dtype)
 
@@ -147,6 +152,7 @@ def resolve_kernel(
             "degree": check_real("degree", degree, low=1),
             "coef0": check_real("coef0", coef0),
         },
+        X.mean(axis=0) if kernel == "rbf" and isinstance(X, np.ndarray) else None,
     )
 
 
@@ -178,14 +184,31 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     4.0
     """
     if X.shape[0] > MEDIAN_SAMPLE:
-        ranks = np.argsort(_distance_to_centroid(X), kind="stable")
-        rng = check_random_state(0 if random_state is None else random_state)
-        X = X[ranks[np.sort(rng.permutation(X.shape[0])[:MEDIAN_SAMPLE])]]
-    distances = _DISTANCES[kernel](X)
-    upper = distances[np.triu_indices_from(distances, k=1)]
-    # Rounding leaves duplicates at a distance of about eps: those are zeros too.
-    distinct = upper[upper > np.finfo(upper.dtype).eps * upper.max(initial=0.0) * X.shape[1]]
+        X = X[_representative_rows(X, random_state)]
+    distances = _DISTANCES[kernel](X if kernel != "rbf" else _near_origin(X))
+    slack = _rounding(X) if kernel == "rbf" else np.zeros_like(distances)
+    pairs = np.triu_indices_from(distances, k=1)
+    distinct = distances[pairs][distances[pairs] > slack[pairs]]
     return float(np.median(distinct)) if distinct.size else 1.0
+
+
+def _representative_rows(X: Any, random_state: Any) -> Array:
+    """One row from each of ``MEDIAN_SAMPLE`` equal strata of the distance to the centroid."""
+    ranks = np.argsort(_distance_to_centroid(X), kind="stable")
+    rng = check_random_state(0 if random_state is None else random_state)
+    strata = (np.arange(MEDIAN_SAMPLE) + rng.uniform(size=MEDIAN_SAMPLE)) / MEDIAN_SAMPLE
+    return ranks[(strata * X.shape[0]).astype(np.intp)]
+
+
+def _near_origin(X: Any) -> Any:
+    """Shift dense samples by their median, which no outlier can move far."""
+    return X - np.median(X, axis=0) if isinstance(X, np.ndarray) else X
+
+
+def _rounding(X: Any) -> Array:
+    """Squared distances that rounding alone gives to a pair of equal samples."""
+    norms = row_norms(_near_origin(X), squared=True).astype(np.float64)
+    return np.finfo(np.float64).eps * X.shape[1] * (norms[:, None] + norms)
 
 
 def _distance_to_centroid(X: Any) -> Array:
@@ -203,6 +226,8 @@ def gram(X: Any, kernel: Kernel) -> Array:
 
 def check_gram(K: Array) -> Array:
     """Check that a precomputed Gram matrix is square and symmetric."""
+    if not isinstance(K, np.ndarray):
+        raise TypeError("X must be a dense Gram matrix when kernel='precomputed'.")
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"X must be a square Gram matrix when kernel='precomputed', got shape {K.shape}. "
@@ -231,8 +256,10 @@ def centre(K: Array) -> Array:
     array([[ 1.5, -1.5],
            [-1.5,  1.5]])
     """
-    means = K.mean(axis=0)
-    K -= means - means.mean()
+    means = K.mean(axis=0, dtype=np.float64)
+    grand = means.mean()
+    means = means.astype(K.dtype)
+    K -= (means - grand).astype(K.dtype)
     K -= means[:, None]
     return means
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Ten colours that stay apart under colour-vision deficiencies: M. A. Petroff, Accessible Color
-# Sequences for Data Visualization, arXiv:2107.02270. In its order but for the greys, put last.
+# Sequences for Data Visualization, arXiv:2107.02270, with black for the lighter of its two greys.
 PALETTE = (
     "#3f90da",
     "#ffa90e",
@@ -32,7 +32,7 @@ PALETTE = (
     "#e76300",
     "#b9ac70",
     "#717581",
-    "#94a4a2",
+    "#1a1a1a",
 )
 MARKERS = "o^sD"
 UNLABELLED_COLOUR = "#cccccc"
@@ -168,6 +168,8 @@ def plot_before_after(
         for ax, Z, name in zip(row, views, names, strict=True):
             _draw(ax, Z, colouring, shown)
             ax.set_title(f"{name}, by {what}")
+            if what == "class":
+                _write_names(ax, Z, colouring)
         # Both panels of a row share their colours and the name of their second axis.
         _add_legend(row[1], colouring, title=what)
         row[1].set_ylabel("")
@@ -260,6 +262,16 @@ def _draw(ax: Axes, Z: NDArray[Any], colouring: _Colouring, shown: Codes) -> Non
     ax.set(xlabel="component 1", ylabel="component 2")
     ax.tick_params(labelsize="small", colors=_QUIET)
     ax.spines[:].set_color("0.8")
+
+
+def _write_names(ax: Axes, Z: NDArray[Any], colouring: _Colouring) -> None:
+    """Write every category's name at the median of its points: colours alone are hard to tell."""
+    from matplotlib.patheffects import withStroke
+
+    for k, name in enumerate(colouring.names):
+        x, y = np.median(Z[colouring.codes == k], axis=0)
+        text = ax.text(x, y, name, weight="bold", ha="center", va="center")
+        text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
 def _add_legend(ax: Axes, colouring: _Colouring, title: str | None = None) -> None:

@@ -225,16 +225,31 @@ def scatter(
     >>> scatter([[0.0], [2.0]])
     1.0
     """
-    X, geometry = _geometry(X, kernel, gamma, projection)
-    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
-    if weights.shape != (X.shape[0],):
+    if sample_weight is None:
+        X, geometry = _geometry(X, kernel, gamma, projection)
+        return _pooled(geometry, np.full(X.shape[0], 1 / X.shape[0]))
+    X = _check(X, "X") if projection is None else _check(projection(X), "the projection of X")
+    weights = _check_weights(sample_weight, X.shape[0])
+    counted = np.flatnonzero(weights)
+    X = X[np.ix_(counted, counted)] if kernel == "precomputed" else X[counted]
+    _, geometry = _geometry(X, kernel, gamma, None)
+    return _pooled(geometry, weights[counted])
+
+
+def _check_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Return weights that sum to one."""
+    try:
+        weights = np.asarray(sample_weight, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers ({error}).") from error
+    if weights.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight must hold one weight per row of X ({X.shape[0]}), got shape "
+            f"sample_weight must hold one weight per row of X ({n_samples}), got shape "
             f"{weights.shape}."
         )
     if not (np.all(weights >= 0) and 0 < weights.sum() < np.inf):
         raise ValueError("sample_weight must be finite, non-negative and not all zero.")
-    return _pooled(geometry, weights / weights.sum())
+    return weights / weights.sum()
 
 
 def total_scatter(
@@ -420,8 +435,14 @@ def mmd(
         raise ValueError("unbiased=True needs at least two samples in X and in Y.")
     both = sparse.vstack([X, Y], format="csr") if sparse.issparse(X) else np.vstack([X, Y])
     if projection is not None:
-        both = np.asarray(projection(both))
-    K = gram(both, resolve_kernel(both, kernel, gamma=gamma)).astype(np.float64, copy=False)
+        both = _check(projection(both), "the projection of X and Y")
+    resolved = resolve_kernel(both, kernel, gamma=gamma)
+    if resolved.precomputed:
+        check_gram(both)
+    if resolved.linear and not sparse.issparse(both):
+        # A shift changes nothing but the digits that are lost far from the origin.
+        both = both - both.mean(axis=0)
+    K = gram(both, resolved).astype(np.float64, copy=False)
     observed = _mmd_of_splits(K, np.arange(n)[None, :n_x], unbiased)[0]
     if n_permutations == 0:
         return MMD(float(observed), None)
@@ -429,7 +450,7 @@ def mmd(
     splits = np.array([rng.permutation(n)[:n_x] for _ in range(n_permutations)])
     shuffled = _mmd_of_splits(K, splits, unbiased)
     # Splits that only swap equal samples tie with the observed one up to rounding.
-    at_least = np.sum(shuffled >= observed - 1e-12 * abs(observed))
+    at_least = np.sum(shuffled >= observed - 1e-12 * np.abs(K).max())
     return MMD(float(observed), float((1 + at_least) / (1 + n_permutations)))
 
 
@@ -443,7 +464,8 @@ def _mmd_of_splits(K: Array, splits: Array, unbiased: bool) -> Array:
     sums = member @ K.sum(axis=1)
     inside_x, across, inside_y = own, sums - own, K.sum() - 2 * sums + own
     if not unbiased:
-        return np.asarray(inside_x / n_x**2 - 2 * across / (n_x * n_y) + inside_y / n_y**2)
+        biased = inside_x / n_x**2 - 2 * across / (n_x * n_y) + inside_y / n_y**2
+        return np.maximum(biased, 0.0)
     diagonal = np.diagonal(K)
     inside_x = inside_x - member @ diagonal
     inside_y = inside_y - (1 - member) @ diagonal

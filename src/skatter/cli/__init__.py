@@ -38,6 +38,7 @@ def build_app() -> "Typer":
         name="skatter",
         help="Train where you have labels, predict where you don't.",
         no_args_is_help=True,
+        rich_markup_mode="markdown",  # flows the paragraphs of a docstring
         add_completion=False,
     )
 

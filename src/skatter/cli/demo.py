@@ -166,7 +166,7 @@ def table(direction: Direction) -> Table:
     out = Table(title=title, title_justify="left", title_style="bold")
     out.add_column("Representation")
     out.add_column("1NN accuracy\non the target", justify="right")
-    out.add_column("Domain scatter,\n% of total scatter", justify="right")
+    out.add_column("Domain / total scatter,\nbefore -> after", justify="right")
     out.add_column("Seconds\nto fit", justify="right")
     best = max(row.accuracy for row in direction.rows)
     for row in direction.rows:
@@ -269,11 +269,10 @@ def demo(
     """Adapt between two sets of real handwritten digits and show whether it helped.
 
     Raw features, kernel PCA and SCA with default settings, each followed by a nearest-neighbour
-    classifier, from UCI digits to MNIST digits and back. Takes about a minute.
+    classifier, from UCI digits to MNIST digits and back. Less than a minute.
     """
     _require_extras()
     folder = prepare_folder(out)
-    console = Console()
     with _progress() as progress:
         task = progress.add_task("loading digits", total=1 + len(DIRECTIONS) * (len(METHODS) + 1))
 
@@ -286,7 +285,7 @@ def demo(
             announce(f"{direction.source} -> {direction.target}: picture")
             paths.append(write_picture(direction, folder))
         announce("done")
-    _show(console, directions, paths)
+    _show(Console(highlight=False), directions, paths)
 
 
 def _require_extras() -> None:
@@ -300,7 +299,7 @@ def _require_extras() -> None:
 def _progress() -> Progress:
     """Progress on the error stream, so that a redirected output holds the results alone."""
     return Progress(
-        TextColumn("{task.description:<24}"),
+        TextColumn("{task.description:<26}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -315,8 +314,6 @@ def _show(console: Console, directions: list[Direction], paths: list[Path]) -> N
         console.print()
     for direction in directions:
         console.print(verdict(direction))
-    console.print(
-        "Target labels were hidden from every fit and used only to score; settings are defaults."
-    )
+    console.print("Target labels were hidden from every fit and used only to score.")
     for path in paths:
-        console.print(f"Picture: {path}", soft_wrap=True, highlight=False)
+        console.print(f"Picture: {path}", soft_wrap=True, markup=False)

@@ -1,17 +1,16 @@
 """Solve: from an objective to components, one file a route."""
 
-from skatter.solve.dual import DualOperator, DualPath, canonical_order, solve_dual, truncate
+from skatter.solve.dual import DualOperator, DualPath, canonical_order, solve_dual
 from skatter.solve.padded import solve_padded
-from skatter.solve.primal import solve_primal
+from skatter.solve.primal import PrimalPath
 from skatter.solve.solution import Solution
 
 __all__ = [
     "DualOperator",
     "DualPath",
+    "PrimalPath",
     "Solution",
     "canonical_order",
     "solve_dual",
     "solve_padded",
-    "solve_primal",
-    "truncate",
 ]

@@ -31,7 +31,7 @@ weight on total, between-class, domain and conditional domain scatter. Lanczos c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -241,17 +241,18 @@ class DualPath:
         elif all(setting.between_only for setting in settings):
             self._krylov = self._one_block()
         else:
-            self._krylov = self._grow(settings, k)
+            return self._grow(settings, k)
         return [self._reduced(self._krylov, setting, k) for setting in settings]
 
-    def recover(self, setting: Setting) -> tuple[Array, Array]:
-        """Return N^½ V and the projections, both scaled by Λ^-½: what B and Z are made of."""
+    def projections(self, setting: Setting) -> Array:
+        """Return Z, normalised to a denominator of one."""
         assert self._krylov is not None
-        scale = np.sqrt(setting.eigenvalues)
-        return (
-            self._krylov.lift(setting.roots) / scale,
-            self._krylov.image(setting.inner) / scale,
-        )
+        return self._krylov.image(setting.inner) / np.sqrt(setting.eigenvalues)
+
+    def roots(self, setting: Setting) -> Array:
+        """Return N^½ V Λ^-½, from which B is made."""
+        assert self._krylov is not None
+        return self._krylov.lift(setting.roots) / np.sqrt(setting.eigenvalues)
 
     def _thin_basis(self) -> Array:
         coefficients = self.operator.coefficients
@@ -275,12 +276,14 @@ class DualPath:
         first = self._begin_with(self._thin_basis())
         return self._lanczos(self.operator.direct, first, lambda _: True)
 
-    def _grow(self, settings: list[Objective], k: int) -> Krylov:
+    def _grow(self, settings: list[Objective], k: int) -> list[Setting]:
         thin = self._thin_basis()
         width = min(max(BLOCK, thin.shape[1] + BLOCK // 4), self._n - 1)
         extra = self._draw(max(width - thin.shape[1], 0))
         first = self._begin_with(_orthonormal(np.hstack([thin, extra])))
-        return self._lanczos(self.operator, first, _Convergence(self, settings, k))
+        search = _Search(self, settings, k)
+        self._krylov = self._lanczos(self.operator, first, search)
+        return search.finish(self._krylov)
 
     def _lanczos(self, apply: Operator, first: Array, enough: Callable[[Krylov], bool]) -> Krylov:
         """K is centred, so that G removes constants."""
@@ -314,33 +317,55 @@ class DualPath:
             )
             eigenvalues, s = _leading(a * (T + T.T) / 2, k)
             roots = sqrt(a) * (s + c * dot(f, dot(f.T, s)))
-        residuals = sqrt(a) * krylov.residual_norms(roots)
-        residuals /= np.where(eigenvalues > 0, eigenvalues, np.inf)
+        rank = numerical_rank(eigenvalues)
+        eigenvalues, roots = eigenvalues[:rank], roots[:, :rank]
+        residuals = sqrt(a) * krylov.residual_norms(roots) / eigenvalues
         return Setting(eigenvalues, roots, roots - dot(u, dot(gain, roots)), residuals)
 
 
-class _Convergence:
-    """Whether a Krylov space holds the wanted components of all settings to tolerance."""
+class _Search:
+    """Solve settings one after another as the Krylov space grows large enough for each.
+
+    A setting that has converged stays solved: coordinates in a smaller space are coordinates in
+    a larger one, with zeros behind them.
+    """
 
     def __init__(self, path: DualPath, settings: list[Objective], k: int) -> None:
         self._path, self._settings, self._k = path, settings, k
+        self._solved: list[Setting] = []
         self._blocks = 0
 
     def __call__(self, krylov: Krylov) -> bool:
+        """Whether the space holds the wanted components of all settings to tolerance."""
         self._blocks += 1
         # The images of F and U must be inside; looking at every second block saves small eigh's.
-        if self._blocks < 2 or self._blocks % 2 or len(krylov.matrix) < self._k + 1:
+        if self._blocks < 2 or self._blocks % 2 or len(krylov.matrix) <= self._k:
             return False
-        return all(self._converged(krylov, setting) for setting in self._settings)
+        while len(self._solved) < len(self._settings):
+            setting = self._solve_next(krylov)
+            if not self._converged(setting):
+                return False
+            self._solved.append(setting)
+        return True
 
-    def _converged(self, krylov: Krylov, objective: Objective) -> bool:
-        setting = self._path._reduced(krylov, objective, self._k)
-        rank = numerical_rank(setting.eigenvalues)
-        floor = 100 * np.finfo(krylov.matrix.dtype).eps
-        allowed = np.maximum(
-            self._path.tol, floor * setting.eigenvalues[0] / setting.eigenvalues[:rank]
-        )
-        return bool(np.all(setting.residuals[:rank] <= allowed))
+    def finish(self, krylov: Krylov) -> list[Setting]:
+        """Return all settings in the coordinates of the final space."""
+        while len(self._solved) < len(self._settings):
+            self._solved.append(self._solve_next(krylov))
+        rows = len(krylov.matrix)
+        return [
+            replace(setting, roots=_pad(setting.roots, rows), inner=_pad(setting.inner, rows))
+            for setting in self._solved
+        ]
+
+    def _solve_next(self, krylov: Krylov) -> Setting:
+        return self._path._reduced(krylov, self._settings[len(self._solved)], self._k)
+
+    def _converged(self, setting: Setting) -> bool:
+        eigenvalues = setting.eigenvalues
+        # Rounding is relative to the largest eigenvalue: small ones cannot do better.
+        floor = 100 * np.finfo(eigenvalues.dtype).eps * eigenvalues[:1] / eigenvalues
+        return bool(np.all(setting.residuals <= np.maximum(self._path.tol, floor)))
 
 
 def solve_dual(
@@ -376,9 +401,8 @@ def solve_dual(
     operator = DualOperator(K, coefficients, objective)
     path = DualPath(operator, tol=tol, random_state=random_state)
     (setting,) = path.solve([objective], k, solver=solver)
-    setting = truncate(setting, numerical_rank(setting.eigenvalues))
-    roots, Z = path.recover(setting)
-    B = (roots - coefficients.denominator(objective, Z)) / objective.ridge
+    Z = path.projections(setting)
+    B = (path.roots(setting) - coefficients.denominator(objective, Z)) / objective.ridge
     # K B = Z holds for any B up to a constant; the constant is rounding.
     B -= B.mean(axis=0)
     return Solution(
@@ -386,13 +410,6 @@ def solve_dual(
         B,
         Z,
         _residuals(K, coefficients, objective, setting.eigenvalues, Z),
-    )
-
-
-def truncate(setting: Setting, k: int) -> Setting:
-    """Keep the first ``k`` components: the others do not change."""
-    return Setting(
-        setting.eigenvalues[:k], setting.roots[:, :k], setting.inner[:, :k], setting.residuals[:k]
     )
 
 

@@ -81,10 +81,8 @@ def _gram(features: Any) -> Array:
     return (features.T @ features).toarray()
 
 
-def solve_primal(
-    features: Any, domains: Domains, objective: Objective, k: int
-) -> tuple[Solution, Array]:
-    """Return the ``k`` leading components in feature space, and the mean that they subtract.
+class PrimalPath:
+    """Solve many settings of the objective that share features and labels: moments are shared.
 
     Parameters
     ----------
@@ -92,31 +90,30 @@ def solve_primal(
         Explicit features, not centred.
     domains : Domains
         Labels and domains.
-    objective : Objective
-        Weights.
-    k : int
-        Number of components; fewer where the rank is lower.
     """
-    coefficients = Coefficients(domains, features.dtype)
-    moment = moments(features, coefficients)
-    A, C = _pencil(moment, coefficients, objective)
-    size = len(A)
-    chosen = [max(size - k, 0), size - 1]
-    eigenvalues, W = eigh(A, C, subset_by_index=chosen, check_finite=False)
-    eigenvalues, W = eigenvalues[::-1], np.ascontiguousarray(W[:, ::-1])
-    rank = numerical_rank(eigenvalues)
-    eigenvalues, W = eigenvalues[:rank], W[:, :rank]
-    Z = np.asarray(features @ W) - moment.mean @ W
-    residuals = relative_residuals(A @ W, (C @ W) * eigenvalues)
-    return Solution(eigenvalues, W, Z, residuals), moment.mean
 
+    def __init__(self, features: Any, domains: Domains) -> None:
+        self.features = features
+        self.coefficients = Coefficients(domains, features.dtype)
+        self.moments = moments(features, self.coefficients)
 
-def _pencil(
-    moment: Moments, coefficients: Coefficients, objective: Objective
-) -> tuple[Array, Array]:
-    a, b = coefficients.numerator_weights(objective)
-    nuisance = moment.nuisance.T * coefficients.nuisance_weights(objective)
-    A = a * moment.total + b * (moment.between.T @ moment.between)
-    C = coefficients.within_weight(objective) * moment.within + nuisance @ nuisance.T
-    C[np.diag_indices_from(C)] += objective.ridge
-    return A, C
+    def solve(self, objective: Objective, k: int) -> Solution:
+        """Return the ``k`` leading components, or fewer where the rank is lower."""
+        A, C = self._pencil(objective)
+        size = len(A)
+        chosen = [max(size - k, 0), size - 1]
+        eigenvalues, W = eigh(A, C, subset_by_index=chosen, check_finite=False)
+        eigenvalues, W = eigenvalues[::-1], np.ascontiguousarray(W[:, ::-1])
+        rank = numerical_rank(eigenvalues)
+        eigenvalues, W = eigenvalues[:rank], W[:, :rank]
+        Z = np.asarray(self.features @ W) - self.moments.mean @ W
+        return Solution(eigenvalues, W, Z, relative_residuals(A @ W, (C @ W) * eigenvalues))
+
+    def _pencil(self, objective: Objective) -> tuple[Array, Array]:
+        a, b = self.coefficients.numerator_weights(objective)
+        moment = self.moments
+        nuisance = moment.nuisance.T * self.coefficients.nuisance_weights(objective)
+        A = a * moment.total + b * (moment.between.T @ moment.between)
+        C = self.coefficients.within_weight(objective) * moment.within + nuisance @ nuisance.T
+        C[np.diag_indices_from(C)] += objective.ridge
+        return A, C

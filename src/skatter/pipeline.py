@@ -1,0 +1,297 @@
+"""Pipelines that know domains.
+
+Steps see what they should: a step that takes ``sample_domain`` gets all samples with their
+domains; a step that needs labels is fitted on the labelled samples alone, so that "unlabelled" is
+never learnt as a class; every other step is fitted on all samples without labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from skatter.domains import Codes, Domains, is_unlabelled, read_domains
+
+Array = NDArray[Any]
+
+_ROUTED = {"sample_domain": True}
+
+
+def _final_has(name: str) -> Callable[[DomainPipeline], bool]:
+    def check(pipeline: DomainPipeline) -> bool:
+        return hasattr(pipeline.steps[-1][1], name)
+
+    return check
+
+
+def _final_transforms(pipeline: DomainPipeline) -> bool:
+    last = pipeline.steps[-1][1]
+    return _passes_through(last) or hasattr(last, "transform")
+
+
+def _passes_through(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+class DomainPipeline(Pipeline):
+    """Transformers, then a transformer or classifier, with domains routed without ceremony.
+
+    Build it with :func:`make_domain_pipeline`. It is a scikit-learn pipeline: ``named_steps``,
+    indexing, nested parameters, :func:`~sklearn.base.clone`, grid searches and cross-validation
+    work as they do there.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Names and steps, or ``"passthrough"``.
+    verbose : bool
+        Print the seconds that each step took.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Classes that the last step predicts.
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__transform: ClassVar = _ROUTED
+    __metadata_request__predict: ClassVar = _ROUTED
+    __metadata_request__predict_proba: ClassVar = _ROUTED
+    __metadata_request__predict_log_proba: ClassVar = _ROUTED
+    __metadata_request__decision_function: ClassVar = _ROUTED
+    __metadata_request__score: ClassVar = _ROUTED
+
+    def __init__(self, steps: list[tuple[str, Any]], *, verbose: bool = False) -> None:
+        super().__init__(steps, verbose=verbose)
+
+    def get_metadata_routing(self) -> Any:
+        """Return what this pipeline consumes: it hands ``sample_domain`` to its steps itself."""
+        return super(Pipeline, self).get_metadata_routing()
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> DomainPipeline:
+        """Fit every step on what it should see.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            All samples, labelled or not.
+        y : array-like of shape (n_samples,) or None
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted pipeline.
+        """
+        Xt, seen = self._fit_transformers(X, y, sample_domain, labelled)
+        last = self.steps[-1][1]
+        if not _passes_through(last):
+            self._timed(len(self.steps) - 1, seen.fit, last, Xt)
+        return self
+
+    @available_if(_final_transforms)
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> Any:
+        """Fit every step and return what the last one makes of ``X``; takes what ``fit`` takes."""
+        Xt, seen = self._fit_transformers(X, y, sample_domain, labelled)
+        last = self.steps[-1][1]
+        if _passes_through(last):
+            return Xt
+        return self._timed(len(self.steps) - 1, seen.fit_transform, last, Xt)
+
+    @available_if(_final_transforms)
+    def transform(self, X: Any, *, sample_domain: Any = None) -> Any:
+        """Send samples through all steps."""
+        return self._forward(X, sample_domain, self.steps)
+
+    @available_if(_final_has("predict"))
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Predict the class of samples, new or not, of any domain."""
+        return self._call("predict", X, sample_domain)
+
+    @available_if(_final_has("predict_proba"))
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Probability of each class in ``classes_``."""
+        return self._call("predict_proba", X, sample_domain)
+
+    @available_if(_final_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Logarithm of the probability of each class in ``classes_``."""
+        return self._call("predict_log_proba", X, sample_domain)
+
+    @available_if(_final_has("decision_function"))
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Decision values of the last step."""
+        return self._call("decision_function", X, sample_domain)
+
+    @available_if(_final_has("predict"))
+    def score(
+        self, X: Any, y: Any, *, sample_domain: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Accuracy over the samples whose label is known; unlabelled ones are left out."""
+        predicted = self.predict(X, sample_domain=sample_domain)
+        known = ~is_unlabelled(y, self.classes_)
+        if not known.any():
+            raise ValueError("y has no labelled sample to score; give the true labels.")
+        y = np.asarray(y)[known]
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(
+            accuracy_score(y.astype(predicted.dtype), predicted[known], sample_weight=weight)
+        )
+
+    def _fit_transformers(
+        self, X: Any, y: Any, sample_domain: Any, labelled: Any
+    ) -> tuple[Any, _Seen]:
+        self._validate_steps()
+        seen = _Seen.of(X, y, sample_domain, labelled)
+        for index, (_, step) in enumerate(self.steps[:-1]):
+            if not _passes_through(step):
+                X = self._timed(index, seen.fit_transform, step, X)
+        return X, seen
+
+    def _timed(self, index: int, call: Callable[..., Any], step: Any, X: Any) -> Any:
+        start = perf_counter()
+        result = call(step, X)
+        if self.verbose:
+            name, seconds = self.steps[index][0], perf_counter() - start
+            print(
+                f"[DomainPipeline] step {index + 1} of {len(self.steps)}: {name}, {seconds:.1f} s"
+            )
+        return result
+
+    def _forward(self, X: Any, sample_domain: Any, steps: list[tuple[str, Any]]) -> Any:
+        check_is_fitted(self)
+        for _, step in steps:
+            if not _passes_through(step):
+                X = _call_step(step.transform, X, sample_domain)
+        return X
+
+    def _call(self, method: str, X: Any, sample_domain: Any) -> Any:
+        Xt = self._forward(X, sample_domain, self.steps[:-1])
+        return _call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0])
+
+
+def _rows(X: Any, rows: Codes) -> Any:
+    """Rows of an array, sparse matrix, data frame or list."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+
+
+def _call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
+    """Pass ``sample_domain`` to a method that takes it."""
+    takes = sample_domain is not None and "sample_domain" in signature(call).parameters
+    return call(X, sample_domain=sample_domain) if takes else call(X)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Labels and domains of one fit, and which of them a step is shown."""
+
+    y: Any
+    sample_domain: Any
+    domains: Domains | None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_domain: Any, labelled: Any) -> _Seen:
+        if y is None and sample_domain is None and labelled is None:
+            return cls(None, None, None)
+        n_samples = _n_rows(X)
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
+        return cls(y, sample_domain, domains)
+
+    def fit(self, step: Any, X: Any) -> Any:
+        """Fit a step on what it should see."""
+        if has_fit_parameter(step, "sample_domain"):
+            return step.fit(X, self.y, **self._domain_arguments(step))
+        if self._needs_labels(step):
+            rows, names = self._labelled()
+            return step.fit(_rows(X, rows), names)
+        return step.fit(X)
+
+    def fit_transform(self, step: Any, X: Any) -> Any:
+        """Fit a step on what it should see, and transform all samples."""
+        if has_fit_parameter(step, "sample_domain") and hasattr(step, "fit_transform"):
+            return step.fit_transform(X, self.y, **self._domain_arguments(step))
+        if hasattr(step, "fit_transform") and not self._needs_labels(step):
+            return step.fit_transform(X)
+        return _call_step(self.fit(step, X).transform, X, self.sample_domain)
+
+    def _needs_labels(self, step: Any) -> bool:
+        return bool(get_tags(step).target_tags.required)
+
+    def _domain_arguments(self, step: Any) -> dict[str, Any]:
+        given = {"sample_domain": self.sample_domain}
+        if self.domains is not None and has_fit_parameter(step, "labelled"):
+            given["labelled"] = self.domains.labelled
+        return given
+
+    def _labelled(self) -> tuple[Codes, Array]:
+        if self.domains is None or not self.domains.n_labelled:
+            raise ValueError(
+                "requires y to be passed, but the target y is None or has no labelled sample: a "
+                "step of the pipeline learns from labels."
+            )
+        return np.flatnonzero(self.domains.labelled), self.domains.names()
+
+
+def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
+    """Chain steps into a :class:`DomainPipeline`; names are the lower-cased class names.
+
+    Parameters
+    ----------
+    *steps : estimators
+        Transformers, then a transformer or classifier.
+    verbose : bool
+        Print the seconds that each step took.
+
+    Returns
+    -------
+    DomainPipeline
+        Not fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skatter import SCA, make_domain_pipeline
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["cat", "dog", "cat", "dog"], 20)
+    >>> site = np.repeat(["here", "there"], 40)
+    >>> X = rng.normal(size=(80, 5)) + 3 * (y == "dog")[:, None] + (site == "there")[:, None]
+    >>> known = np.where(site == "here", y, None)
+    >>> model = make_domain_pipeline(StandardScaler(), SCA(), KNeighborsClassifier(1))
+    >>> model.fit(X, known, sample_domain=site).predict(X[-2:])
+    array(['dog', 'dog'], dtype='<U3')
+    """
+    names = [step if isinstance(step, str) else type(step).__name__.lower() for step in steps]
+    count, seen = Counter(names), Counter[str]()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(f"{name}-{seen[name]}" if count[name] > 1 else name)
+    return DomainPipeline(list(zip(unique, steps, strict=True)), verbose=verbose)

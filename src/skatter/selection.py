@@ -1,0 +1,368 @@
+"""Choosing hyper-parameters without target labels.
+
+:class:`SCACV` is the paper's search: 5-fold cross-validation on source labels. In each fold the
+held-out samples stay in the Gram matrix and in their domain and lose only their label. So one
+Gram matrix serves all folds; one factorisation and one Krylov space per fold serve every β and δ;
+and components are nested in k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from skatter.checks import check_choice, check_integer, check_real
+from skatter.components import ordered_gram, scale_factors
+from skatter.domains import Codes, Domains
+from skatter.kernels import centre
+from skatter.objective import Coefficients, Objective
+from skatter.sca import SCA
+from skatter.scatter import Geometry, measure
+from skatter.solve import DualOperator, DualPath, PrimalPath, Solution, canonical_order
+
+Array = NDArray[Any]
+Point = tuple[int, float, float]
+"""k, δ and β: sorted, so that ties go to the smaller k, then the smaller δ."""
+
+BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
+
+
+class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """SCA with k, β and δ chosen by cross-validation on source labels.
+
+    Labels of target domains, where there are any, train the components but are never held out:
+    they do not take part in the choice.
+
+    Parameters
+    ----------
+    estimator : SCA or None
+        Everything that is not searched; None is ``SCA()``.
+    tune : {"all", "adaptation", "generalization"}
+        What to search. ``"adaptation"``: k and β, the paper's choice with a target at fit.
+        ``"generalization"``: k and δ with β = 1, the paper's choice without.
+    n_components : sequence of int or None
+        Candidates for k; None is 2, 5, C-1, C, 12, 15, 20, 30, 40 and 60 for C classes.
+    betas, deltas : sequence of float or None
+        Candidates; None is the table of ``tune``.
+    cv : int, splitter or iterable
+        Folds over the labelled source samples; an integer means shuffled stratified folds. A
+        splitter that takes groups is given the domains.
+    classifier : classifier or None
+        Judge of a setting; None is 1-nearest-neighbour, for which all k are scored in one pass.
+    refit : bool
+        Fit ``best_estimator_`` on all labels; needed for ``transform``.
+    verbose : int
+        1 prints a line for each fold.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        ``n_components``, ``beta`` and ``delta`` of the best mean accuracy; ties go to the smaller
+        k, then the smaller δ, then the smaller β.
+    best_score_ : float
+        Its mean accuracy on held-out source labels.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_estimator_ : SCA
+        Fitted with it on all labels.
+    cv_results_ : dict of ndarray
+        One entry for each setting, as in :class:`sklearn.model_selection.GridSearchCV`. Times are
+        a fold's seconds shared out evenly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import SCACV
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 60)
+    >>> site = np.repeat([1, -2], 60)
+    >>> X = rng.normal(size=(120, 5)) + 2 * y[:, None] + (site < 0)[:, None]
+    >>> search = SCACV(n_components=[1, 2, 4]).fit(X, np.where(site < 0, -1, y), sample_domain=site)
+    >>> sorted(search.best_params_)
+    ['beta', 'delta', 'n_components']
+    >>> search.transform(X).shape[1] == search.best_estimator_.n_components_
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__transform: ClassVar = {"sample_domain": True}
+
+    def __init__(
+        self,
+        estimator: SCA | None = None,
+        *,
+        tune: str = "all",
+        n_components: Sequence[int] | None = None,
+        betas: Sequence[float] | None = None,
+        deltas: Sequence[float] | None = None,
+        cv: Any = 5,
+        classifier: Any = None,
+        refit: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.tune = tune
+        self.n_components = n_components
+        self.betas = betas
+        self.deltas = deltas
+        self.cv = cv
+        self.classifier = classifier
+        self.refit = refit
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> SCACV:
+        """Search, then fit the best setting on all labels.
+
+        Takes what :meth:`skatter.SCA.fit` takes, and returns ``self``.
+        """
+        template = SCA() if self.estimator is None else clone(self.estimator)
+        if type(template) is not SCA:
+            raise TypeError(f"estimator must be an SCA, got {type(template).__name__}.")
+        betas, deltas = self._grid(template)
+        solver = _FoldSolver(template, X, y, sample_domain, labelled)
+        ks = self._ks(solver.domains)
+        folds = self._folds(solver.domains)
+        scores, seconds = self._search(solver, folds, ks, betas, deltas)
+        self._report(list(product(ks, deltas, betas)), scores, seconds)
+        self.n_features_in_ = solver.n_features
+        if self.refit:
+            best = template.set_params(**self.best_params_)
+            self.best_estimator_ = best.fit(X, y, sample_domain=sample_domain, labelled=labelled)
+            if hasattr(best, "feature_names_in_"):
+                self.feature_names_in_ = best.feature_names_in_
+        return self
+
+    def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Project samples with the best setting."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.best_estimator_.n_components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = (SCA() if self.estimator is None else self.estimator).__sklearn_tags__()
+        tags.input_tags = own.input_tags
+        tags.target_tags = own.target_tags
+        tags.transformer_tags = own.transformer_tags
+        return tags
+
+    # --- the grid -------------------------------------------------------------------------------
+
+    def _grid(self, template: SCA) -> tuple[list[float], list[float]]:
+        check_choice("tune", self.tune, ("all", "adaptation", "generalization"))
+        betas = BETAS if self.tune != "generalization" else (1.0,)
+        deltas = DELTAS if self.tune != "adaptation" else (template.delta,)
+        return (
+            _candidates("betas", betas if self.betas is None else self.betas, high=1.0),
+            _candidates("deltas", deltas if self.deltas is None else self.deltas),
+        )
+
+    def _ks(self, domains: Domains) -> list[int]:
+        n_classes = len(domains.classes)
+        given = self.n_components
+        if given is None:
+            given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
+            given = tuple(k for k in given if 1 <= k < domains.n_samples)
+        ks = sorted({check_integer("n_components", k, low=1) for k in given})
+        if not ks:
+            raise ValueError("n_components must name at least one candidate.")
+        return ks
+
+    def _folds(self, domains: Domains) -> list[Codes]:
+        """Rows to hide, fold by fold: labelled samples of source domains."""
+        rows = np.flatnonzero(domains.labelled & domains.source)
+        label = domains.label[rows]
+        if not len(rows):
+            raise ValueError(
+                "y has no labelled sample in a source domain to hold out. Under the sign "
+                "convention sources have non-negative ids."
+            )
+        cv = self.cv
+        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+            n_splits = check_integer("cv", cv, low=2)
+            if np.bincount(label).max() < n_splits:
+                raise ValueError(
+                    f"cv={n_splits} folds need a class with {n_splits} labelled source samples; "
+                    "choose fewer folds."
+                )
+            splits = StratifiedKFold(n_splits, shuffle=True, random_state=0).split(rows, label)
+        else:
+            splitter = check_cv(cv, label, classifier=True)
+            splits = splitter.split(rows, label, domains.domain[rows])
+        return [rows[held] for _, held in splits]
+
+    # --- the search -----------------------------------------------------------------------------
+
+    def _search(
+        self,
+        solver: _FoldSolver,
+        folds: list[Codes],
+        ks: list[int],
+        betas: list[float],
+        deltas: list[float],
+    ) -> tuple[Array, Array]:
+        """Accuracies of shape (settings in the order k, δ, β; folds), and seconds."""
+        scores = np.empty((len(ks), len(deltas), len(betas), len(folds)))
+        seconds = np.zeros((2, len(folds)))
+        points = list(product(range(len(deltas)), range(len(betas))))
+        for f, held in enumerate(folds):
+            start = perf_counter()
+            settings = [(betas[b], deltas[d]) for d, b in points]
+            projected = solver.solve(held, settings, max(ks))
+            for (d, b), Z in zip(points, _timed(projected, seconds[0, f : f + 1]), strict=True):
+                scores[:, d, b, f] = self._score(Z, solver.domains, held, ks)
+            seconds[1, f] = perf_counter() - start - seconds[0, f]
+            if self.verbose:
+                best = scores[..., f].max()
+                took = perf_counter() - start
+                print(
+                    f"[SCACV] fold {f + 1} of {len(folds)}: {len(points) * len(ks)} settings, "
+                    f"best accuracy {best:.3f}, {took:.1f} s"
+                )
+        return scores.reshape(-1, len(folds)), seconds
+
+    def _score(self, Z: Array, domains: Domains, held: Codes, ks: list[int]) -> list[float]:
+        train = domains.hide(held).labelled
+        truth = domains.label[held]
+        if self.classifier is None:
+            predicted = nearest_labels(Z[train], domains.label[train], Z[held], ks)
+            return [float(np.mean(guess == truth)) for guess in predicted]
+        accuracies = []
+        for k in ks:
+            judge = clone(self.classifier).fit(Z[train, :k], domains.label[train])
+            accuracies.append(float(np.mean(judge.predict(Z[held, :k]) == truth)))
+        return accuracies
+
+    def _report(self, points: list[Point], scores: Array, seconds: Array) -> None:
+        mean = scores.mean(axis=1)
+        # Equal counts of hits may differ in the last bit of their mean.
+        rounded = np.round(mean, 12)
+        self.best_index_ = int(np.argmax(rounded))
+        self.best_score_ = float(mean[self.best_index_])
+        params = [{"n_components": k, "beta": b, "delta": d} for k, d, b in points]
+        self.best_params_ = params[self.best_index_]
+        per_setting = seconds / len(points)
+        results: dict[str, Any] = {
+            "mean_fit_time": np.full(len(points), per_setting[0].mean()),
+            "std_fit_time": np.full(len(points), per_setting[0].std()),
+            "mean_score_time": np.full(len(points), per_setting[1].mean()),
+            "std_score_time": np.full(len(points), per_setting[1].std()),
+        }
+        for name in ("n_components", "beta", "delta"):
+            results[f"param_{name}"] = np.ma.masked_array([p[name] for p in params])
+        results["params"] = params
+        for f in range(scores.shape[1]):
+            results[f"split{f}_test_score"] = scores[:, f]
+        results["mean_test_score"] = mean
+        results["std_test_score"] = scores.std(axis=1)
+        results["rank_test_score"] = rankdata(-rounded, method="min").astype(np.int32)
+        self.cv_results_ = results
+
+
+def _candidates(name: str, values: Sequence[float], high: float = np.inf) -> list[float]:
+    checked = sorted({check_real(name, value, low=0, high=high) for value in values})
+    if not checked:
+        raise ValueError(f"{name} must name at least one candidate.")
+    return checked
+
+
+def _timed(items: Iterator[Array], seconds: Array) -> Iterator[Array]:
+    """Pass items on, adding up the time they took to come."""
+    while True:
+        start = perf_counter()
+        item = next(items, None)
+        seconds += perf_counter() - start
+        if item is None:
+            return
+        yield item
+
+
+def nearest_labels(train: Array, label: Codes, new: Array, ks: Sequence[int]) -> Iterator[Codes]:
+    """1-nearest-neighbour labels from the first k columns, for each k in increasing order.
+
+    Distances are built up column by column, so all k cost little more than the largest one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> train, new = np.array([[0.0, 0.0], [1.0, 9.0]]), np.array([[0.9, 0.0]])
+    >>> [list(map(int, guess)) for guess in nearest_labels(train, np.array([5, 7]), new, [1, 2])]
+    [[7], [5]]
+    """
+    # ‖a − b‖² less ‖a‖², which is the same for every b
+    distance = np.zeros((len(new), len(train)), dtype=train.dtype)
+    done = 0
+    for k in ks:
+        a, b = new[:, done:k], train[:, done:k]
+        if b.shape[1]:
+            left = np.hstack([-2 * a, np.ones((len(a), 1), dtype=a.dtype)])
+            right = np.hstack([b, np.sum(np.square(b), axis=1, keepdims=True)])
+            distance += left @ right.T
+        done = max(done, min(k, train.shape[1]))
+        yield label[np.argmin(distance, axis=1)]
+
+
+class _FoldSolver:
+    """Projections of all samples with a fold's labels hidden, for many settings.
+
+    The Gram matrix, or the explicit features, are made once.
+    """
+
+    def __init__(self, template: SCA, X: Any, y: Any, sample_domain: Any, labelled: Any) -> None:
+        if template.class_rows != "all":
+            raise ValueError("SCACV searches with class_rows='all' only.")
+        X, self.domains = template._read(X, y, sample_domain, labelled)
+        self.n_features = X.shape[1]
+        self._template = template
+        kernel, self._features = template._feature_space(X)
+        if self._features is None:
+            self._K = ordered_gram(X, kernel, np.arange(X.shape[0]))
+            centre(self._K)
+            self._total = float(np.trace(self._K)) / len(self._K)
+        else:
+            self._total = measure(Geometry.of_features(self._features), self.domains).total
+
+    def solve(
+        self, held: Codes, settings: Sequence[tuple[float, float]], k: int
+    ) -> Iterator[Array]:
+        """Yield Z, row by row of the user's samples, for each (β, δ)."""
+        domains = self.domains.hide(held)
+        weights = [
+            self._template._objective_at(beta, delta, domains, self._total)
+            for beta, delta in settings
+        ]
+        solve = self._dual if self._features is None else self._primal
+        for objective, solution in zip(weights, solve(domains, weights, k), strict=True):
+            factors = scale_factors(self._template.scale, solution, domains, objective)
+            yield solution.projections * factors
+
+    def _primal(self, domains: Domains, weights: list[Objective], k: int) -> Iterator[Solution]:
+        path = PrimalPath(self._features, domains)
+        for objective in weights:
+            yield path.solve(objective, k)
+
+    def _dual(self, domains: Domains, weights: list[Objective], k: int) -> Iterator[Solution]:
+        order = canonical_order(domains)
+        back = np.argsort(order)
+        coefficients = Coefficients(domains.take(order), self._K.dtype)
+        operator = DualOperator(self._K[np.ix_(order, order)], coefficients, weights[0])
+        path = DualPath(operator, tol=self._template.tol, random_state=self._template.random_state)
+        k = min(k, len(back) - 1)
+        for setting in path.solve(weights, k, solver=self._template.solver):
+            Z = path.projections(setting)[back]
+            yield Solution(setting.eigenvalues, Z, Z, setting.residuals)
