@@ -161,25 +161,17 @@ class DualOperator:
         """P G P W for W = P W, P = I − Q Qᵀ."""
         n_labelled = self.n_labelled
         own, rest = W[:n_labelled], np.asfortranarray(W[n_labelled:])
-        v = self._centre(self._cross_product(rest))
+        # K_lu x_u above K_uu x_u, from rows of K that lie together
+        image = dot(self.K[n_labelled:].T, rest)
+        v = self._centre(np.array(image[:n_labelled], order="F"))
         v *= self.within / self.ridge
         v -= own
         v = self._centre(cholesky_solve(self._factor, v))
-        out = np.empty_like(W)
-        out[:n_labelled] = (own + v) / self.within
+        image[:n_labelled] = (own + v) / self.within
         if len(rest):
-            image = dot(self._unlabelled, rest)
-            out[n_labelled:] = subtract_dot(image, self._cross.T, v) / self.ridge
-        return out
-
-    def _cross_product(self, rest: Array) -> Array:
-        if not len(rest):
-            return np.zeros((self.n_labelled, rest.shape[1]), dtype=rest.dtype, order="F")
-        return dot(self._cross, rest)
-
-    @cached_property
-    def _unlabelled(self) -> Array:
-        return np.ascontiguousarray(self.K[self.n_labelled :, self.n_labelled :])
+            image[n_labelled:] -= dot(self._cross.T, v)
+            image[n_labelled:] /= self.ridge
+        return image
 
     def dense(self) -> Array:
         """Return G as a matrix."""
