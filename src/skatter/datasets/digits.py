@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from skatter.datasets.synthetic import Dataset
+from skatter.datasets.record import Dataset
 
 SIDE = 8
 """Width and height of every image that is handed out, in pixels."""

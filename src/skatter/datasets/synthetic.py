@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_integer
+from skatter.datasets.record import Dataset
 
 SOURCE_MEANS = np.array([[1.0, -2.0], [-0.8, 3.6], [1.2, 0.7]])
 TARGET_SHIFT = np.array([-3.5, -3.6])
 SPREAD = 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Samples with a class and a domain each, and where they come from.
-
-    Attributes
-    ----------
-    name : str
-        Short name, fit for a file name.
-    X : ndarray of shape (n_samples, n_features)
-        The samples, float64.
-    y : ndarray of shape (n_samples,)
-        The class of every sample, an index into ``class_names``; nothing is hidden here.
-    domain : ndarray of shape (n_samples,)
-        The domain of every sample, a string.
-    class_names : tuple of str
-        One name per class.
-    citation : str
-        Whom to cite.
-    preprocessing : str
-        What was done to the original samples.
-    """
-
-    name: str
-    X: NDArray[np.float64]
-    y: NDArray[np.int64]
-    domain: NDArray[np.str_]
-    class_names: tuple[str, ...]
-    citation: str
-    preprocessing: str
 
 
 def make_figure1(

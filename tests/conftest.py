@@ -1,0 +1,93 @@
+"""What several test files share: optional modules, and small seeded problems."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Samples of several domains; ``known`` is what a user knows of ``y``.
+
+    The arrays refuse to be written to, so a test that shares them cannot spoil another one.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    known: np.ndarray
+    domain: np.ndarray
+    X_new: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.X, self.y, self.known, self.domain, self.X_new):
+            array.flags.writeable = False
+
+    @property
+    def unlabelled(self) -> np.ndarray:
+        """True where the label is not known: in the target."""
+        return self.known == -1
+
+
+@pytest.fixture(scope="session")
+def require() -> Callable[[str], ModuleType]:
+    """Import an optional module; skip where it is missing, but fail where CI is set."""
+
+    def load(name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ImportError as error:
+            reason = f"{name} is not installed ({error}): pip install 'skatter[test]'"
+            if os.environ.get("CI"):
+                pytest.fail(f"CI must not skip a test: {reason}")
+            pytest.skip(reason)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def make_problem() -> Callable[..., Problem]:
+    """Gaussian clusters, one for each class and domain; the last domain is the unlabelled target.
+
+    Classes lie along the first features, domains are shifted along the last one, and rows come
+    in no order.
+    """
+
+    def make(n_domains: int = 2, n_classes: int = 3, *, n: int = 12, seed: int = 0) -> Problem:
+        rng = np.random.default_rng(seed)
+        y = np.tile(np.repeat(np.arange(n_classes), n), n_domains)
+        place = np.repeat(np.arange(n_domains), n_classes * n)
+        centres = np.zeros((n_classes, n_classes + 2))
+        centres[:, :n_classes] = 4 * np.eye(n_classes)
+        X = rng.normal(size=(len(y), n_classes + 2)) + centres[y]
+        X[:, -1] += 2 * place
+        mixed = rng.permutation(len(y))
+        X, y, place = X[mixed], y[mixed], place[mixed]
+        names = np.array(["amsterdam", "basel", "cairo", "delhi", "essen", "florence"])
+        return Problem(
+            X=X,
+            y=y,
+            known=np.where(place == n_domains - 1, -1, y),
+            domain=names[place],
+            X_new=rng.normal(size=(7, n_classes + 2)) + centres[np.arange(7) % n_classes] - 1,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def two_domains(make_problem: Callable[..., Problem]) -> Problem:
+    """One source and one target of three classes."""
+    return make_problem(2)
+
+
+@pytest.fixture(scope="session")
+def three_domains(make_problem: Callable[..., Problem]) -> Problem:
+    """Two sources and one target of three classes."""
+    return make_problem(3)

@@ -1,0 +1,618 @@
+"""What every registered method promises; a new one is covered by being registered."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from skatter.methods import METHODS, Method, get_method
+from skatter.methods.registry import Kind, Need
+
+ANSWERS = {"features": "transform", "classifier": "predict"}
+"""The method of an estimator that says what it learnt, by kind."""
+
+DOMAINS = {"target samples", "target labels", "several sources"}
+"""A method that needs none of these works with a single domain."""
+
+TOLERANCE = 1e-7
+"""Relative to the largest value: what the default tolerance of an iterative solver leaves."""
+
+
+@pytest.fixture(params=sorted(METHODS))
+def method(request) -> Method:
+    return METHODS[request.param]
+
+
+@pytest.fixture
+def data(method, three_domains):
+    """A problem that has all that the method needs."""
+    if "target labels" not in method.needs:
+        return three_domains
+    return replace(three_domains, known=with_some_target_labels(three_domains))
+
+
+@pytest.fixture
+def many(make_problem):
+    """Enough samples for a solver to go iterative; partly labelled, so that no need is missed."""
+    problem = make_problem(3, n=100, seed=1)
+    return replace(problem, known=with_some_target_labels(problem))
+
+
+def with_some_target_labels(data):
+    some = data.unlabelled & (np.cumsum(data.unlabelled) <= 9)
+    return np.where(some, data.y, data.known)
+
+
+def fit(method, problem, **changes):
+    """A new estimator of the method, fitted on a problem of which some parts may be changed."""
+    given = {"X": problem.X, "y": problem.known, "sample_domain": problem.domain, **changes}
+    return method.estimator().fit(given.pop("X"), given.pop("y"), **given)
+
+
+def answer(method, model, X, **metadata):
+    return getattr(model, ANSWERS[method.kind])(X, **metadata)
+
+
+def assert_same(actual, expected, tolerance=TOLERANCE):
+    """Equal classes, or numbers equal up to a share of the largest one."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape
+    if expected.dtype.kind != "f":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+def assert_same_bits(actual, expected):
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+# --- scikit-learn's own contract ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("routing", [False, True], ids=["routing off", "routing on"])
+def test_scikit_learn_finds_no_fault(method, routing):
+    with sklearn.config_context(enable_metadata_routing=routing), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks' own data are degenerate on purpose
+        results = check_estimator(method.estimator(), on_fail=None, on_skip=None)
+    faults = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
+    assert faults == {}
+    assert skipped <= {"check_array_api_input"}
+    assert sum(r["status"] == "passed" for r in results) > 40
+
+
+def test_fit_asks_for_the_domains_where_metadata_are_routed(method):
+    with sklearn.config_context(enable_metadata_routing=True):
+        routing = get_routing_for_object(method.estimator())
+        assert routing.consumes("fit", ["sample_domain"]) == {"sample_domain"}
+
+
+def test_a_scikit_learn_pipeline_hands_on_the_domains_where_metadata_are_routed(method, data):
+    with sklearn.config_context(enable_metadata_routing=True):
+        piped = make_pipeline(StandardScaler(), method.estimator())
+        piped.fit(data.X, data.known, sample_domain=data.domain)
+        actual = answer(method, piped, data.X_new)
+    scaler = StandardScaler().fit(data.X)
+    expected = fit(method, data, X=scaler.transform(data.X))
+    assert_same_bits(actual, answer(method, expected, scaler.transform(data.X_new)))
+
+
+def test_a_clone_is_unfitted_and_has_the_same_parameters(method, data):
+    model = fit(method, data)
+    copy = clone(model)
+    assert copy.get_params(deep=False) == model.get_params(deep=False)
+    with pytest.raises(NotFittedError):
+        answer(method, copy, data.X)
+
+
+def test_a_clone_learns_the_same_to_the_bit(method, data):
+    model = fit(method, data)
+    copy = clone(model).fit(data.X, data.known, sample_domain=data.domain)
+    assert_same_bits(answer(method, copy, data.X_new), answer(method, model, data.X_new))
+
+
+def test_pickling_keeps_what_was_learnt_to_the_bit(method, data):
+    model = fit(method, data)
+    copy = pickle.loads(pickle.dumps(model))
+    assert_same_bits(answer(method, copy, data.X_new), answer(method, model, data.X_new))
+
+
+def test_parameters_round_trip(method):
+    params = method.estimator().get_params()
+    assert method.estimator().set_params(**params).get_params() == params
+
+
+# --- domains and labels ---------------------------------------------------------------------------
+
+
+def test_new_samples_of_new_domains_have_an_answer(method, data):
+    model = fit(method, data)
+    seen, new = answer(method, model, data.X), answer(method, model, data.X_new)
+    unheard = np.full(len(data.X_new), "zagreb")
+    placed = answer(method, model, data.X_new, sample_domain=unheard)
+    assert new.shape == placed.shape == (len(data.X_new), *seen.shape[1:])
+    assert np.isfinite(new.astype(float)).all()
+    assert np.isfinite(placed.astype(float)).all()
+
+
+def test_fit_transform_is_fit_and_then_transform(method, data):
+    if method.kind != "features":
+        assert not hasattr(method.estimator(), "fit_transform")
+        return
+    at_once = method.estimator().fit_transform(data.X, data.known, sample_domain=data.domain)
+    assert_same(fit(method, data).transform(data.X, sample_domain=data.domain), at_once)
+
+
+def test_names_and_numbers_of_domains_and_classes_mean_the_same(method, data):
+    expected = answer(method, fit(method, data), data.X_new)
+    names = np.array(["ant", "bee", "cow"])  # sorted as the numbers are
+    known = np.where(data.known < 0, None, names[data.known])
+    _, numbers = np.unique(data.domain, return_inverse=True)
+    named = answer(method, fit(method, data, y=known, sample_domain=numbers), data.X_new)
+    assert_same_bits(named, names[expected] if method.kind == "classifier" else expected)
+
+
+def test_renaming_classes_and_domains_changes_nothing(method, data):
+    expected = answer(method, fit(method, data), data.X_new)
+    names = np.array(["zebra", "cow", "horse"])
+    known = np.where(data.known < 0, None, names[data.known])
+    renamed = np.char.replace(np.char.replace(data.domain, "amsterdam", "zurich"), "b", "x")
+    actual = answer(method, fit(method, data, y=known, sample_domain=renamed), data.X_new)
+    assert_same(actual, names[expected] if method.kind == "classifier" else expected)
+
+
+def test_one_domain_is_enough_unless_the_method_says_otherwise(method, data):
+    alone = {"y": data.y, "sample_domain": np.full(len(data.y), "here")}
+    if DOMAINS & set(method.needs):
+        with pytest.raises(ValueError, match="domain"):
+            fit(method, data, **alone)
+        return
+    one = answer(method, fit(method, data, **alone), data.X_new)
+    assert len(one) == len(data.X_new)
+    absent = answer(method, fit(method, data, **(alone | {"sample_domain": None})), data.X_new)
+    assert_same_bits(absent, one)
+
+
+def test_a_method_that_needs_labels_says_so(method, data):
+    required = get_tags(method.estimator()).target_tags.required
+    assert required == ("source labels" in method.needs)
+    if not required:
+        assert answer(method, fit(method, data, y=None), data.X_new).size
+        return
+    for nothing in (None, np.full(len(data.y), -1)):
+        with pytest.raises(ValueError, match=r"requires y .* no labelled sample"):
+            fit(method, data, y=nothing)
+
+
+def test_a_partly_labelled_target_may_mark_what_is_missing_in_any_way(method, data):
+    known = with_some_target_labels(data)
+    expected = answer(method, fit(method, data, y=known), data.X_new)
+    marks = {
+        "NaN": {"y": np.where(known < 0, np.nan, known)},
+        "None": {"y": np.where(known < 0, None, known)},
+        "a list": {"y": [None if value < 0 else int(value) for value in known]},
+        "a mask": {"y": data.y, "labelled": known >= 0},
+    }
+    for name, given in marks.items():
+        actual = answer(method, fit(method, data, **given), data.X_new)
+        np.testing.assert_array_equal(actual, expected, err_msg=name)
+
+
+def test_labels_of_a_target_are_used_where_labels_are_needed(method, data):
+    without = answer(method, fit(method, data), data.X_new)
+    wrong = np.where(data.unlabelled, (data.y + 1) % 3, data.y)
+    with_labels = answer(method, fit(method, data, y=wrong), data.X_new)
+    if "source labels" in method.needs:
+        assert not np.array_equal(with_labels, without)
+    else:
+        # a method that does not need labels must at least not be upset by them
+        assert with_labels.shape == without.shape
+
+
+def test_hidden_target_labels_are_never_looked_at(method, data):
+    expected = answer(method, fit(method, data), data.X_new)
+    lies = np.where(data.unlabelled, 99, data.y)
+    actual = answer(method, fit(method, data, y=lies, labelled=~data.unlabelled), data.X_new)
+    assert_same_bits(actual, expected)
+
+
+# --- containers and types -------------------------------------------------------------------------
+
+
+def test_pandas_frames_and_columns_are_samples_labels_and_domains(method, data, require):
+    pd = require("pandas")
+    columns = [f"sensor {i}" for i in range(data.X.shape[1])]
+    index = np.arange(len(data.X))[::-1]  # an index that is not 0, 1, 2 ... must not be read
+    model = fit(
+        method,
+        data,
+        X=pd.DataFrame(data.X, columns=columns, index=index),
+        y=pd.Series(data.known, index=index),
+        sample_domain=pd.Series(data.domain, index=index),
+    )
+    assert model.feature_names_in_.tolist() == columns
+    new = pd.DataFrame(data.X_new, columns=columns)
+    expected = answer(method, fit(method, data), data.X_new)
+    assert_same(answer(method, model, new), expected, 1e-9)
+    with pytest.raises(ValueError, match="feature names"):
+        answer(method, model, new.rename(columns={"sensor 0": "thermometer"}))
+
+
+def test_pandas_missing_values_and_categories_are_labels(method, data, require):
+    pd = require("pandas")
+    expected = answer(method, fit(method, data), data.X_new)
+    marked = pd.Series(data.known).where(data.known >= 0)
+    for column in (marked.astype("Int64"), marked.astype("category")):
+        model = fit(method, data, y=column, sample_domain=pd.Categorical(data.domain))
+        assert_same_bits(answer(method, model, data.X_new), expected)
+
+
+def test_polars_frames_and_columns_are_samples_labels_and_domains(method, data, require):
+    pl = require("polars")
+    model = fit(
+        method,
+        data,
+        X=pl.DataFrame(data.X, schema=[f"x{i}" for i in range(data.X.shape[1])]),
+        y=pl.Series([None if value < 0 else int(value) for value in data.known]),
+        sample_domain=pl.Series(data.domain.tolist()),
+    )
+    new = pl.DataFrame(data.X_new, schema=[f"x{i}" for i in range(data.X.shape[1])])
+    expected = answer(method, fit(method, data), data.X_new)
+    assert_same(answer(method, model, new), expected, 1e-9)
+
+
+def test_lists_are_samples_labels_and_domains(method, data):
+    given = {"X": data.X.tolist(), "y": data.known.tolist(), "sample_domain": data.domain.tolist()}
+    model = fit(method, data, **given)
+    expected = answer(method, fit(method, data), data.X_new)
+    assert_same_bits(answer(method, model, data.X_new.tolist()), expected)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+def test_sparse_samples_give_what_dense_ones_give(method, data, make):
+    X, X_new = (np.where(np.abs(values) > 0.5, values, 0) for values in (data.X, data.X_new))
+    if not get_tags(method.estimator()).input_tags.sparse:
+        with pytest.raises(TypeError, match=r"[Ss]parse"):
+            fit(method, data, X=make(X))
+        return
+    model, dense = fit(method, data, X=make(X)), fit(method, data, X=X)
+    assert_same(answer(method, model, make(X_new)), answer(method, dense, X_new))
+    assert_same(answer(method, model, X_new), answer(method, dense, X_new))
+
+
+def test_float32_stays_float32(method, data):
+    single = fit(method, data, X=data.X.astype(np.float32))
+    actual = answer(method, single, data.X_new.astype(np.float32))
+    expected = answer(method, fit(method, data), data.X_new)
+    if method.kind == "features":
+        assert actual.dtype == np.float32
+        assert expected.dtype == np.float64
+        actual, expected = actual[:, :2], expected[:, :2]
+    assert_same(actual, expected, 1e-3)
+
+
+def test_whole_numbers_are_samples(method, data):
+    whole = np.round(10 * data.X).astype(int)
+    actual = answer(method, fit(method, data, X=whole), whole[:5])
+    expected = answer(method, fit(method, data, X=whole.astype(float)), whole[:5].astype(float))
+    assert_same_bits(actual, expected)
+
+
+def test_components_have_names_and_come_as_a_frame_when_asked(method, data, require):
+    if method.kind != "features":
+        assert not hasattr(method.estimator(), "get_feature_names_out")
+        return
+    pd = require("pandas")
+    model = fit(method, data)
+    names = model.get_feature_names_out().tolist()
+    assert names == [f"{type(model).__name__.lower()}{i}" for i in range(len(names))]
+    frame = model.set_output(transform="pandas").transform(data.X_new)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.columns.tolist() == names
+
+
+# --- promises that others break -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_fit_leaves_its_inputs_untouched_to_the_bit(method, data, dtype, order):
+    X = np.array(data.X, dtype=dtype, order=order)
+    y, domain = data.known.copy(), data.domain.copy()
+    objects = np.where(y < 0, None, y)
+    before = [values.tobytes() for values in (X, y, domain)], objects.tolist()
+    model = method.estimator().fit(X, y, sample_domain=domain)
+    answer(method, model, X, sample_domain=domain)
+    method.estimator().fit(X, objects, sample_domain=domain)
+    assert ([values.tobytes() for values in (X, y, domain)], objects.tolist()) == before
+
+
+def test_fit_leaves_a_sparse_matrix_untouched_to_the_bit(method, data):
+    X = sparse.csr_array(np.where(data.X > 1, data.X, 0))
+    parts = [X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()]
+    if get_tags(method.estimator()).input_tags.sparse:
+        answer(method, fit(method, data, X=X), X)
+    else:
+        with pytest.raises(TypeError, match=r"[Ss]parse"):
+            fit(method, data, X=X)
+    assert [X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()] == parts
+
+
+def test_what_was_learnt_does_not_follow_later_changes_of_the_inputs(method, data):
+    X, y, domain = data.X.copy(), data.known.copy(), data.domain.copy()
+    model = method.estimator().fit(X, y, sample_domain=domain)
+    expected = answer(method, model, data.X_new)
+    X[:], y[:], domain[:] = 0, 0, "x"
+    assert_same_bits(answer(method, model, data.X_new), expected)
+
+
+def test_read_only_samples_are_fine(method, data):
+    assert not data.X.flags.writeable
+    assert len(answer(method, fit(method, data), data.X)) == len(data.X)
+
+
+def test_the_order_of_the_samples_does_not_matter(method, data):
+    model, other = fit(method, data), fit(method, data, **shuffled(data))
+    assert_same(answer(method, other, data.X_new), answer(method, model, data.X_new))
+    assert_same(answer(method, other, data.X), answer(method, model, data.X))
+
+
+def test_the_order_of_many_samples_does_not_matter(method, many):
+    model, other = fit(method, many), fit(method, many, **shuffled(many))
+    actual, expected = answer(method, other, many.X_new), answer(method, model, many.X_new)
+    # Close eigenvalues may mix within the solver's tolerance; inner products do not see it.
+    if method.kind == "features":
+        actual, expected = actual @ actual.T, expected @ expected.T
+    assert_same(actual, expected, 1e-5)
+
+
+def shuffled(data):
+    mixed = np.random.default_rng(1).permutation(len(data.X))
+    return {"X": data.X[mixed], "y": data.known[mixed], "sample_domain": data.domain[mixed]}
+
+
+def test_the_answer_moves_with_its_row(method, data):
+    model = fit(method, data)
+    mixed = np.random.default_rng(3).permutation(len(data.X))
+    assert_same(answer(method, model, data.X[mixed]), answer(method, model, data.X)[mixed], 1e-12)
+
+
+def test_the_answer_for_a_sample_does_not_depend_on_its_neighbours(method, data):
+    model = fit(method, data)
+    together = answer(method, model, data.X)
+    alone = np.concatenate([answer(method, model, data.X[i : i + 1]) for i in range(len(data.X))])
+    assert_same(alone, together, 1e-12)
+
+
+def test_many_samples_are_answered_as_few_are(method, data):
+    model = fit(method, data)
+    many = answer(method, model, np.tile(data.X_new, (800, 1)))
+    once = answer(method, model, data.X_new)
+    assert_same(many, np.concatenate([once] * 800), 1e-12)
+
+
+@pytest.mark.parametrize("size", ["few", "many"])
+def test_two_runs_give_identical_bits(method, data, many, size):
+    data = data if size == "few" else many
+    np.random.seed(1)  # noqa: NPY002 - the global state is what must not matter
+    first = fit(method, data)
+    np.random.seed(2)  # noqa: NPY002
+    second = fit(method, data)
+    again = first.fit(data.X, data.known, sample_domain=data.domain)
+    expected = answer(method, second, data.X)
+    assert_same_bits(answer(method, again, data.X), expected)
+
+
+def test_fit_leaves_the_global_random_state_alone(method, data):
+    np.random.seed(0)  # noqa: NPY002
+    answer(method, fit(method, data), data.X)
+    drawn = np.random.random_sample()  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002
+    assert drawn == np.random.random_sample()  # noqa: NPY002
+
+
+def test_a_second_fit_forgets_the_first(method, data, make_problem):
+    other = make_problem(3, n_classes=2, n=20, seed=5)
+    model = fit(method, data)
+    model.fit(other.X, other.known, sample_domain=other.domain)
+    expected = answer(method, fit(method, other), other.X_new)
+    assert_same_bits(answer(method, model, other.X_new), expected)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+MANY = 150_000
+"""Rows whose Gram matrix would take 168 GiB: an error that comes, comes before heavy work."""
+
+
+@pytest.fixture(scope="module")
+def large():
+    X = np.random.default_rng(0).normal(size=(MANY, 2))
+    return X, np.arange(MANY) % 3, np.repeat(["here", "there"], MANY // 2)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_refused_before_heavy_work(method, large, value):
+    X, y, domain = large
+    X = X.copy()
+    X[-1, -1] = value
+    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+        method.estimator().fit(X, y, sample_domain=domain)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_new_value_that_is_not_finite_is_refused(method, data, value):
+    X_new = data.X_new.copy()
+    X_new[0, 0] = value
+    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+        answer(method, fit(method, data), X_new)
+
+
+@pytest.mark.parametrize("short", ["y", "sample_domain", "labelled"])
+def test_lengths_that_differ_are_refused_before_heavy_work(method, large, short):
+    X, y, domain = large
+    given = {"y": y, "sample_domain": domain, "labelled": np.ones(MANY, dtype=bool)}
+    given[short] = given[short][:-1]
+    expected = f"X has {MANY}.*{short} has {MANY - 1}"
+    with pytest.raises(ValueError, match=expected):
+        method.estimator().fit(X, **given)
+
+
+def test_a_domain_without_an_id_is_refused_before_heavy_work(method, large):
+    X, y, domain = large
+    domain = domain.astype(object)
+    domain[17] = None
+    with pytest.raises(ValueError, match="sample_domain has no id at row 17"):
+        method.estimator().fit(X, y, sample_domain=domain)
+
+
+def test_an_unknown_value_of_a_parameter_is_refused_before_heavy_work(method, large):
+    X, y, domain = large
+    with pytest.raises(ValueError, match="Invalid parameter 'magic'"):
+        method.estimator().set_params(magic=1)
+    params = method.estimator().get_params()
+    for name in (name for name, value in params.items() if isinstance(value, str)):
+        model = method.estimator().set_params(**{name: "no such thing"})
+        with pytest.raises(ValueError, match=f"{name} must be .*'no such thing'"):
+            model.fit(X, y, sample_domain=domain)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(0, ValueError), (-3, ValueError), (1.5, TypeError), ("two", TypeError)]
+)
+def test_a_number_of_components_that_is_none_is_refused(method, large, value, error):
+    if "n_components" not in method.estimator().get_params():
+        assert "n_components" not in method.grid
+        return
+    X, y, domain = large
+    with pytest.raises(error, match=r"n_components must be .*" + re.escape(repr(value))):
+        method.estimator().set_params(n_components=value).fit(X, y, sample_domain=domain)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.array([["a", "b"], ["c", "d"]], dtype=object), "not a number"),
+        (np.ones((4, 2)) * 1j, "Complex data not supported"),
+        (np.ones(4), "2D array"),
+        (np.ones((4, 2, 2)), "dim 3"),
+    ],
+    ids=["text", "complex", "one dimension", "three dimensions"],
+)
+def test_samples_that_are_no_table_of_numbers_are_refused(method, bad, message):
+    with pytest.raises(ValueError, match=message):
+        method.estimator().fit(bad, [0, 1, 0, 1][: len(bad)])
+
+
+def test_new_samples_of_another_width_are_refused(method, data):
+    with pytest.raises(ValueError, match=r"3 features.*expecting 5 features"):
+        answer(method, fit(method, data), data.X_new[:, :3])
+
+
+def test_an_unfitted_method_says_so(method, data):
+    with pytest.raises(NotFittedError):
+        answer(method, method.estimator(), data.X)
+
+
+# --- degenerate input that must work --------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:n_components")
+@pytest.mark.parametrize(
+    "degrade",
+    [
+        lambda X: np.vstack([X[: len(X) // 2]] * 2),
+        lambda X: np.hstack([X, np.full((len(X), 3), 7.0)]),
+        lambda X: np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 200))]),
+        lambda X: X * 1e-6,
+        lambda X: X + 1e6,
+    ],
+    ids=["duplicates", "constant features", "more features than samples", "tiny", "far away"],
+)
+def test_degenerate_samples_have_finite_answers(method, data, degrade):
+    X = degrade(data.X)
+    out = answer(method, fit(method, data, X=X), X)
+    assert np.isfinite(out.astype(float)).all()
+    assert len(np.unique(out.round(12), axis=0)) > 1
+
+
+def test_a_class_seen_once_is_fine(method, data):
+    known = data.known.copy()
+    twos = np.flatnonzero(known == 2)
+    known[twos[1:]] = -1
+    out = answer(method, fit(method, data, y=known), data.X_new)
+    assert np.isfinite(out.astype(float)).all()
+
+
+# --- the registry ---------------------------------------------------------------------------------
+
+
+def test_the_registry_knows_a_method_by_its_name():
+    assert METHODS
+    for name, entry in METHODS.items():
+        assert get_method(name) is entry
+        assert entry.name == name == name.lower().strip()
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=f"one of {', '.join(METHODS)}, got 'magic'"):
+        get_method("magic")
+
+
+def test_an_entry_is_complete(method):
+    assert method.kind in get_args(Kind)
+    assert set(method.needs) <= set(get_args(Need))
+    assert 10 < len(method.summary) < 80
+    assert "\n" not in method.summary
+    assert method.cost.strip()
+    assert re.search(r"\b(19|20)\d\d\.$", method.citation), "a citation ends with its year"
+    assert ":" in method.citation, "a citation is authors: title."
+
+
+def test_an_entry_is_of_its_kind(method):
+    model = method.estimator()
+    assert hasattr(model, ANSWERS[method.kind])
+    assert (get_tags(model).estimator_type == "classifier") == (method.kind == "classifier")
+
+
+def test_the_class_is_documented(method):
+    text = method.estimator.__doc__
+    for section in ("Parameters", "Attributes", "Examples"):
+        assert f"{section}\n    {'-' * len(section)}" in text
+    for name in method.estimator().get_params(deep=False):
+        assert re.search(rf"^\s*([\w, ]+, )?{name}\b", text, re.MULTILINE), name
+
+
+def test_the_grid_holds_parameters_of_the_method(method):
+    assert set(method.grid) <= set(method.estimator().get_params())
+    for name, values in method.grid.items():
+        assert len(values) == len(set(values)) > 1, name
+
+
+@pytest.mark.filterwarnings("ignore:n_components")
+def test_every_value_of_the_grid_can_be_fitted(method, data):
+    tried = 0
+    for name, values in method.grid.items():
+        for value in values:
+            model = method.estimator().set_params(**{name: value})
+            model.fit(data.X, data.known, sample_domain=data.domain)
+            assert np.isfinite(answer(method, model, data.X_new).astype(float)).all()
+            tried += 1
+    assert tried == sum(map(len, method.grid.values()))
