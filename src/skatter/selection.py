@@ -187,6 +187,8 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Rows to hide, fold by fold: labelled samples of source domains."""
         rows = np.flatnonzero(domains.labelled & domains.source)
         label = domains.label[rows]
+        if len(domains.classes) < 2:
+            raise ValueError("y holds a single class; SCACV needs two to judge a setting.")
         if not len(rows):
             raise ValueError(
                 "y has no labelled sample in a source domain to hold out. Under the sign "

@@ -31,7 +31,7 @@ weight on total, between-class, domain and conditional domain scatter. Lanczos c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -52,7 +52,7 @@ from skatter.solve.blas import (
     subtract_symmetric,
 )
 from skatter.solve.lanczos import Krylov, Operator, lanczos
-from skatter.solve.solution import Solution, numerical_rank, relative_residuals
+from skatter.solve.solution import Solution, numerical_rank, rank_cutoff, relative_residuals
 
 Array = NDArray[Any]
 
@@ -61,6 +61,13 @@ BLOCK = 16
 
 DENSE = 500
 """Up to this many samples the whole space is used as the basis."""
+
+
+INDEFINITE = (
+    "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
+    "has a negative direction. Choose another kernel (rbf, linear, polynomial with coef0 >= 0) or a "
+    "larger ridge."
+)
 
 
 def canonical_order(domains: Domains) -> Codes:
@@ -117,11 +124,7 @@ class DualOperator:
         try:
             return cholesky_in_place(block)
         except np.linalg.LinAlgError as error:
-            raise ValueError(
-                "The kernel is not positive semi-definite on these samples: the ridge plus the "
-                "within-class scatter has a negative direction. Choose another kernel (rbf, "
-                "linear, polynomial with coef0 >= 0) or a larger ridge."
-            ) from error
+            raise ValueError(INDEFINITE) from error
 
     def _centre(self, W: Array) -> Array:
         """Apply S to labelled rows, overwriting them."""
@@ -185,19 +188,40 @@ class Setting:
     Attributes
     ----------
     eigenvalues : ndarray of shape (k,)
-        Largest first; only those above the numerical rank.
+        Largest first.
     roots : ndarray of shape (q, k)
         Coordinates of N^½ V.
     inner : ndarray of shape (q, k)
         Coordinates of (I − U (I + UᵀGU)⁻¹ UᵀG) N^½ V, whose image under G is Z Λ^½.
     residuals : ndarray of shape (k,)
-        ‖T v − λ v‖/λ, from the coupling alone.
+        ‖T v − λ v‖, from the coupling alone.
     """
 
     eigenvalues: Array
     roots: Array
     inner: Array
     residuals: Array
+
+    def converged(self, tol: float) -> bool:
+        """Whether each residual is below ``tol`` relative to its own eigenvalue.
+
+        Eigenvalues below the numerical rank must be known to be there; and rounding is relative
+        to the largest one, so that small ones cannot do better.
+        """
+        largest = max(float(self.eigenvalues[0]), 0.0) if len(self.eigenvalues) else 0.0
+        size = np.maximum(self.eigenvalues, rank_cutoff(self.eigenvalues.dtype) * largest)
+        rounding = 100 * np.finfo(size.dtype).eps * largest
+        return bool(np.all(self.residuals <= np.maximum(tol * size, rounding)))
+
+    def within_rank(self, rows: int) -> Setting:
+        """Keep the components above the numerical rank, in a space of ``rows`` dimensions."""
+        rank = numerical_rank(self.eigenvalues)
+        return Setting(
+            self.eigenvalues[:rank],
+            _pad(self.roots[:, :rank], rows),
+            _pad(self.inner[:, :rank], rows),
+            self.residuals[:rank],
+        )
 
 
 class DualPath:
@@ -234,7 +258,15 @@ class DualPath:
             self._krylov = self._one_block()
         else:
             return self._grow(settings, k)
-        return [self._reduced(self._krylov, setting, k) for setting in settings]
+        return [
+            self._reduced(self._krylov, setting, k).within_rank(self._size) for setting in settings
+        ]
+
+    @property
+    def _size(self) -> int:
+        """Dimension of the Krylov space."""
+        assert self._krylov is not None
+        return len(self._krylov.matrix)
 
     def projections(self, setting: Setting) -> Array:
         """Return Z, normalised to a denominator of one."""
@@ -275,7 +307,7 @@ class DualPath:
         first = self._begin_with(_orthonormal(np.hstack([thin, extra])))
         search = _Search(self, settings, k)
         self._krylov = self._lanczos(self.operator, first, search)
-        return search.finish(self._krylov)
+        return [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
 
     def _lanczos(self, apply: Operator, first: Array, enough: Callable[[Krylov], bool]) -> Krylov:
         """K is centred, so that G removes constants."""
@@ -309,9 +341,7 @@ class DualPath:
             )
             eigenvalues, s = _leading(a * (T + T.T) / 2, k)
             roots = sqrt(a) * (s + c * dot(f, dot(f.T, s)))
-        rank = numerical_rank(eigenvalues)
-        eigenvalues, roots = eigenvalues[:rank], roots[:, :rank]
-        residuals = sqrt(a) * krylov.residual_norms(roots) / eigenvalues
+        residuals = sqrt(a) * krylov.residual_norms(roots)
         return Setting(eigenvalues, roots, roots - dot(u, dot(gain, roots)), residuals)
 
 
@@ -335,29 +365,19 @@ class _Search:
             return False
         while len(self._solved) < len(self._settings):
             setting = self._solve_next(krylov)
-            if not self._converged(setting):
+            if not setting.converged(self._path.tol):
                 return False
             self._solved.append(setting)
         return True
 
     def finish(self, krylov: Krylov) -> list[Setting]:
-        """Return all settings in the coordinates of the final space."""
+        """Solve what is left in a space that cannot grow, and return all settings."""
         while len(self._solved) < len(self._settings):
             self._solved.append(self._solve_next(krylov))
-        rows = len(krylov.matrix)
-        return [
-            replace(setting, roots=_pad(setting.roots, rows), inner=_pad(setting.inner, rows))
-            for setting in self._solved
-        ]
+        return self._solved
 
     def _solve_next(self, krylov: Krylov) -> Setting:
         return self._path._reduced(krylov, self._settings[len(self._solved)], self._k)
-
-    def _converged(self, setting: Setting) -> bool:
-        eigenvalues = setting.eigenvalues
-        # Rounding is relative to the largest eigenvalue: small ones cannot do better.
-        floor = 100 * np.finfo(eigenvalues.dtype).eps * eigenvalues[:1] / eigenvalues
-        return bool(np.all(setting.residuals <= np.maximum(self._path.tol, floor)))
 
 
 def solve_dual(
@@ -435,7 +455,12 @@ def _pad(first: Array, rows: int) -> Array:
 
 
 def _positive_solve(A: Array, B: Array) -> Array:
-    return solve(A, B, assume_a="pos", check_finite=False) if len(A) else B
+    if not len(A):
+        return B
+    try:
+        return solve(A, B, assume_a="pos", check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(INDEFINITE) from error
 
 
 def _leading(T: Array, k: int) -> tuple[Array, Array]:

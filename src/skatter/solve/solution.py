@@ -31,12 +31,16 @@ class Solution(NamedTuple):
     residuals: Array
 
 
+def rank_cutoff(dtype: Any) -> float:
+    """Share of the largest eigenvalue below which another one is taken for rounding."""
+    return 1e-10 if dtype == np.float64 else 1e-5
+
+
 def numerical_rank(eigenvalues: Array) -> int:
     """Count the eigenvalues, sorted from the largest, that rounding cannot have made."""
     if not eigenvalues.size or eigenvalues[0] <= 0:
         return 0
-    cutoff = 1e-10 if eigenvalues.dtype == np.float64 else 1e-5
-    return int(np.sum(eigenvalues > cutoff * eigenvalues[0]))
+    return int(np.sum(eigenvalues > rank_cutoff(eigenvalues.dtype) * eigenvalues[0]))
 
 
 def relative_residuals(left: Array, right: Array) -> Array:

@@ -1,0 +1,230 @@
+"""The package as a whole: what importing it costs and changes, what it offers, what it leans on."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points, version
+from pathlib import Path
+
+import pytest
+
+import skatter
+
+SOURCE = Path(skatter.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+HEAVY = {
+    "dask",
+    "jinja2",
+    "matplotlib",
+    "mlxtend",
+    "pandas",
+    "plotly",
+    "polars",
+    "rich",
+    "skada",
+    "torch",
+    "typer",
+}
+FOUNDATIONS = """
+import numpy, scipy, sklearn
+import scipy.linalg, scipy.sparse, scipy.stats
+import sklearn.base, sklearn.metrics, sklearn.model_selection, sklearn.pipeline
+import importlib.metadata
+"""
+PUBLIC = {
+    "skatter": ["KPCA", "SCA", "SCACV", "USCA", "KernelFisher", "make_domain_pipeline"],
+    "skatter.domains": ["Domains", "read_domains"],
+    "skatter.kernels": ["Kernel", "resolve_kernel", "gram", "centre"],
+    "skatter.scatter": [
+        "scatter",
+        "total_scatter",
+        "domain_scatter",
+        "between_class_scatter",
+        "within_class_scatter",
+        "conditional_domain_scatter",
+        "mmd",
+    ],
+    "skatter.methods": ["METHODS", "Method", "get_method"],
+    "skatter.datasets": ["Dataset", "load_digits_pair", "make_figure1"],
+}
+
+
+def run(code):
+    """What a fresh interpreter says, as JSON on its last line."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def loaded_by(code):
+    """Top-level packages, not of the standard library, in a fresh interpreter after ``code``."""
+    tail = "\nimport json, sys\nprint(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    return set(run(code + tail)) - set(sys.stdlib_module_names)
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imports(tree):
+    """Every dotted name that a module imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_private(name):
+    parts = name.split(".")
+    return any(part.startswith("_") and not part.startswith("__") for part in parts)
+
+
+# --- importing ------------------------------------------------------------------------------------
+
+
+def test_importing_skatter_loads_nothing_beyond_its_foundations():
+    assert loaded_by("import skatter") - loaded_by(FOUNDATIONS) == {"skatter"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["skatter", "skatter.methods", "skatter.datasets", "skatter.theory", "skatter.scatter"],
+)
+def test_importing_loads_no_optional_package(module):
+    assert loaded_by(f"import {module}") & HEAVY == set()
+
+
+def test_skatter_itself_leaves_the_optional_rooms_closed():
+    names = run(
+        "import json, sys, skatter\n"
+        "print(json.dumps([name for name in sys.modules if name.startswith('skatter')]))"
+    )
+    closed = {"skatter.cli", "skatter.plots", "skatter.datasets.digits"}
+    assert not closed & set(names)
+
+
+def test_importing_changes_no_global_state():
+    before, after = run(
+        "import json, os, warnings\n" + FOUNDATIONS + "def state():\n"
+        "    drawn = numpy.random.get_state()\n"
+        "    return [repr(sklearn.get_config()), repr(numpy.geterr()), repr(warnings.filters),\n"
+        "            repr(numpy.get_printoptions()), repr(sorted(os.environ.items())),\n"
+        "            repr((drawn[0], drawn[1].tolist(), drawn[2:]))]\n"
+        "numpy.random.seed(3)\n"
+        "before = state()\n"
+        "import skatter, skatter.methods, skatter.datasets, skatter.theory\n"
+        "print(json.dumps([before, state()]))"
+    )
+    assert before == after
+    assert len(before) == 6
+
+
+# --- what the sources lean on ---------------------------------------------------------------------
+
+
+def test_the_sources_are_found():
+    assert {"__init__.py", "pipeline.py", "sca.py"} <= {path.name for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_private_name_of_another_package_is_imported(path):
+    foreign = [name for name in imports(parsed(path)) if name.split(".")[0] != "skatter"]
+    assert [name for name in foreign if is_private(name) and name != "__future__"] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_private_attribute_of_scikit_learn_is_reached_through_a_module(path):
+    reached = [
+        ast.unparse(node)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and re.match(r"(sklearn|sk)\.", ast.unparse(node))
+    ]
+    assert [name for name in reached if is_private(name)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_module_sets_the_configuration_of_scikit_learn(path):
+    words = {node.id for node in ast.walk(parsed(path)) if isinstance(node, ast.Name)}
+    words |= {node.attr for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute)}
+    assert "set_config" not in words
+
+
+def test_the_check_for_private_names_finds_them():
+    tree = ast.parse(
+        "import sklearn.utils._param_validation\n"
+        "def f():\n    from sklearn.metrics._scorer import _BaseScorer\n"
+        "from sklearn.base import _fit_context, clone\n"
+        "from sklearn import __version__\n"
+    )
+    assert [name for name in imports(tree) if is_private(name)] == [
+        "sklearn.utils._param_validation",
+        "sklearn.base._fit_context",
+        "sklearn.metrics._scorer._BaseScorer",
+    ]
+
+
+# --- what is offered ------------------------------------------------------------------------------
+
+
+def public_objects():
+    return [name for name in skatter.__all__ if name != "__version__"]
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert isinstance(skatter.__version__, str)
+    assert skatter.__version__ == version("skatter")
+    assert re.match(r"\d+\.\d+\.\d+", skatter.__version__)
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_public_interface_is_there(module):
+    found = __import__(module, fromlist=["*"])
+    assert [name for name in PUBLIC[module] if not hasattr(found, name)] == []
+
+
+def test_all_names_what_exists_once():
+    assert len(skatter.__all__) == len(set(skatter.__all__))
+    assert set(PUBLIC["skatter"]) <= set(skatter.__all__)
+    for name in skatter.__all__:
+        assert hasattr(skatter, name)
+
+
+@pytest.mark.parametrize("name", public_objects())
+def test_every_public_name_is_documented_with_an_example(name):
+    text = inspect.getdoc(getattr(skatter, name))
+    assert "\nExamples\n--------\n>>> " in text
+    assert "\nParameters\n----------\n" in text
+
+
+@pytest.mark.parametrize("name", public_objects())
+def test_every_public_method_is_documented(name):
+    thing = getattr(skatter, name)
+    methods = dict(inspect.getmembers(thing, inspect.isroutine)) if inspect.isclass(thing) else {}
+    ours = {
+        key: value
+        for key, value in methods.items()
+        if not key.startswith("_") and getattr(value, "__module__", "").startswith("skatter")
+    }
+    assert thing.__module__.startswith("skatter.")
+    assert [key for key, value in ours.items() if not inspect.getdoc(value)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_says_what_it_is_for(path):
+    assert ast.get_docstring(parsed(path))
+
+
+def test_the_command_is_installed():
+    (command,) = entry_points(group="console_scripts", name="skatter")
+    assert command.value == "skatter.cli:main"
+
+
+def test_type_checkers_are_told_that_the_package_is_typed():
+    assert (SOURCE / "py.typed").is_file()
