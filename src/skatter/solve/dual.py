@@ -65,8 +65,8 @@ DENSE = 500
 
 INDEFINITE = (
     "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
-    "has a negative direction. Choose another kernel (rbf, linear, polynomial with coef0 >= 0) or a "
-    "larger ridge."
+    "has a negative direction. Choose another kernel (rbf, linear, polynomial with coef0 >= 0) "
+    "or a larger ridge."
 )
 
 
