@@ -43,7 +43,7 @@ from sklearn.utils import check_random_state
 
 from skatter.domains import Codes, Domains
 from skatter.objective import Coefficients, Objective
-from skatter.scatter import indicator_means
+from skatter.scatter import class_indicators
 from skatter.solve.blas import (
     cholesky_in_place,
     cholesky_solve,
@@ -94,18 +94,11 @@ class DualOperator:
         self.ridge = objective.ridge
         self.within = coefficients.within_weight(objective)
         self.n_labelled = coefficients.domains.n_labelled if self.within else 0
-        self._classes = self._class_indicators()
+        # Q, orthonormal: S = I_lab − Q Qᵀ
+        self._classes = np.asfortranarray(class_indicators(coefficients.domains), K.dtype)
         if self.n_labelled:
             self._factor = self._factorise()
             self._cross = np.ascontiguousarray(K[: self.n_labelled, self.n_labelled :])
-
-    def _class_indicators(self) -> Array:
-        """Q, orthonormal: I_lab − Q Qᵀ is S."""
-        domains = self.coefficients.domains
-        present = np.flatnonzero(domains.class_counts)
-        means = indicator_means(domains.label, len(domains.classes))[:, present]
-        unit = means * np.sqrt(domains.class_counts[present])
-        return np.asfortranarray(unit, dtype=self.K.dtype)
 
     @cached_property
     def _labelled_classes(self) -> Array:

@@ -21,7 +21,7 @@ from scipy.linalg import eigh
 
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
-from skatter.scatter import indicator_means
+from skatter.scatter import centre_classes, class_indicators
 from skatter.solve.solution import Solution, numerical_rank, relative_residuals
 
 Array = NDArray[Any]
@@ -56,18 +56,16 @@ def moments(features: Any, coefficients: Coefficients) -> Moments:
     """Collect the moments of dense or sparse features."""
     mean = np.asarray(features.mean(axis=0)).ravel().astype(features.dtype)
     domains = coefficients.domains
-    means = indicator_means(domains.label, len(domains.classes)).astype(features.dtype)
-    own_means = means * np.sqrt(domains.class_counts).astype(features.dtype)
     if sparse.issparse(features):
         labelled = features[domains.labelled]
         total = _gram(features) - len(domains.label) * np.outer(mean, mean)
-        sums = np.asarray(features.T @ own_means)
+        sums = np.asarray(features.T @ class_indicators(domains).astype(features.dtype))
         within = _gram(labelled) - sums @ sums.T
     else:
         features = features - mean
         total = features.T @ features
-        centred = features[domains.labelled] - (means.T @ features)[domains.label[domains.labelled]]
-        within = centred.T @ centred
+        own = centre_classes(features, domains)
+        within = own.T @ own
     return Moments(
         mean,
         total,

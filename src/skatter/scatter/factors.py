@@ -1,0 +1,82 @@
+"""Thin factors that express a scatter and know nothing of the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import helmert
+
+from skatter.domains import Codes, Domains
+
+Array = NDArray[Any]
+
+
+def indicator_means(groups: Codes, n_groups: int) -> Array:
+    """Matrix E whose column g is 1_g/n_g: ``E.T @ Z`` are the group means; code -1 is left out.
+
+    An empty group gives a column of zeros.
+    """
+    rows = np.flatnonzero(groups >= 0)
+    counts = np.bincount(groups[rows], minlength=n_groups)
+    E = np.zeros((len(groups), n_groups))
+    E[rows, groups[rows]] = 1 / counts[groups[rows]]
+    return E
+
+
+def class_indicators(domains: Domains) -> Array:
+    """Orthonormal Q of shape (n, C), column k is 1_k/√n_k: S = I_lab − Q Qᵀ."""
+    counts = domains.class_counts
+    means = indicator_means(domains.label, len(counts))
+    return (means * np.sqrt(counts))[:, counts > 0]
+
+
+def domain_factor(domains: Domains) -> Array:
+    """Factor U_d of shape (n, m-1) with U_d U_dᵀ = L, the paper's domain coefficients.
+
+    L_ij = (m-1)/(m² n_a²) within domain a and -1/(m² n_a n_b) between a and b: eq. (8).
+    """
+    counted = np.flatnonzero(domains.domain_counts)
+    return _scatter_of_means(indicator_means(domains.domain, domains.n_domains)[:, counted])
+
+
+def class_factor(domains: Domains) -> Array:
+    """Orthonormal factor F of shape (n, C-1) with F Fᵀ = R, the between-class projection.
+
+    R = Σ_k n_k v_k v_kᵀ, v_k = 1_k/n_k − 1_lab/n_l: class means around the labelled mean.
+    """
+    counts = domains.class_counts
+    present = np.flatnonzero(counts)
+    if len(present) < 2:
+        return np.zeros((domains.n_samples, 0))
+    # Columns that complete the unit vector q_k = sqrt(n_k/n_l) to an orthonormal basis.
+    q = np.sqrt(counts[present] / counts.sum())
+    complement = np.linalg.qr(np.column_stack([q, np.eye(len(q))[:, 1:]]))[0][:, 1:]
+    return class_indicators(domains) @ complement
+
+
+def conditional_factor(domains: Domains) -> Array:
+    """Factor U_c: for every class, the scatter factor of its means over the domains it is in."""
+    present = np.flatnonzero(domains.class_counts)
+    parts = [np.zeros((domains.n_samples, 0))]
+    for k in present:
+        own = np.where(domains.label == k, domains.domain, -1)
+        means = indicator_means(own, domains.n_domains)
+        parts.append(_scatter_of_means(means[:, means.any(axis=0)]) / np.sqrt(len(present)))
+    return np.hstack(parts)
+
+
+def _scatter_of_means(E: Array) -> Array:
+    """Factor of the scatter of a set of m means, (1/m) E (I − 11ᵀ/m) Eᵀ; no column for m = 1."""
+    m = E.shape[1]
+    return E @ helmert(m).T / np.sqrt(m) if m > 1 else E[:, :0]
+
+
+def centre_classes(W: Array, domains: Domains) -> Array:
+    """Apply S: subtract from each labelled row its class mean; unlabelled rows become zero."""
+    means = indicator_means(domains.label, len(domains.classes)).astype(W.dtype).T @ W
+    out = np.zeros_like(W)
+    lab = domains.labelled
+    out[lab] = W[lab] - means[domains.label[lab]]
+    return out

@@ -1,0 +1,192 @@
+"""The five scatters as measures: functions of samples, labels and domains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import read_domains
+from skatter.scatter.factors import conditional_factor, domain_factor, indicator_means
+from skatter.scatter.geometry import Geometry, measure
+from skatter.scatter.reading import (
+    Projection,
+    check_weights,
+    labelled_view,
+    read_geometry,
+    read_samples,
+)
+
+Array = NDArray[Any]
+
+
+def scatter(
+    X: Any,
+    *,
+    sample_weight: Any = None,
+    kernel: Any = "linear",
+    gamma: Any = "median",
+    projection: Projection | None = None,
+) -> float:
+    """Scatter of one sample, Ψ = E‖μ − φ(x)‖²: mean squared distance from the centroid.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The sample, or its Gram matrix with ``kernel="precomputed"``.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights, scaled to sum to one; None for equal ones.
+    kernel : str or callable
+        ``"linear"`` measures in input space, any other kernel in its feature space.
+    gamma : "median", "printed", float or None
+        Bandwidth, as in :func:`skatter.kernels.resolve_kernel`.
+    projection : callable or None
+        Maps X first, e.g. ``fitted_sca.transform``.
+
+    Returns
+    -------
+    float
+        The scatter; with the linear kernel, the trace of the covariance matrix (1/n).
+
+    Examples
+    --------
+    >>> from skatter.scatter import scatter
+    >>> scatter([[0.0], [2.0]])
+    1.0
+    """
+    if sample_weight is None:
+        X, geometry = read_geometry(X, kernel, gamma, projection)
+        return _pooled(geometry, np.full(X.shape[0], 1 / X.shape[0]))
+    X = read_samples(X, projection)
+    weights = check_weights(sample_weight, X.shape[0])
+    counted = np.flatnonzero(weights)
+    X = X[np.ix_(counted, counted)] if kernel == "precomputed" else X[counted]
+    _, geometry = read_geometry(X, kernel, gamma, None)
+    return _pooled(geometry, weights[counted])
+
+
+def total_scatter(
+    X: Any,
+    sample_domain: Any = None,
+    *,
+    kernel: Any = "linear",
+    gamma: Any = "median",
+    projection: Projection | None = None,
+) -> float:
+    """Scatter of all domains together.
+
+    Without ``sample_domain`` the samples are pooled, as in the paper's estimate; with it every
+    domain counts the same whatever its size, as in the paper's definition.
+
+    Examples
+    --------
+    >>> from skatter.scatter import total_scatter
+    >>> total_scatter([[0.0], [0.0], [3.0]])
+    2.0
+    >>> total_scatter([[0.0], [0.0], [3.0]], ["a", "a", "b"])
+    2.25
+    """
+    X, geometry = read_geometry(X, kernel, gamma, projection)
+    if sample_domain is None:
+        return _pooled(geometry, np.full(X.shape[0], 1 / X.shape[0]))
+    domains = read_domains(None, sample_domain, n_samples=X.shape[0])
+    return _pooled(geometry, indicator_means(domains.domain, domains.n_domains).mean(axis=1))
+
+
+def domain_scatter(
+    X: Any,
+    sample_domain: Any,
+    *,
+    kernel: Any = "linear",
+    gamma: Any = "median",
+    projection: Projection | None = None,
+) -> float:
+    """Scatter of the domain means, Ψ({μ_1, …, μ_m}), every domain counted once.
+
+    For two domains it is a quarter of the squared maximum mean discrepancy.
+
+    Examples
+    --------
+    >>> from skatter.scatter import domain_scatter
+    >>> round(domain_scatter([[0.0], [0.0], [3.0]], ["a", "a", "b"]), 6)
+    2.25
+    """
+    X, geometry = read_geometry(X, kernel, gamma, projection)
+    domains = read_domains(None, sample_domain, n_samples=X.shape[0])
+    return geometry.energy(domain_factor(domains))
+
+
+def between_class_scatter(
+    X: Any,
+    y: Any,
+    *,
+    kernel: Any = "linear",
+    gamma: Any = "median",
+    projection: Projection | None = None,
+) -> float:
+    """Scatter of the class means, each counted as often as the class has samples.
+
+    Unlabelled samples are left out.
+
+    Examples
+    --------
+    >>> from skatter.scatter import between_class_scatter
+    >>> round(between_class_scatter([[0.0], [2.0], [4.0]], ["a", "a", "b"]), 6)
+    2.0
+    """
+    X, geometry = read_geometry(X, kernel, gamma, projection)
+    return measure(geometry, labelled_view(y, X.shape[0])).between_class
+
+
+def within_class_scatter(
+    X: Any,
+    y: Any,
+    *,
+    kernel: Any = "linear",
+    gamma: Any = "median",
+    projection: Projection | None = None,
+) -> float:
+    """Mean squared distance of a labelled sample from its class mean.
+
+    With :func:`between_class_scatter` it adds up to the scatter of the labelled samples.
+
+    Examples
+    --------
+    >>> from skatter.scatter import within_class_scatter
+    >>> round(within_class_scatter([[0.0], [2.0], [4.0]], ["a", "a", "b"]), 6)
+    0.666667
+    """
+    X, geometry = read_geometry(X, kernel, gamma, projection)
+    return measure(geometry, labelled_view(y, X.shape[0])).within_class
+
+
+def conditional_domain_scatter(
+    X: Any,
+    y: Any,
+    sample_domain: Any,
+    *,
+    kernel: Any = "linear",
+    gamma: Any = "median",
+    projection: Projection | None = None,
+) -> float:
+    """Scatter of one class's means over the domains it is labelled in, averaged over classes.
+
+    Zero where every class looks the same in every domain, even if the class shares differ.
+
+    Examples
+    --------
+    >>> from skatter.scatter import conditional_domain_scatter
+    >>> samples, site = [[0.0], [2.0], [9.0]], ["s", "t", "t"]
+    >>> round(conditional_domain_scatter(samples, ["a", "a", "b"], site), 6)
+    0.5
+    """
+    X, geometry = read_geometry(X, kernel, gamma, projection)
+    domains = read_domains(y, sample_domain, n_samples=X.shape[0])
+    return geometry.energy(conditional_factor(domains))
+
+
+def _pooled(geometry: Geometry, weights: Array) -> float:
+    """Scatter of a weighted sample: Σ w_i ‖φ_i‖² − ‖Σ w_i φ_i‖², weights summing to one."""
+    spread = float(weights @ geometry.squared_norms) - geometry.energy(weights[:, None])
+    return max(spread, 0.0)
