@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -63,6 +62,14 @@ class DomainPipeline(Pipeline):
     ----------
     classes_ : ndarray
         Classes that the last step predicts.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skatter import SCA, DomainPipeline
+    >>> pipeline = DomainPipeline([("sca", SCA()), ("nearest", KNeighborsClassifier(1))])
+    >>> pipeline.set_params(sca__beta=0.5)["sca"].beta
+    0.5
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
@@ -75,6 +82,12 @@ class DomainPipeline(Pipeline):
 
     def __init__(self, steps: list[tuple[str, Any]], *, verbose: bool = False) -> None:
         super().__init__(steps, verbose=verbose)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a step by position or name, or a shorter pipeline for a slice."""
+        if not isinstance(index, slice):
+            return super().__getitem__(index)
+        return type(self)(self.steps[index], verbose=self.verbose)
 
     def get_metadata_routing(self) -> Any:
         """Return what this pipeline consumes: it hands ``sample_domain`` to its steps itself."""
@@ -152,11 +165,9 @@ class DomainPipeline(Pipeline):
         known = ~is_unlabelled(y, self.classes_)
         if not known.any():
             raise ValueError("y has no labelled sample to score; give the true labels.")
-        y = np.asarray(y)[known]
+        right = np.asarray(y, dtype=object).reshape(-1)[known] == predicted[known]
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(
-            accuracy_score(y.astype(predicted.dtype), predicted[known], sample_weight=weight)
-        )
+        return float(np.average(right, weights=weight))
 
     def _fit_transformers(
         self, X: Any, y: Any, sample_domain: Any, labelled: Any
@@ -207,6 +218,40 @@ def _call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
     return call(X, sample_domain=sample_domain) if takes else call(X)
 
 
+def _learns_from_labels(step: Any) -> bool:
+    """Whether a step, or an estimator inside it, is fitted to y.
+
+    Tags say so for most estimators; univariate selection says it by its score function.
+    """
+    tags = get_tags(step)
+    if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
+        return True
+    score = getattr(step, "score_func", None)
+    if callable(score):
+        y = signature(score).parameters.get("y")
+        return y is not None and y.default is y.empty
+    return any(_learns_from_labels(part) for part in _parts(step))
+
+
+def _parts(step: Any) -> list[Any]:
+    """Return the estimators inside an estimator."""
+    values = step.get_params(deep=True).values() if hasattr(step, "get_params") else []
+    return [value for value in values if hasattr(value, "fit") and not isinstance(value, type)]
+
+
+def _takes_domains(step: Any) -> bool:
+    """Whether a step wants domains; refuse one that hides another which does."""
+    if has_fit_parameter(step, "sample_domain"):
+        return True
+    for part in _parts(step):
+        if has_fit_parameter(part, "sample_domain"):
+            raise TypeError(
+                f"{type(step).__name__} cannot pass sample_domain on to the "
+                f"{type(part).__name__} inside it; chain its steps with make_domain_pipeline."
+            )
+    return False
+
+
 @dataclass(frozen=True)
 class _Seen:
     """Labels and domains of one fit, and which of them a step is shown."""
@@ -225,23 +270,21 @@ class _Seen:
 
     def fit(self, step: Any, X: Any) -> Any:
         """Fit a step on what it should see."""
-        if has_fit_parameter(step, "sample_domain"):
+        if _takes_domains(step):
             return step.fit(X, self.y, **self._domain_arguments(step))
-        if self._needs_labels(step):
+        if _learns_from_labels(step):
             rows, names = self._labelled()
             return step.fit(_rows(X, rows), names)
         return step.fit(X)
 
     def fit_transform(self, step: Any, X: Any) -> Any:
         """Fit a step on what it should see, and transform all samples."""
-        if has_fit_parameter(step, "sample_domain") and hasattr(step, "fit_transform"):
-            return step.fit_transform(X, self.y, **self._domain_arguments(step))
-        if hasattr(step, "fit_transform") and not self._needs_labels(step):
-            return step.fit_transform(X)
+        if hasattr(step, "fit_transform"):
+            if _takes_domains(step):
+                return step.fit_transform(X, self.y, **self._domain_arguments(step))
+            if not _learns_from_labels(step):
+                return step.fit_transform(X)
         return _call_step(self.fit(step, X).transform, X, self.sample_domain)
-
-    def _needs_labels(self, step: Any) -> bool:
-        return bool(get_tags(step).target_tags.required)
 
     def _domain_arguments(self, step: Any) -> dict[str, Any]:
         given = {"sample_domain": self.sample_domain}

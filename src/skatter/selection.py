@@ -50,7 +50,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     tune : {"all", "adaptation", "generalization"}
         What to search. ``"adaptation"``: k and β, the paper's choice with a target at fit.
         ``"generalization"``: k and δ with β = 1, the paper's choice without.
-    n_components : sequence of int or None
+    n_components : int, sequence of int or None
         Candidates for k; None is 2, 5, C-1, C, 12, 15, 20, 30, 40 and 60 for C classes.
     betas, deltas : sequence of float or None
         Candidates; None is the table of ``tune``.
@@ -102,7 +102,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         estimator: SCA | None = None,
         *,
         tune: str = "all",
-        n_components: Sequence[int] | None = None,
+        n_components: int | Sequence[int] | None = None,
         betas: Sequence[float] | None = None,
         deltas: Sequence[float] | None = None,
         cv: Any = 5,
@@ -144,8 +144,14 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 self.feature_names_in_ = best.feature_names_in_
         return self
 
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> Array:
+        """Search, and project ``X`` with the best setting; takes what :meth:`fit` takes."""
+        return self.fit(X, y, sample_domain=sample_domain, labelled=labelled).transform(X)
+
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Project samples with the best setting."""
+        """Project samples, seen before or not, with the best setting."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.transform(X)
 
@@ -178,6 +184,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if given is None:
             given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
             given = tuple(k for k in given if 1 <= k < domains.n_samples)
+        given = (given,) if isinstance(given, int | np.integer) else given
         ks = sorted({check_integer("n_components", k, low=1) for k in given})
         if not ks:
             raise ValueError("n_components must name at least one candidate.")

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from skatter import SCACV
 from skatter.methods import METHODS, Method, get_method
 from skatter.methods.registry import Kind, Need
 
@@ -88,9 +89,18 @@ def assert_same_bits(actual, expected):
 
 @pytest.mark.parametrize("routing", [False, True], ids=["routing off", "routing on"])
 def test_scikit_learn_finds_no_fault(method, routing):
+    assert_no_fault(method.estimator(), routing)
+
+
+@pytest.mark.parametrize("routing", [False, True], ids=["routing off", "routing on"])
+def test_scikit_learn_finds_no_fault_in_the_search(routing):
+    assert_no_fault(SCACV(n_components=[1, 2], betas=[0.0, 1.0], deltas=[1.0], cv=2), routing)
+
+
+def assert_no_fault(model, routing):
     with sklearn.config_context(enable_metadata_routing=routing), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks' own data are degenerate on purpose
-        results = check_estimator(method.estimator(), on_fail=None, on_skip=None)
+        results = check_estimator(model, on_fail=None, on_skip=None)
     faults = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert faults == {}

@@ -260,7 +260,9 @@ def test_one_domain_after_the_other_is_the_target(skada, require, make_problem, 
     packed = require("skada.datasets").DomainAwareDataset(
         [(data.X[data.domain == name], data.y[data.domain == name], name) for name in names]
     )
-    X, y, place = packed.pack_lodo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # skada calls its own deprecated parameter
+        X, y, place = packed.pack_lodo()
     own = make_domain_pipeline(StandardScaler(), SCA(), LogisticRegression())
     results = quietly(
         cross_validate,
