@@ -107,7 +107,7 @@ def test_leading_ritz_values_become_the_eigenvalues():
     assert_allclose(ritz[:10], 0.8 ** np.arange(10), rtol=1e-8)
 
 
-# --- what a Krylov space answers ---------------------------------------------------------------
+# --- what a Krylov space answers ----------------------------------------------------------------
 
 
 def test_image_lift_and_residuals_equal_their_dense_forms():
@@ -130,7 +130,7 @@ def test_a_whole_space_leaves_no_residual():
     assert_allclose(whole.image(Y), whole.matrix @ Y)
 
 
-# --- spaces that run dry --------------------------------------------------------------------------
+# --- spaces that run dry ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rank", [0, 1, 3, 5])
@@ -193,7 +193,7 @@ def test_a_spectrum_that_falls_below_rounding_keeps_the_basis_orthonormal(decay)
     assert_lanczos_relation(G, krylov)
 
 
-# --- directions outside ---------------------------------------------------------------------------
+# --- directions outside -------------------------------------------------------------------------
 
 
 @some

@@ -164,7 +164,7 @@ def test_a_class_seen_once_is_in_between_but_not_within():
     assert_allclose(S[3], 0)
 
 
-# --- numerator and denominator -----------------------------------------------------------------
+# --- numerator and denominator ------------------------------------------------------------------
 
 
 @some
@@ -215,7 +215,7 @@ def test_factors_and_products_keep_the_floating_type(dtype):
     assert coefficients.denominator(everything, Z).dtype == dtype
 
 
-# --- the presets ----------------------------------------------------------------------------------
+# --- the presets --------------------------------------------------------------------------------
 
 
 def printed_pencil(label, domain, beta, delta):
@@ -258,7 +258,9 @@ def test_both_scalings_are_one_problem_under_the_published_change_of_units(share
     n_labelled = int(np.sum(label >= 0))
     beta = share / (share + n_labelled * (1 - share))
     assert_allclose(share, n_labelled * beta / (1 - beta + n_labelled * beta), rtol=1e-9)
-    mean = sca(share, delta / n_labelled, ridge=1 / n_labelled, normalize=True, n_labelled=n_labelled)
+    mean = sca(
+        share, delta / n_labelled, ridge=1 / n_labelled, normalize=True, n_labelled=n_labelled
+    )
     paper = sca(beta, delta, ridge=1.0, normalize=False, n_labelled=n_labelled)
     N_mean, M_mean = pencil(label, domain, mean)
     N, M = pencil(label, domain, paper)

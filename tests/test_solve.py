@@ -40,7 +40,7 @@ NUGGET = 0.05
 BETAS, DELTAS = (0.0, 0.1, 0.5, 1.0), (0.0, 1.0, 100.0)
 
 
-# --- the slow, obviously right computation --------------------------------------------------------
+# --- the slow, obviously right computation ------------------------------------------------------
 
 
 def scatter_of_means(columns):
@@ -91,7 +91,7 @@ def reference(K0, label, domain, objective, top=None):
     return SimpleNamespace(K=K, A=A, C=C, eigenvalues=eigenvalues[::-1], B=B, Z=K @ B)
 
 
-# --- problems ---------------------------------------------------------------------------------------
+# --- problems -----------------------------------------------------------------------------------
 
 
 def problem(seed, n_domains, n_classes, n=70, kernel="rbf", p=6, nugget=NUGGET):
@@ -100,7 +100,9 @@ def problem(seed, n_domains, n_classes, n=70, kernel="rbf", p=6, nugget=NUGGET):
     domain = np.r_[np.arange(n_domains), rng.integers(n_domains, size=n - n_domains)]
     label = np.r_[np.arange(n_classes), rng.integers(n_classes, size=n - n_classes)]
     X = rng.normal(size=(n, p))
-    X += 1.5 * rng.normal(size=(n_classes, p))[label] + 0.7 * rng.normal(size=(n_domains, p))[domain]
+    X += (
+        1.5 * rng.normal(size=(n_classes, p))[label] + 0.7 * rng.normal(size=(n_domains, p))[domain]
+    )
     known = domain < n_domains - 1
     known[:n_classes] = True
     if seed % 2:
@@ -140,9 +142,7 @@ def solve(case, objective, k, *, tol=1e-6, solver="dense", dtype=np.float64):
 
 def distinct(eigenvalues, k):
     """The largest number up to k at which the spectrum has a clear gap."""
-    return next(
-        j for j in range(k, 0, -1) if eigenvalues[j] < (1 - 1e-3) * eigenvalues[j - 1]
-    )
+    return next(j for j in range(k, 0, -1) if eigenvalues[j] < (1 - 1e-3) * eigenvalues[j - 1])
 
 
 def assert_solves(found, truth, k):
@@ -167,7 +167,7 @@ SHAPES = [
 ]
 
 
-# --- the dual route is exact ------------------------------------------------------------------------
+# --- the dual route is exact --------------------------------------------------------------------
 
 
 def test_the_shapes_cover_what_is_promised():
@@ -255,7 +255,7 @@ def test_dica_with_balanced_classes_is_sca_without_the_within_class_term():
     assert_allclose(found.eigenvalues, dica * (1 + 4 * eps), rtol=1e-9)
 
 
-# --- Lanczos on a problem that it does not exhaust -------------------------------------------------
+# --- Lanczos on a problem that it does not exhaust ----------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -328,7 +328,7 @@ def test_with_beta_one_a_single_block_is_exact(large, spaces):
     assert_solves(found, truth, 5)
 
 
-# --- hard spectra ------------------------------------------------------------------------------------
+# --- hard spectra -------------------------------------------------------------------------------
 
 
 def with_spectrum(spectrum):
@@ -440,7 +440,7 @@ def test_the_gram_matrix_is_read_and_never_written():
         assert np.array_equal(K, before)
 
 
-# --- the operator ------------------------------------------------------------------------------------
+# --- the operator -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("normalize", [True, False])
@@ -489,7 +489,7 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_a_remedy():
     case = problem(0, 2, 3)
     case.K0 = -case.K0
     objective = Objective(0.5, 0.5, 1.0, 1.0, ridge=1e-3)
-    with pytest.raises(ValueError, match="not positive semi-definite.*Choose another kernel"):
+    with pytest.raises(ValueError, match=r"not positive semi-definite.*Choose another kernel"):
         solve(case, objective, 3)
 
 
@@ -518,7 +518,7 @@ def test_canonical_order_puts_labelled_samples_first_class_by_class(label, seed)
     assert (np.diff(sorted_label[:n_labelled]) >= 0).all()
 
 
-# --- many settings for the price of one ------------------------------------------------------------
+# --- many settings for the price of one ---------------------------------------------------------
 
 
 class Counting(DualOperator):
@@ -597,7 +597,7 @@ def test_components_are_nested():
     )
 
 
-# --- the primal route --------------------------------------------------------------------------------
+# --- the primal route ---------------------------------------------------------------------------
 
 
 def features_of(case):
@@ -682,7 +682,7 @@ def test_primal_returns_fewer_components_where_features_repeat():
     assert len(found.eigenvalues) == 3
 
 
-# --- the zero-padded form ----------------------------------------------------------------------------
+# --- the zero-padded form -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", BETAS)
@@ -731,7 +731,7 @@ def test_with_all_labelled_padding_pads_nothing():
     assert_allclose(got_C, C + JITTER * np.trace(C) / 70 * np.eye(70), atol=1e-9)
 
 
-# --- small things ------------------------------------------------------------------------------------
+# --- small things -------------------------------------------------------------------------------
 
 
 def test_numerical_rank_counts_what_rounding_cannot_have_made():

@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, qr, solve
+from scipy.linalg import qr, solve
 from sklearn.utils import check_random_state
 
 from skatter.domains import Codes, Domains
@@ -52,6 +52,7 @@ from skatter.solve.blas import (
     subtract_symmetric,
 )
 from skatter.solve.lanczos import Krylov, Operator, lanczos
+from skatter.solve.small import leading
 from skatter.solve.solution import Solution, numerical_rank, rank_cutoff, relative_residuals
 
 Array = NDArray[Any]
@@ -206,6 +207,12 @@ class Setting:
         rounding = 100 * np.finfo(size.dtype).eps * largest
         return bool(np.all(self.residuals <= np.maximum(tol * size, rounding)))
 
+    def widest_cluster(self, gap: float) -> int:
+        """Count the eigenvalues in the longest run whose relative gaps are below ``gap``."""
+        apart = np.flatnonzero(-np.diff(self.eigenvalues) > gap * self.eigenvalues[:-1])
+        ends = np.concatenate([[-1], apart, [len(self.eigenvalues) - 1]])
+        return int(np.diff(ends).max())
+
     def within_rank(self, rows: int) -> Setting:
         """Keep the components above the numerical rank, in a space of ``rows`` dimensions."""
         rank = numerical_rank(self.eigenvalues)
@@ -294,13 +301,23 @@ class DualPath:
         return self._lanczos(self.operator.direct, first, lambda _: True)
 
     def _grow(self, settings: list[Objective], k: int) -> list[Setting]:
+        """Let Lanczos find the components, with as many random directions as they need.
+
+        A space grown from r random directions holds at most r vectors of one eigenspace. Where r
+        or more of the wanted eigenvalues are equal there may be others, and r is too small.
+        """
         thin = self._thin_basis()
-        width = min(max(BLOCK, thin.shape[1] + BLOCK // 4), self._n - 1)
-        extra = self._draw(max(width - thin.shape[1], 0))
-        first = self._begin_with(_orthonormal(np.hstack([thin, extra])))
-        search = _Search(self, settings, k)
-        self._krylov = self._lanczos(self.operator, first, search)
-        return [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
+        n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
+        while True:
+            n_random = min(n_random, self._n - 1 - thin.shape[1])
+            first = _orthonormal(np.hstack([thin, self._draw(n_random)]))
+            search = _Search(self, settings, k)
+            self._krylov = self._lanczos(self.operator, self._begin_with(first), search)
+            solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
+            widest = max(setting.widest_cluster(10 * self.tol) for setting in solved)
+            if widest < n_random or self._size == self._n - 1:
+                return solved
+            n_random = widest + BLOCK
 
     def _lanczos(self, apply: Operator, first: Array, enough: Callable[[Krylov], bool]) -> Krylov:
         """K is centred, so that G removes constants."""
@@ -323,7 +340,7 @@ class DualPath:
         fJf = dot(f.T, Jf)
         a, b = coefficients.numerator_weights(objective)
         if a == 0:
-            eigenvalues, s = _leading(b * fJf, k)
+            eigenvalues, s = leading(b * fJf, k)
             roots = sqrt(b) * dot(f, s)
         else:
             # (I + c f fᵀ) J_U (I + c f fᵀ), the thin corrections gathered in one product
@@ -332,7 +349,7 @@ class DualPath:
             T = subtract_dot(
                 J.copy(order="F"), np.hstack([Ju, f, X]), np.vstack([gain, -c * X.T, -c * f.T])
             )
-            eigenvalues, s = _leading(a * (T + T.T) / 2, k)
+            eigenvalues, s = leading(a * (T + T.T) / 2, k)
             roots = sqrt(a) * (s + c * dot(f, dot(f.T, s)))
         residuals = sqrt(a) * krylov.residual_norms(roots)
         return Setting(eigenvalues, roots, roots - dot(u, dot(gain, roots)), residuals)
@@ -454,13 +471,3 @@ def _positive_solve(A: Array, B: Array) -> Array:
         return solve(A, B, assume_a="pos", check_finite=False)
     except np.linalg.LinAlgError as error:
         raise ValueError(INDEFINITE) from error
-
-
-def _leading(T: Array, k: int) -> tuple[Array, Array]:
-    """Largest ``k`` eigenpairs of a small symmetric matrix, largest first."""
-    size = len(T)
-    if not size:
-        return np.empty(0, dtype=T.dtype), np.empty((0, 0), dtype=T.dtype)
-    chosen = [max(size - k, 0), size - 1]
-    eigenvalues, vectors = eigh(T, subset_by_index=chosen, check_finite=False)
-    return eigenvalues[::-1], np.asfortranarray(vectors[:, ::-1])

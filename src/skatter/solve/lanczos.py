@@ -91,6 +91,7 @@ def lanczos(
     store = _Store(start)
     while True:
         W = apply(store.last)
+        store.norm = max(store.norm, float(np.linalg.norm(W, axis=0).max()))
         # One pass of projections against all of V gives J and removes V; the second pass removes
         # what rounding left ("twice is enough").
         projected = dot(store.basis.T, W)
@@ -111,6 +112,7 @@ class _Store:
 
     def __init__(self, start: Array) -> None:
         n, self.size = start.shape
+        self.norm = 0.0  # size of the operator as seen so far
         self._first_of_last = 0
         self._basis = np.empty((n, 8 * self.size), dtype=start.dtype, order="F")
         self._basis[:, : self.size] = start
@@ -123,11 +125,6 @@ class _Store:
     @property
     def last(self) -> Array:
         return self._basis[:, self._first_of_last : self.size]
-
-    @property
-    def norm(self) -> float:
-        """Size of the operator as seen so far."""
-        return float(np.abs(np.diagonal(self._matrix[: self.size, : self.size])).max())
 
     def write(self, projected: Array) -> None:
         own = slice(self._first_of_last, self.size)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
+from skatter.solve.small import leading_generalised
 from skatter.solve.solution import Solution, numerical_rank, relative_residuals
 
 Array = NDArray[Any]
@@ -34,9 +34,7 @@ def solve_padded(K: Array, domains: Domains, objective: Objective, k: int) -> So
         As in :func:`skatter.solve.dual.solve_dual`.
     """
     A, C = padded_pencil(K, Coefficients(domains, K.dtype), objective)
-    n = len(K)
-    eigenvalues, B = eigh(A, C, subset_by_index=[max(n - k, 0), n - 1], check_finite=False)
-    eigenvalues, B = eigenvalues[::-1], np.ascontiguousarray(B[:, ::-1])
+    eigenvalues, B = leading_generalised(A, C, k)
     rank = numerical_rank(eigenvalues)
     eigenvalues, B = eigenvalues[:rank], B[:, :rank]
     residuals = relative_residuals(A @ B, (C @ B) * eigenvalues)

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import eigh
 
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
 from skatter.scatter import centre_classes, class_indicators
+from skatter.solve.small import leading_generalised
 from skatter.solve.solution import Solution, numerical_rank, relative_residuals
 
 Array = NDArray[Any]
@@ -98,10 +98,7 @@ class PrimalPath:
     def solve(self, objective: Objective, k: int) -> Solution:
         """Return the ``k`` leading components, or fewer where the rank is lower."""
         A, C = self._pencil(objective)
-        size = len(A)
-        chosen = [max(size - k, 0), size - 1]
-        eigenvalues, W = eigh(A, C, subset_by_index=chosen, check_finite=False)
-        eigenvalues, W = eigenvalues[::-1], np.ascontiguousarray(W[:, ::-1])
+        eigenvalues, W = leading_generalised(A, C, k)
         rank = numerical_rank(eigenvalues)
         eigenvalues, W = eigenvalues[:rank], W[:, :rank]
         Z = np.asarray(self.features @ W) - self.moments.mean @ W

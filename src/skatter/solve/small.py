@@ -1,0 +1,44 @@
+"""Leading eigenpairs of a small dense symmetric problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, eigh, solve_triangular
+
+Array = NDArray[Any]
+
+
+def leading(T: Array, k: int) -> tuple[Array, Array]:
+    """Return the largest ``k`` eigenpairs of a symmetric matrix, largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    size = len(T)
+    k = min(k, size)
+    if not k:
+        return np.empty(0, dtype=T.dtype), np.empty((size, 0), dtype=T.dtype)
+    try:
+        values, vectors = eigh(T, subset_by_index=[size - k, size - 1], check_finite=False)
+    except np.linalg.LinAlgError:
+        values = np.empty(0)
+    if len(values) < k:
+        # LAPACK's subset driver may lose members of a wide cluster; divide and conquer does not.
+        values, vectors = eigh(T, driver="evd", check_finite=False)
+        values, vectors = values[size - k :], vectors[:, size - k :]
+    return values[::-1], np.asfortranarray(vectors[:, ::-1])
+
+
+def leading_generalised(A: Array, C: Array, k: int) -> tuple[Array, Array]:
+    """Return the largest ``k`` eigenpairs of A w = λ C w with WᵀCW = I, C positive definite."""
+    L = cholesky(C, lower=True, check_finite=False)
+    half = solve_triangular(L, A, lower=True, check_finite=False)
+    T = solve_triangular(L, half.T, lower=True, check_finite=False)
+    values, V = leading((T + T.T) / 2, k)
+    return values, solve_triangular(L, V, lower=True, trans="T", check_finite=False)
