@@ -83,7 +83,8 @@ def exhaustive(case, folds, template, ks, betas, deltas, *, X=None, judge=None):
 def source_folds(case, splitter):
     """Held-out rows of the labelled source samples."""
     rows = np.flatnonzero((case.y >= 0) & (case.site >= 0))
-    return [rows[held] for _, held in splitter.split(rows, case.y[rows], case.site[rows])]
+    groups = case.site[rows] if isinstance(splitter, LeaveOneGroupOut) else None
+    return [rows[held] for _, held in splitter.split(rows, case.y[rows], groups)]
 
 
 THREE, FIVE = (StratifiedKFold(n, shuffle=True, random_state=0) for n in (3, 5))
@@ -200,6 +201,15 @@ def test_folds_may_be_given_as_indices_into_the_labelled_source_samples(data):
     search = fit(SCACV(cv=splits, **GRID), data)
     table = exhaustive(data, [np.arange(10), np.arange(30, 40)], SCA(), KS, SOME_BETAS, SOME_DELTAS)
     assert_same_search(search, table)
+
+
+@pytest.mark.parametrize("cv", [3, KFold(3), LeaveOneGroupOut()], ids=str)
+def test_a_splitter_is_given_the_domains_without_a_warning(data, cv):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = SCACV(cv=cv, n_components=[2], betas=[0.1], deltas=[1.0])
+        search.fit(data.X, data.y, sample_domain=data.site)
+    assert 0 < search.best_score_ <= 1
 
 
 def test_rows_in_any_order_may_be_labelled_sources():

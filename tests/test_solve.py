@@ -395,6 +395,24 @@ def test_lanczos_sees_all_levels_of_a_balanced_design():
         assert_allclose(found.eigenvalues, expected, rtol=1e-7, err_msg=f"k = {k}")
 
 
+@pytest.mark.parametrize("k", [5, 20, 35])
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_lanczos_sees_all_levels_whatever_the_classes_and_domains(beta, k):
+    levels = np.array(list(product(range(30), range(3), range(6))))
+    X = np.hstack([levels[:, [j]] == np.arange(size) for j, size in enumerate((30, 3, 6))])
+    rng = np.random.default_rng(0)
+    case = SimpleNamespace(
+        K0=pairwise_kernels(X.astype(float), metric="rbf", gamma=0.3),
+        label=np.where(levels[:, 2] < 3, rng.integers(3, size=len(X)), -1),
+        domain=(levels[:, 2] >= 3).astype(int),
+    )
+    objective = weights(case, beta, 1.0, normalize=True)
+    found, expected = (
+        solve(case, objective, k, solver=solver).eigenvalues for solver in ("lanczos", "dense")
+    )
+    assert_allclose(found, expected, rtol=1e-7)
+
+
 @pytest.mark.parametrize("solver", ["dense", "lanczos"])
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_a_handful_of_samples_is_enough(n, solver):

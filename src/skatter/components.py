@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,7 +20,14 @@ from skatter.domains import Domains, read_domains
 from skatter.kernels import Kernel, centre, check_gram, gram, require_memory, resolve_kernel
 from skatter.objective import Coefficients, Objective
 from skatter.scatter import Geometry, Scatters, measure
-from skatter.solve import PrimalPath, Solution, canonical_order, solve_dual, solve_padded
+from skatter.solve import (
+    INDEFINITE,
+    PrimalPath,
+    Solution,
+    canonical_order,
+    solve_dual,
+    solve_padded,
+)
 
 Array = NDArray[Any]
 
@@ -61,6 +69,22 @@ class _Route(NamedTuple):
     weights: Objective
 
 
+def _without_rounding(route: _Route) -> _Route:
+    """Drop components that stand on nothing but rounding: β = 1 and class means that coincide."""
+    solution, before = route.solution, route.before
+    rounding = 100 * np.finfo(solution.projections.dtype).eps * before.total
+    if not route.weights.between_only or before.between_class > rounding:
+        return route
+    return route._replace(
+        solution=Solution(
+            solution.eigenvalues[:0],
+            solution.coefficients[:, :0],
+            solution.projections[:, :0],
+            solution.residuals[:0],
+        )
+    )
+
+
 def _at_least_one(solution: Solution) -> Solution:
     """Return a component of zeros where nothing was found: downstream steps need a column."""
     if len(solution.eigenvalues):
@@ -74,22 +98,35 @@ def _at_least_one(solution: Solution) -> Solution:
     )
 
 
-def scale_factors(scale: str, solution: Solution, domains: Domains, weights: Objective) -> Array:
-    """Factors on components that come with unit denominator; see the ``scale`` parameter."""
-    root = np.sqrt(solution.eigenvalues)
+def scale_factors(scale: str, eigenvalues: Array, norms: Callable[[], Array]) -> Array:
+    """Return factors on components that come with unit denominator; see ``scale`` of SCA.
+
+    Parameters
+    ----------
+    scale : str
+        One of ``SCALES``.
+    eigenvalues : ndarray of shape (k,)
+        λ.
+    norms : callable
+        Gives ‖b‖ of each component, where it is needed.
+    """
+    root = np.sqrt(eigenvalues)
     if scale == "denominator":
         return np.ones_like(root)
     if scale == "eigenvalue":
         return root
-    inverse = 1 / np.where(root > 0, root, 1)
+    whitening = 1 / np.where(root > 0, root, 1)
     if scale == "numerator":
-        return inverse
-    Z = solution.projections
+        return whitening
+    length = norms()
+    return whitening / np.where(length > 0, length, 1)
+
+
+def dual_norms(eigenvalues: Array, Z: Array, domains: Domains, weights: Objective) -> Array:
+    """Return ‖b‖ of each component from its projections: b = (N z/λ − M z)/ρ."""
     coefficients = Coefficients(domains, Z.dtype)
-    numerator = coefficients.numerator(weights, Z) * inverse**2
-    B = (numerator - coefficients.denominator(weights, Z)) / weights.ridge
-    norms = np.linalg.norm(B, axis=0)
-    return inverse / np.where(norms > 0, norms, 1)
+    numerator = coefficients.numerator(weights, Z) / np.where(eigenvalues > 0, eigenvalues, 1)
+    return np.linalg.norm(numerator - coefficients.denominator(weights, Z), axis=0) / weights.ridge
 
 
 def ordered_gram(X: Any, kernel: Kernel, order: Any) -> Array:
@@ -228,7 +265,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             route = self._dual(X, kernel, domains, wanted)
         else:
             route = self._primal(features, domains, wanted)
-        route = self._scaled(route, domains)
+        route = self._scaled(_without_rounding(route), domains)
         self._warn_of_rank(route.solution)
         self._keep_map(X, kernel, route, primal=features is not None)
         return self._keep(route, domains)
@@ -278,6 +315,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ordered, back = domains.take(order), np.argsort(order)
         K = ordered_gram(X, kernel, order)
         means = centre(K)
+        if np.trace(K) < 0:
+            raise ValueError(INDEFINITE)
         before = measure(Geometry.of_gram(K), ordered)
         weights = self._objective(domains, before.total)
         k = min(k, len(K) - 1)
@@ -301,13 +340,17 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _scaled(self, route: _Route, domains: Domains) -> _Route:
         """Apply ``scale`` and fix the signs: the largest entry of a component is positive."""
         solution = _at_least_one(route.solution)
-        Z = solution.projections
-        factor = scale_factors(self.scale, solution, domains, route.weights)
+        eigenvalues, B, Z = solution.eigenvalues, solution.coefficients, solution.projections
+
+        def norms() -> Array:
+            if self.class_rows == "labelled":
+                return np.linalg.norm(B, axis=0)
+            return dual_norms(eigenvalues, Z, domains, route.weights)
+
+        factor = scale_factors(self.scale, eigenvalues, norms)
         factor = factor * np.where(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])] < 0, -1, 1)
         factor = factor.astype(Z.dtype)
-        solution = solution._replace(
-            coefficients=solution.coefficients * factor, projections=Z * factor
-        )
+        solution = solution._replace(coefficients=B * factor, projections=Z * factor)
         return route._replace(solution=solution)
 
     def _warn_of_rank(self, solution: Solution) -> None:

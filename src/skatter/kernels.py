@@ -221,7 +221,8 @@ def gram(X: Any, kernel: Kernel) -> Array:
     n, itemsize = X.shape[0], np.dtype(X.dtype).itemsize
     require_memory(n, itemsize)
     K = kernel(X)
-    return K.copy() if kernel.precomputed else K
+    # What a user's function returned may be its own, cached or read-only.
+    return K.copy() if kernel.precomputed or callable(kernel.metric) else K
 
 
 def check_gram(K: Array) -> Array:
@@ -246,6 +247,8 @@ def check_gram(K: Array) -> Array:
 def centre(K: Array) -> Array:
     """Centre a Gram matrix in place, K <- H K H, and return the column means it had.
 
+    Where all samples coincide, the rounding that is left becomes zero.
+
     Examples
     --------
     >>> import numpy as np
@@ -256,11 +259,14 @@ def centre(K: Array) -> Array:
     array([[ 1.5, -1.5],
            [-1.5,  1.5]])
     """
+    size = float(np.abs(np.diagonal(K)).sum(dtype=np.float64))
     means = K.mean(axis=0, dtype=np.float64)
     grand = means.mean()
     means = means.astype(K.dtype)
     K -= (means - grand).astype(K.dtype)
     K -= means[:, None]
+    if abs(float(np.trace(K))) <= 100 * np.finfo(K.dtype).eps * size:
+        K[...] = 0
     return means
 
 

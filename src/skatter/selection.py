@@ -8,7 +8,9 @@ and components are nested in k.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from time import perf_counter
 from typing import Any, ClassVar
@@ -21,13 +23,13 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_integer, check_real
-from skatter.components import ordered_gram, scale_factors
+from skatter.components import dual_norms, ordered_gram, scale_factors
 from skatter.domains import Codes, Domains
 from skatter.kernels import centre
 from skatter.objective import Coefficients, Objective
 from skatter.sca import SCA
 from skatter.scatter import Geometry, measure
-from skatter.solve import DualOperator, DualPath, PrimalPath, Solution, canonical_order
+from skatter.solve import DualOperator, DualPath, PrimalPath, canonical_order
 
 Array = NDArray[Any]
 Point = tuple[int, float, float]
@@ -127,16 +129,17 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Takes what :meth:`skatter.SCA.fit` takes, and returns ``self``.
         """
+        if not (self.estimator is None or type(self.estimator) is SCA):
+            raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
         template = SCA() if self.estimator is None else clone(self.estimator)
-        if type(template) is not SCA:
-            raise TypeError(f"estimator must be an SCA, got {type(template).__name__}.")
+        self._forget()
         betas, deltas = self._grid(template)
-        solver = _FoldSolver(template, X, y, sample_domain, labelled)
-        ks = self._ks(solver.domains)
-        folds = self._folds(solver.domains)
-        scores, seconds = self._search(solver, folds, ks, betas, deltas)
+        samples, domains = template._read(X, y, sample_domain, labelled)
+        ks, folds = self._ks(domains), self._folds(domains)
+        solver = _FoldSolver(template, samples, domains)
+        scores, seconds = self._search(solver, domains, folds, ks, betas, deltas)
         self._report(list(product(ks, deltas, betas)), scores, seconds)
-        self.n_features_in_ = solver.n_features
+        self.n_features_in_ = samples.shape[1]
         if self.refit:
             best = template.set_params(**self.best_params_)
             self.best_estimator_ = best.fit(X, y, sample_domain=sample_domain, labelled=labelled)
@@ -154,6 +157,12 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Project samples, seen before or not, with the best setting."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.transform(X)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left and this one may not set."""
+        for name in ("best_estimator_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     @property
     def _n_features_out(self) -> int:
@@ -184,8 +193,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if given is None:
             given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
             given = tuple(k for k in given if 1 <= k < domains.n_samples)
-        given = (given,) if isinstance(given, int | np.integer) else given
-        ks = sorted({check_integer("n_components", k, low=1) for k in given})
+        ks = sorted({check_integer("n_components", k, low=1) for k in _several(given)})
         if not ks:
             raise ValueError("n_components must name at least one candidate.")
         return ks
@@ -212,7 +220,10 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             splits = StratifiedKFold(n_splits, shuffle=True, random_state=0).split(rows, label)
         else:
             splitter = check_cv(cv, label, classifier=True)
-            splits = splitter.split(rows, label, domains.domain[rows])
+            with warnings.catch_warnings():
+                # Splitters that take no groups say so each time.
+                warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+                splits = list(splitter.split(rows, label, domains.domain[rows]))
         return [rows[held] for _, held in splits]
 
     # --- the search -----------------------------------------------------------------------------
@@ -220,6 +231,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _search(
         self,
         solver: _FoldSolver,
+        domains: Domains,
         folds: list[Codes],
         ks: list[int],
         betas: list[float],
@@ -234,7 +246,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             settings = [(betas[b], deltas[d]) for d, b in points]
             projected = solver.solve(held, settings, max(ks))
             for (d, b), Z in zip(points, _timed(projected, seconds[0, f : f + 1]), strict=True):
-                scores[:, d, b, f] = self._score(Z, solver.domains, held, ks)
+                scores[:, d, b, f] = self._score(Z, domains, held, ks)
             seconds[1, f] = perf_counter() - start - seconds[0, f]
             if self.verbose:
                 best = scores[..., f].max()
@@ -283,8 +295,13 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.cv_results_ = results
 
 
-def _candidates(name: str, values: Sequence[float], high: float = np.inf) -> list[float]:
-    checked = sorted({check_real(name, value, low=0, high=high) for value in values})
+def _several(values: Any) -> Sequence[Any]:
+    """Take a single number for a single candidate."""
+    return (values,) if np.ndim(values) == 0 else values
+
+
+def _candidates(name: str, values: Any, high: float = np.inf) -> list[float]:
+    checked = sorted({check_real(name, value, low=0, high=high) for value in _several(values)})
     if not checked:
         raise ValueError(f"{name} must name at least one candidate.")
     return checked
@@ -332,40 +349,46 @@ class _FoldSolver:
     The Gram matrix, or the explicit features, are made once.
     """
 
-    def __init__(self, template: SCA, X: Any, y: Any, sample_domain: Any, labelled: Any) -> None:
+    def __init__(self, template: SCA, X: Any, domains: Domains) -> None:
         if template.class_rows != "all":
             raise ValueError("SCACV searches with class_rows='all' only.")
-        X, self.domains = template._read(X, y, sample_domain, labelled)
-        self.n_features = X.shape[1]
-        self._template = template
+        self._template, self._domains = template, domains
         kernel, self._features = template._feature_space(X)
         if self._features is None:
             self._K = ordered_gram(X, kernel, np.arange(X.shape[0]))
             centre(self._K)
             self._total = float(np.trace(self._K)) / len(self._K)
         else:
-            self._total = measure(Geometry.of_features(self._features), self.domains).total
+            self._total = measure(Geometry.of_features(self._features), domains).total
 
     def solve(
         self, held: Codes, settings: Sequence[tuple[float, float]], k: int
     ) -> Iterator[Array]:
         """Yield Z, row by row of the user's samples, for each (β, δ)."""
-        domains = self.domains.hide(held)
+        domains = self._domains.hide(held)
         weights = [
             self._template._objective_at(beta, delta, domains, self._total)
             for beta, delta in settings
         ]
         solve = self._dual if self._features is None else self._primal
-        for objective, solution in zip(weights, solve(domains, weights, k), strict=True):
-            factors = scale_factors(self._template.scale, solution, domains, objective)
-            yield solution.projections * factors
+        for objective, (eigenvalues, Z) in zip(weights, solve(domains, weights, k), strict=True):
+            if not len(eigenvalues):
+                yield np.zeros((domains.n_samples, 1), dtype=Z.dtype)
+                continue
+            norms = partial(dual_norms, eigenvalues, Z, domains, objective)
+            yield Z * scale_factors(self._template.scale, eigenvalues, norms)
 
-    def _primal(self, domains: Domains, weights: list[Objective], k: int) -> Iterator[Solution]:
+    def _primal(
+        self, domains: Domains, weights: list[Objective], k: int
+    ) -> Iterator[tuple[Array, Array]]:
         path = PrimalPath(self._features, domains)
         for objective in weights:
-            yield path.solve(objective, k)
+            solution = path.solve(objective, k)
+            yield solution.eigenvalues, solution.projections
 
-    def _dual(self, domains: Domains, weights: list[Objective], k: int) -> Iterator[Solution]:
+    def _dual(
+        self, domains: Domains, weights: list[Objective], k: int
+    ) -> Iterator[tuple[Array, Array]]:
         order = canonical_order(domains)
         back = np.argsort(order)
         coefficients = Coefficients(domains.take(order), self._K.dtype)
@@ -373,5 +396,4 @@ class _FoldSolver:
         path = DualPath(operator, tol=self._template.tol, random_state=self._template.random_state)
         k = min(k, len(back) - 1)
         for setting in path.solve(weights, k, solver=self._template.solver):
-            Z = path.projections(setting)[back]
-            yield Solution(setting.eigenvalues, Z, Z, setting.residuals)
+            yield setting.eigenvalues, path.projections(setting)[back]

@@ -1,11 +1,12 @@
 """Solve: from an objective to components, one file a route."""
 
-from skatter.solve.dual import DualOperator, DualPath, canonical_order, solve_dual
+from skatter.solve.dual import INDEFINITE, DualOperator, DualPath, canonical_order, solve_dual
 from skatter.solve.padded import solve_padded
 from skatter.solve.primal import PrimalPath
 from skatter.solve.solution import Solution
 
 __all__ = [
+    "INDEFINITE",
     "DualOperator",
     "DualPath",
     "PrimalPath",

@@ -56,6 +56,7 @@ def moments(features: Any, coefficients: Coefficients) -> Moments:
     """Collect the moments of dense or sparse features."""
     mean = np.asarray(features.mean(axis=0)).ravel().astype(features.dtype)
     domains = coefficients.domains
+    size = sparse.linalg.norm(features) if sparse.issparse(features) else np.linalg.norm(features)
     if sparse.issparse(features):
         labelled = features[domains.labelled]
         total = _gram(features) - len(domains.label) * np.outer(mean, mean)
@@ -66,12 +67,14 @@ def moments(features: Any, coefficients: Coefficients) -> Moments:
         total = features.T @ features
         own = centre_classes(features, domains)
         within = own.T @ own
+    # Where all samples coincide, what is left is rounding.
+    spread = np.trace(total) > (100 * np.finfo(total.dtype).eps * size) ** 2
     return Moments(
         mean,
-        total,
-        within,
-        np.asarray(features.T @ coefficients.between).T,
-        np.asarray(features.T @ np.hstack(coefficients.nuisance)).T,
+        total * spread,
+        within * spread,
+        np.asarray(features.T @ coefficients.between).T * spread,
+        np.asarray(features.T @ np.hstack(coefficients.nuisance)).T * spread,
     )
 
 
