@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -199,8 +199,8 @@ class Setting:
     inner: Array
     residuals: Array
 
-    def converged(self, tol: float) -> bool:
-        """Whether each residual is below ``tol`` relative to its own eigenvalue.
+    def excess(self, tol: float) -> float:
+        """Largest residual over what ``tol``, relative to each one's own eigenvalue, allows.
 
         Eigenvalues below the numerical rank must be known to be there; and rounding is relative
         to the largest one, so that small ones cannot do better.
@@ -208,7 +208,8 @@ class Setting:
         largest = max(float(self.eigenvalues[0]), 0.0) if len(self.eigenvalues) else 0.0
         size = np.maximum(self.eigenvalues, rank_cutoff(self.eigenvalues.dtype) * largest)
         rounding = 100 * np.finfo(size.dtype).eps * largest
-        return bool(np.all(self.residuals <= np.maximum(tol * size, rounding)))
+        allowed = np.maximum(np.maximum(tol * size, rounding), np.finfo(size.dtype).tiny)
+        return float(np.max(self.residuals / allowed, initial=0.0))
 
     def widest_cluster(self, gap: float) -> int:
         """Count the eigenvalues in the longest run whose relative gaps are below ``gap``."""
@@ -369,19 +370,36 @@ class _Search:
         self._path, self._settings, self._k = path, settings, k
         self._solved: list[Setting] = []
         self._blocks = 0
+        # The images of F and U must be inside before a setting can be solved.
+        self._next_look = 2
+        self._last_look: tuple[int, float] | None = None
 
     def __call__(self, krylov: Krylov) -> bool:
         """Whether the space holds the wanted components of all settings to tolerance."""
         self._blocks += 1
-        # The images of F and U must be inside; looking at every second block saves small eigh's.
-        if self._blocks < 2 or self._blocks % 2 or len(krylov.matrix) <= self._k:
+        if self._blocks < self._next_look or len(krylov.matrix) <= self._k:
             return False
         while len(self._solved) < len(self._settings):
             setting = self._solve_next(krylov)
-            if not setting.converged(self._path.tol):
+            excess = setting.excess(self._path.tol)
+            if excess > 1:
+                self._plan_next_look(excess)
                 return False
             self._solved.append(setting)
+            self._last_look = None
         return True
+
+    def _plan_next_look(self, excess: float) -> None:
+        """Skip blocks that, at the rate seen last, will not do: looking costs a small eigh."""
+        blocks = 2
+        if self._last_look is not None:
+            earlier, previous = self._last_look
+            rate = log(previous / excess) / (self._blocks - earlier)
+            if rate > 0:
+                # Convergence speeds up: go half of the way that is left.
+                blocks = min(max(1, int(log(excess) / rate / 2)), 6)
+        self._last_look = (self._blocks, excess)
+        self._next_look = self._blocks + blocks
 
     def finish(self, krylov: Krylov) -> list[Setting]:
         """Solve what is left in a space that cannot grow, and return all settings."""

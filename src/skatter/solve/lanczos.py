@@ -92,19 +92,19 @@ def lanczos(
     while True:
         W = apply(store.last)
         store.norm = max(store.norm, float(np.linalg.norm(W, axis=0).max()))
-        # One pass of projections against all of V gives J and removes V; the second pass removes
-        # what rounding left ("twice is enough").
-        projected = dot(store.basis.T, W)
+        # G is symmetric: its image of a block has parts in the last two blocks alone. A second
+        # pass, against all of the basis, removes what rounding left ("twice is enough").
+        projected = dot(store.recent.T, W)
         store.write(projected)
-        W = subtract_dot(W, store.basis, projected)
+        W = subtract_dot(W, store.recent, projected)
         W = subtract_dot(W, store.basis, dot(store.basis.T, W))
         W = subtract_dot(W, outside, dot(outside.T, W))
         room = len(start) - outside.shape[1] - store.size
         block, coupling = _next_block(W, store, draw, outside, room)
-        krylov = store.view(block, coupling)
+        krylov = store.lay(block, coupling)
         if room <= 0 or enough(krylov):
             return krylov
-        store.extend(block)
+        store.accept(block.shape[1])
 
 
 class _Store:
@@ -113,7 +113,7 @@ class _Store:
     def __init__(self, start: Array) -> None:
         n, self.size = start.shape
         self.norm = 0.0  # size of the operator as seen so far
-        self._first_of_last = 0
+        self._first_of_recent = self._first_of_last = 0
         self._basis = np.empty((n, 8 * self.size), dtype=start.dtype, order="F")
         self._basis[:, : self.size] = start
         self._matrix = np.zeros((8 * self.size,) * 2, dtype=start.dtype)
@@ -126,19 +126,24 @@ class _Store:
     def last(self) -> Array:
         return self._basis[:, self._first_of_last : self.size]
 
-    def write(self, projected: Array) -> None:
-        own = slice(self._first_of_last, self.size)
-        diagonal = projected[own]
-        projected[own] = (diagonal + diagonal.T) / 2
-        self._matrix[: self.size, own] = projected
-        self._matrix[own, : self.size] = projected.T
+    @property
+    def recent(self) -> Array:
+        """The last two blocks."""
+        return self._basis[:, self._first_of_recent : self.size]
 
-    def extend(self, block: Array) -> None:
-        size = self.size + block.shape[1]
-        if size > self._basis.shape[1]:
-            self._grow(2 * size)
-        self._basis[:, self.size : size] = block
-        self._first_of_last, self.size = self.size, size
+    def write(self, projected: Array) -> None:
+        """Store the columns of J that belong to the last block."""
+        rows = slice(self._first_of_recent, self.size)
+        own = slice(self._first_of_last, self.size)
+        inside = projected[self._first_of_last - self._first_of_recent :]
+        inside[:] = (inside + inside.T) / 2
+        self._matrix[rows, own] = projected
+        self._matrix[own, rows] = projected.T
+
+    def accept(self, width: int) -> None:
+        """Make the block that was laid behind the basis its last one."""
+        self._first_of_recent, self._first_of_last = self._first_of_last, self.size
+        self.size += width
 
     def _grow(self, capacity: int) -> None:
         basis = np.empty((len(self._basis), capacity), dtype=self._basis.dtype, order="F")
@@ -147,16 +152,14 @@ class _Store:
         matrix[: self.size, : self.size] = self._matrix[: self.size, : self.size]
         self._basis, self._matrix = basis, matrix
 
-    def view(self, block: Array, coupling: Array) -> Krylov:
-        """Lay the next block behind the basis, where :meth:`extend` would put it."""
-        if self.size + block.shape[1] > self._basis.shape[1]:
-            self._grow(2 * (self.size + block.shape[1]))
-        self._basis[:, self.size : self.size + block.shape[1]] = block
-        return Krylov(
-            self._basis[:, : self.size + block.shape[1]],
-            np.asfortranarray(self._matrix[: self.size, : self.size]),
-            coupling,
-        )
+    def lay(self, block: Array, coupling: Array) -> Krylov:
+        """Lay the next block behind the basis, and return the space as it is."""
+        size = self.size + block.shape[1]
+        if size > self._basis.shape[1]:
+            self._grow(2 * size)
+        self._basis[:, self.size : size] = block
+        matrix = np.asfortranarray(self._matrix[: self.size, : self.size])
+        return Krylov(self._basis[:, :size], matrix, coupling)
 
 
 def _next_block(
