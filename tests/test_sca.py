@@ -1515,3 +1515,14 @@ def test_as_many_components_as_the_rank_do_not_warn(data):
         warnings.simplefilter("error")
         assert fit(SCA(5, kernel="linear"), data).n_components_ == 5
         assert fit(KernelFisher(2), data).n_components_ == 2
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_features_far_from_the_origin_lose_no_digits_in_the_dual_route(kernel):
+    rng = np.random.default_rng(0)
+    y, site = rng.integers(3, size=60), rng.integers(2, size=60)
+    X = rng.normal(size=(60, 80)) + y[:, None]
+    near = SCA(3, kernel=kernel).fit(X, y, sample_domain=site)
+    far = SCA(3, kernel=kernel).fit(X + 1e6, y, sample_domain=site)
+    assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-8)
+    assert_allclose(far.transform(X + 1e6), near.transform(X), rtol=0, atol=1e-6)

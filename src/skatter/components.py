@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -296,6 +296,9 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         else:
             kernel = Kernel(_MappedLinear(self.feature_map_))
+        if kernel.linear and isinstance(X, np.ndarray):
+            # Centred, the linear kernel is blind to a shift, but not to the digits it costs.
+            kernel = replace(kernel, origin=X.mean(axis=0))
         explicit = kernel.linear or self.feature_map is not None
         if not explicit or self.class_rows == "labelled" or self.solver in ("lanczos", "dense"):
             return kernel, None
