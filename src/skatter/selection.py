@@ -30,6 +30,7 @@ from skatter.objective import Coefficients, Objective
 from skatter.sca import SCA
 from skatter.scatter import Geometry, measure
 from skatter.solve import DualOperator, DualPath, PrimalPath, canonical_order
+from skatter.solve.blas import subtract_dot
 
 Array = NDArray[Any]
 Point = tuple[int, float, float]
@@ -330,17 +331,17 @@ def nearest_labels(train: Array, label: Codes, new: Array, ks: Sequence[int]) ->
     >>> [list(map(int, guess)) for guess in nearest_labels(train, np.array([5, 7]), new, [1, 2])]
     [[7], [5]]
     """
-    # ‖a − b‖² less ‖a‖², which is the same for every b
-    distance = np.zeros((len(new), len(train)), dtype=train.dtype)
+    # ‖a − b‖² less ‖a‖², which is the same for every b; one column for each new sample
+    distance = np.zeros((len(train), len(new)), dtype=train.dtype, order="F")
     done = 0
     for k in ks:
         a, b = new[:, done:k], train[:, done:k]
         if b.shape[1]:
-            left = np.hstack([-2 * a, np.ones((len(a), 1), dtype=a.dtype)])
-            right = np.hstack([b, np.sum(np.square(b), axis=1, keepdims=True)])
-            distance += left @ right.T
+            left = np.hstack([2 * b, -np.sum(np.square(b), axis=1, keepdims=True)])
+            right = np.hstack([a, np.ones((len(a), 1), dtype=a.dtype)])
+            distance = subtract_dot(distance, left, right.T)
         done = max(done, min(k, train.shape[1]))
-        yield label[np.argmin(distance, axis=1)]
+        yield label[np.argmin(distance, axis=0)]
 
 
 class _FoldSolver:
