@@ -172,6 +172,8 @@ class DomainPipeline(Pipeline):
     def _fit_transformers(
         self, X: Any, y: Any, sample_domain: Any, labelled: Any
     ) -> tuple[Any, _Seen]:
+        if not self.steps:
+            raise ValueError("The pipeline is empty; give it at least one step.")
         self._validate_steps()
         seen = _Seen.of(X, y, sample_domain, labelled)
         for index, (_, step) in enumerate(self.steps[:-1]):

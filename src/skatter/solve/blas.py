@@ -1,8 +1,9 @@
 """Matrix products through one BLAS.
 
 The wheels of NumPy and SciPy each bring their own OpenBLAS, and the threads of one spin while the
-other works: a loop that mixes ``@`` with SciPy's triangular solves ran four times slower on two
-cores. The solvers need SciPy's LAPACK, so their inner loops multiply with SciPy's BLAS as well.
+other works: a loop that mixes ``@`` with SciPy's triangular solves ran three times slower on two
+cores (``benchmarks/one_blas.py``). The solvers need SciPy's LAPACK, so their inner loops multiply
+with SciPy's BLAS as well.
 """
 
 from __future__ import annotations
