@@ -8,16 +8,8 @@ With G = K (ρ I + w S K)⁻¹, symmetric and positive semi-definite, the proble
 and its solutions are Z = G_U N^½ V Λ^-½ and B = (N^½ V Λ^-½ − M Z)/ρ, so that K B = Z. Three
 facts make (1) cheap.
 
-*One Cholesky.* A = (w/ρ) S K S is the class-centred labelled block; I + A has eigenvalues of at
-least one and is factored without any jitter. On the range of S, w G = I − (I + A)⁻¹. Hence with
-l the labelled and u the unlabelled rows, one application of G is
-
-    v       = (I + A)⁻¹ ((w/ρ) S K_lu x_u − S x_l)
-    S (Gx)_l = (S x_l + v)/w
-    (Gx)_u   = (K_uu x_u − K_ul v)/ρ                                                            (2)
-
-which costs exactly the 2n² flops of one product with K. The class indicators Q, the only
-directions that S removes, are few: G Q is computed once.
+*G costs no more than K.* One Cholesky factorisation, then the flops of one product with K each
+time; see :mod:`skatter.solve.operator`.
 
 *One Krylov space for every β, δ and k.* N = a H + b F Fᵀ and G_U differ from a multiple of the
 identity and from G by matrices whose range lies in span(F, U) and its image under G. A Krylov
@@ -32,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from math import log, sqrt
 from typing import Any
 
@@ -41,17 +32,11 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve
 from sklearn.utils import check_random_state
 
-from skatter.domains import Codes, Domains
+from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
-from skatter.scatter import class_indicators
-from skatter.solve.blas import (
-    cholesky_in_place,
-    cholesky_solve,
-    dot,
-    subtract_dot,
-    subtract_symmetric,
-)
+from skatter.solve.blas import dot, subtract_dot
 from skatter.solve.lanczos import Krylov, Operator, lanczos
+from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.small import leading
 from skatter.solve.solution import Solution, numerical_rank, rank_cutoff, relative_residuals
 
@@ -62,120 +47,6 @@ BLOCK = 16
 
 DENSE = 500
 """Up to this many samples the whole space is used as the basis."""
-
-
-INDEFINITE = (
-    "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
-    "has a negative direction. Choose another kernel (rbf, linear, polynomial with coef0 >= 0) "
-    "or a larger ridge."
-)
-
-
-def canonical_order(domains: Domains) -> Codes:
-    """Rows sorted so that labelled samples come first, class by class: blocks become slices."""
-    return np.lexsort((domains.domain, domains.label, ~domains.labelled))
-
-
-class DualOperator:
-    """G = K (ρ I + w S K)⁻¹ for one Gram matrix, one set of labels and one ridge; eq. (2).
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Centred Gram matrix in :func:`canonical_order`; read, never written.
-    coefficients : Coefficients
-        Labels and domains in the same order.
-    objective : Objective
-        Only its ``within_class`` and ``ridge`` matter here.
-    """
-
-    def __init__(self, K: Array, coefficients: Coefficients, objective: Objective) -> None:
-        self.K = K
-        self.coefficients = coefficients
-        self.ridge = objective.ridge
-        self.within = coefficients.within_weight(objective)
-        self.n_labelled = coefficients.domains.n_labelled if self.within else 0
-        # Q, orthonormal: S = I_lab − Q Qᵀ
-        self._classes = np.asfortranarray(class_indicators(coefficients.domains), K.dtype)
-        # Where the kernel is weak beside the ridge, the difference in eq. (2) would cost digits.
-        strength = float(np.trace(K[: self.n_labelled, : self.n_labelled]))
-        self._weak = self.within / self.ridge * strength < 1e-2
-        if self.n_labelled:
-            self._factor = self._factorise()
-            self._cross = np.ascontiguousarray(K[: self.n_labelled, self.n_labelled :])
-
-    @cached_property
-    def _labelled_classes(self) -> Array:
-        return np.asfortranarray(self._classes[: self.n_labelled])
-
-    def _factorise(self) -> Array:
-        """Cholesky factor of I + (w/ρ) S K S, in place."""
-        labelled = slice(0, self.n_labelled)
-        block = np.array(self.K[labelled, labelled], order="F")
-        block *= self.within / self.ridge
-        Q = self._labelled_classes
-        KQ = dot(block, Q)
-        # S K S = K − Q Xᵀ − X Qᵀ with X = K Q − Q (Qᵀ K Q)/2
-        block = subtract_symmetric(block, Q, subtract_dot(KQ, Q, dot(Q.T, KQ) / 2))
-        block[np.diag_indices(self.n_labelled)] += 1
-        try:
-            return cholesky_in_place(block)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(INDEFINITE) from error
-
-    def _centre(self, W: Array) -> Array:
-        """Apply S to labelled rows, overwriting them."""
-        Q = self._labelled_classes
-        return subtract_dot(W, Q, dot(Q.T, W))
-
-    def direct(self, W: Array) -> Array:
-        """Return G W by the Woodbury formula: for few columns."""
-        out = dot(self.K, W)
-        if self.n_labelled:
-            inner = self._centre(np.array(out[: self.n_labelled], order="F"))
-            inner = self._centre(cholesky_solve(self._factor, inner))
-            inner *= self.within / self.ridge
-            out = subtract_dot(out, self.K[: self.n_labelled].T, inner)
-        out /= self.ridge
-        return out
-
-    @cached_property
-    def _image_of_classes(self) -> tuple[Array, Array]:
-        """G Q and Qᵀ G Q."""
-        image = self.direct(self._classes)
-        return image, dot(self._classes.T, image)
-
-    def __call__(self, W: Array) -> Array:
-        """Return G W with the flops of one product with K; eq. (2)."""
-        if self._weak:
-            return self.direct(W)
-        Q = self._classes
-        GQ, QGQ = self._image_of_classes
-        along = dot(Q.T, W)
-        across = dot(GQ.T, W) - dot(QGQ, along)
-        out = self._off_classes(subtract_dot(W.copy(order="F"), Q, along))
-        out = subtract_dot(out, GQ, -along)
-        return subtract_dot(out, Q, -across)
-
-    def _off_classes(self, W: Array) -> Array:
-        """P G P W for W = P W, P = I − Q Qᵀ."""
-        n_labelled = self.n_labelled
-        own, rest = W[:n_labelled], np.asfortranarray(W[n_labelled:])
-        # K_lu x_u above K_uu x_u, from rows of K that lie together
-        image = dot(self.K[n_labelled:].T, rest)
-        v = self._centre(np.array(image[:n_labelled], order="F"))
-        v *= self.within / self.ridge
-        v -= own
-        v = self._centre(cholesky_solve(self._factor, v))
-        image[:n_labelled] = (own + v) / self.within
-        if len(rest):
-            image[n_labelled:] -= dot(self._cross.T, v)
-            image[n_labelled:] /= self.ridge
-        return image
-
-    def dense(self) -> Array:
-        """Return G as a matrix."""
-        return self(np.eye(len(self.K), dtype=self.K.dtype, order="F"))
 
 
 @dataclass(frozen=True)

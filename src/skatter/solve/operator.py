@@ -1,0 +1,147 @@
+"""G = K (ρ I + w S K)⁻¹, applied at the price of a product with K.
+
+A = (w/ρ) S K S is the class-centred labelled block; I + A has eigenvalues of at least one and is
+factored without any jitter. On the range of S, w G = A (I + A)⁻¹ = I − (I + A)⁻¹. Hence with l
+the labelled and u the unlabelled rows, one application of G is
+
+    v        = (I + A)⁻¹ ((w/ρ) S K_lu x_u − S x_l)
+    S (Gx)_l = (S x_l + v)/w
+    (Gx)_u   = (K_uu x_u − K_ul v)/ρ                                                            (1)
+
+which costs exactly the 2n² flops of one product with K. The class indicators Q, the only
+directions that S removes, are few: G Q is computed once.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import Codes, Domains
+from skatter.objective import Coefficients, Objective
+from skatter.scatter import class_indicators
+from skatter.solve.blas import (
+    cholesky_in_place,
+    cholesky_solve,
+    dot,
+    subtract_dot,
+    subtract_symmetric,
+)
+
+Array = NDArray[Any]
+
+INDEFINITE = (
+    "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
+    "has a negative direction. Choose another kernel (rbf, linear, polynomial with coef0 >= 0) "
+    "or a larger ridge."
+)
+
+
+def canonical_order(domains: Domains) -> Codes:
+    """Rows sorted so that labelled samples come first, class by class: blocks become slices."""
+    return np.lexsort((domains.domain, domains.label, ~domains.labelled))
+
+
+class DualOperator:
+    """G = K (ρ I + w S K)⁻¹ for one Gram matrix, one set of labels and one ridge; eq. (1).
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Centred Gram matrix in :func:`canonical_order`; read, never written.
+    coefficients : Coefficients
+        Labels and domains in the same order.
+    objective : Objective
+        Only its ``within_class`` and ``ridge`` matter here.
+    """
+
+    def __init__(self, K: Array, coefficients: Coefficients, objective: Objective) -> None:
+        self.K = K
+        self.coefficients = coefficients
+        self.ridge = objective.ridge
+        self.within = coefficients.within_weight(objective)
+        self.n_labelled = coefficients.domains.n_labelled if self.within else 0
+        # Q, orthonormal: S = I_lab − Q Qᵀ
+        self._classes = np.asfortranarray(class_indicators(coefficients.domains), K.dtype)
+        # Where the kernel is weak beside the ridge, the difference in eq. (1) would cost digits.
+        strength = float(np.trace(K[: self.n_labelled, : self.n_labelled]))
+        self._weak = self.within / self.ridge * strength < 1e-2
+        if self.n_labelled:
+            self._factor = self._factorise()
+            self._cross = np.ascontiguousarray(K[: self.n_labelled, self.n_labelled :])
+
+    @cached_property
+    def _labelled_classes(self) -> Array:
+        return np.asfortranarray(self._classes[: self.n_labelled])
+
+    def _factorise(self) -> Array:
+        """Cholesky factor of I + (w/ρ) S K S, in place."""
+        labelled = slice(0, self.n_labelled)
+        block = np.array(self.K[labelled, labelled], order="F")
+        block *= self.within / self.ridge
+        Q = self._labelled_classes
+        KQ = dot(block, Q)
+        # S K S = K − Q Xᵀ − X Qᵀ with X = K Q − Q (Qᵀ K Q)/2
+        block = subtract_symmetric(block, Q, subtract_dot(KQ, Q, dot(Q.T, KQ) / 2))
+        block[np.diag_indices(self.n_labelled)] += 1
+        try:
+            return cholesky_in_place(block)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(INDEFINITE) from error
+
+    def _centre(self, W: Array) -> Array:
+        """Apply S to labelled rows, overwriting them."""
+        Q = self._labelled_classes
+        return subtract_dot(W, Q, dot(Q.T, W))
+
+    def direct(self, W: Array) -> Array:
+        """Return G W by the Woodbury formula: for few columns."""
+        out = dot(self.K, W)
+        if self.n_labelled:
+            inner = self._centre(np.array(out[: self.n_labelled], order="F"))
+            inner = self._centre(cholesky_solve(self._factor, inner))
+            inner *= self.within / self.ridge
+            out = subtract_dot(out, self.K[: self.n_labelled].T, inner)
+        out /= self.ridge
+        return out
+
+    @cached_property
+    def _image_of_classes(self) -> tuple[Array, Array]:
+        """G Q and Qᵀ G Q."""
+        image = self.direct(self._classes)
+        return image, dot(self._classes.T, image)
+
+    def __call__(self, W: Array) -> Array:
+        """Return G W with the flops of one product with K; eq. (1)."""
+        if self._weak:
+            return self.direct(W)
+        Q = self._classes
+        GQ, QGQ = self._image_of_classes
+        along = dot(Q.T, W)
+        across = dot(GQ.T, W) - dot(QGQ, along)
+        out = self._off_classes(subtract_dot(W.copy(order="F"), Q, along))
+        out = subtract_dot(out, GQ, -along)
+        return subtract_dot(out, Q, -across)
+
+    def _off_classes(self, W: Array) -> Array:
+        """P G P W for W = P W, P = I − Q Qᵀ."""
+        n_labelled = self.n_labelled
+        own, rest = W[:n_labelled], np.asfortranarray(W[n_labelled:])
+        # K_lu x_u above K_uu x_u, from rows of K that lie together
+        image = dot(self.K[n_labelled:].T, rest)
+        v = self._centre(np.array(image[:n_labelled], order="F"))
+        v *= self.within / self.ridge
+        v -= own
+        v = self._centre(cholesky_solve(self._factor, v))
+        image[:n_labelled] = (own + v) / self.within
+        if len(rest):
+            image[n_labelled:] -= dot(self._cross.T, v)
+            image[n_labelled:] /= self.ridge
+        return image
+
+    def dense(self) -> Array:
+        """Return G as a matrix."""
+        return self(np.eye(len(self.K), dtype=self.K.dtype, order="F"))
