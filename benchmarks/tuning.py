@@ -17,10 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from problems import Problem, digits, gaussian, machine
 from skatter import SCA, SCACV
+from skatter.selection import BETAS, DELTAS
 
 COMPONENTS = list(range(3, 61, 3))
-BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
 def fit_seconds(problem: Problem, rounds: int) -> list[float]:

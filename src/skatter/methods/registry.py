@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
+from skatter.selection import BETAS, DELTAS
 
 Kind = Literal["features", "classifier", "weights"]
 Need = Literal["source labels", "target samples", "target labels", "several sources"]
@@ -66,8 +67,8 @@ METHODS: Mapping[str, Method] = {
             citation=_SCA,
             grid={
                 "n_components": COMPONENTS,
-                "beta": (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0),
-                "delta": (0.0, 0.1, 1.0, 10.0, 100.0),
+                "beta": BETAS,
+                "delta": DELTAS,
             },
         ),
         Method(

@@ -316,27 +316,22 @@ def solve_dual(
     path = DualPath(operator, tol=tol, random_state=random_state)
     (setting,) = path.solve([objective], k, solver=solver)
     Z = path.projections(setting)
-    B = (path.roots(setting) - coefficients.denominator(objective, Z)) / objective.ridge
+    nuisance = coefficients.denominator(objective, Z)
+    B = (path.roots(setting) - nuisance) / objective.ridge
     # K B = Z holds for any B up to a constant; the constant is rounding.
     B -= B.mean(axis=0)
-    return Solution(
-        setting.eigenvalues,
-        B,
-        Z,
-        _residuals(K, coefficients, objective, setting.eigenvalues, Z),
-    )
+    signal = coefficients.numerator(objective, Z)
+    residuals = _residuals(K, objective.ridge, setting.eigenvalues, Z, signal, nuisance)
+    return Solution(setting.eigenvalues, B, Z, residuals)
 
 
 def _residuals(
-    K: Array, coefficients: Coefficients, objective: Objective, eigenvalues: Array, Z: Array
+    K: Array, ridge: float, eigenvalues: Array, Z: Array, signal: Array, nuisance: Array
 ) -> Array:
-    """Return ‖A b − λ C b‖/‖A b‖ from K alone: A b = K N z and C b = ρ z + K M z."""
+    """Return ‖A b − λ C b‖/‖A b‖ from K alone: A b = K (N z) and C b = ρ z + K (M z)."""
     k = len(eigenvalues)
-    sides = np.hstack(
-        [coefficients.numerator(objective, Z), coefficients.denominator(objective, Z)]
-    )
-    images = dot(K, np.asfortranarray(sides))
-    return relative_residuals(images[:, :k], eigenvalues * (objective.ridge * Z + images[:, k:]))
+    images = dot(K, np.asfortranarray(np.hstack([signal, nuisance])))
+    return relative_residuals(images[:, :k], eigenvalues * (ridge * Z + images[:, k:]))
 
 
 def _orthonormal(W: Array) -> Array:
