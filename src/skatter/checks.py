@@ -47,7 +47,9 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
-def check_samples(estimator: Any, X: Any, *, reset: bool, precomputed: bool = False) -> Any:
+def check_samples(
+    estimator: Any, X: Any, *, reset: bool, precomputed: bool = False, sparse: bool = True
+) -> Any:
     """Validate ``X`` through scikit-learn: finite real numbers, dense or CSR, floats kept.
 
     Parameters
@@ -60,13 +62,15 @@ def check_samples(estimator: Any, X: Any, *, reset: bool, precomputed: bool = Fa
         True in ``fit``; False where new samples must match the fitted ones.
     precomputed : bool
         A Gram matrix is used as it is, so it must be dense.
+    sparse : bool
+        Whether the method can work on sparse samples.
     """
     try:
         return validate_data(
             estimator,
             X,
             reset=reset,
-            accept_sparse=False if precomputed else "csr",
+            accept_sparse="csr" if sparse and not precomputed else False,
             dtype=list(FLOATS),
             ensure_min_samples=2 if reset else 1,
         )

@@ -172,6 +172,30 @@ def read_domains(
     return Domains(label, classes, domain, domain_ids, is_target)
 
 
+def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask:
+    """Tell which samples belong to one of some domains.
+
+    Parameters
+    ----------
+    sample_domain : array-like of shape (n_samples,)
+        One integer or string per sample.
+    ids : ndarray
+        The domains asked for, as in :attr:`Domains.domain_ids`.
+    n_samples : int
+        The number of rows of ``X``, to compare lengths with.
+
+    Examples
+    --------
+    >>> in_domains(["home", "zoo"], np.array(["home"]), n_samples=2).tolist()
+    [True, False]
+    """
+    _common_length(n_samples, sample_domain=sample_domain)
+    given, codes = _read_ids(sample_domain)
+    if (given.dtype.kind in "US") != (ids.dtype.kind in "US"):
+        return np.zeros(n_samples, dtype=bool)
+    return np.asarray(np.isin(given, ids)[codes])
+
+
 def _domains_by_label(label: Codes, classes: NDArray[Any]) -> Domains:
     """One domain of labelled and one of unlabelled samples, whichever exist."""
     present, domain = np.unique(label == UNLABELLED, return_inverse=True)

@@ -13,7 +13,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -22,12 +22,12 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skatter import SCACV
 from skatter.methods import METHODS, Method, get_method
-from skatter.methods.registry import Kind, Need
+from skatter.methods.record import Kind, Need
 
-ANSWERS = {"features": "transform", "classifier": "predict"}
+ANSWERS = {"features": "transform", "classifier": "predict", "weights": "predict"}
 """The method of an estimator that says what it learnt, by kind."""
 
-DOMAINS = {"target samples", "target labels", "several sources"}
+DOMAINS = {"one target", "target labels", "several sources"}
 """A method that needs none of these works with a single domain."""
 
 TOLERANCE = 1e-7
@@ -41,17 +41,30 @@ def method(request) -> Method:
 
 @pytest.fixture
 def data(method, three_domains):
-    """A problem that has all that the method needs."""
-    if "target labels" not in method.needs:
-        return three_domains
-    return replace(three_domains, known=with_some_target_labels(three_domains))
+    """A problem that has all that the method needs, and no more."""
+    return fit_for(method, three_domains)
 
 
 @pytest.fixture
 def many(make_problem):
     """Enough samples for a solver to go iterative; partly labelled, so that no need is missed."""
-    problem = make_problem(3, n=100, seed=1)
-    return replace(problem, known=with_some_target_labels(problem))
+    return partly_labelled(make_problem(3, n=100, seed=1))
+
+
+def fit_for(method, problem):
+    return partly_labelled(problem) if "target labels" in method.needs else problem
+
+
+def partly_labelled(problem):
+    """Some labels in the target, whose id has a sign, since it would count as a source else."""
+    return replace(signed(problem), known=with_some_target_labels(problem))
+
+
+def signed(problem):
+    """Domains as integers, the unlabelled one negative."""
+    _, numbers = np.unique(problem.domain, return_inverse=True)
+    target = np.isin(numbers, numbers[problem.unlabelled])
+    return replace(problem, domain=np.where(target, -1 - numbers, numbers))
 
 
 def with_some_target_labels(data):
@@ -67,6 +80,12 @@ def fit(method, problem, **changes):
 
 def answer(method, model, X, **metadata):
     return getattr(model, ANSWERS[method.kind])(X, **metadata)
+
+
+def answers(method, model, X):
+    """What the answer is read off: features, or how much speaks for each class."""
+    ask = "decision_function" if hasattr(model, "decision_function") else ANSWERS[method.kind]
+    return getattr(model, ask)(X)
 
 
 def assert_same(actual, expected, tolerance=TOLERANCE):
@@ -174,18 +193,21 @@ def test_names_and_numbers_of_domains_and_classes_mean_the_same(method, data):
     expected = answer(method, fit(method, data), data.X_new)
     names = np.array(["ant", "bee", "cow"])  # sorted as the numbers are
     known = np.where(data.known < 0, None, names[data.known])
-    _, numbers = np.unique(data.domain, return_inverse=True)
+    numbers = signed(data).domain
     named = answer(method, fit(method, data, y=known, sample_domain=numbers), data.X_new)
-    assert_same_bits(named, names[expected] if method.kind == "classifier" else expected)
+    assert_same(named, expected if method.kind == "features" else names[expected])
 
 
 def test_renaming_classes_and_domains_changes_nothing(method, data):
     expected = answer(method, fit(method, data), data.X_new)
     names = np.array(["zebra", "cow", "horse"])
     known = np.where(data.known < 0, None, names[data.known])
-    renamed = np.char.replace(np.char.replace(data.domain, "amsterdam", "zurich"), "b", "x")
+    if data.domain.dtype.kind == "U":
+        renamed = np.char.replace(np.char.replace(data.domain, "amsterdam", "zurich"), "b", "x")
+    else:
+        renamed = np.where(data.domain < 0, data.domain, 7 - data.domain)
     actual = answer(method, fit(method, data, y=known, sample_domain=renamed), data.X_new)
-    assert_same(actual, names[expected] if method.kind == "classifier" else expected)
+    assert_same(actual, expected if method.kind == "features" else names[expected])
 
 
 def test_one_domain_is_enough_unless_the_method_says_otherwise(method, data):
@@ -204,15 +226,16 @@ def test_a_method_that_needs_labels_says_so(method, data):
     required = get_tags(method.estimator()).target_tags.required
     assert required == ("source labels" in method.needs)
     if not required:
-        assert answer(method, fit(method, data, y=None), data.X_new).size
+        assert answer(method, fit(method, signed(data), y=None), data.X_new).size
         return
     for nothing in (None, np.full(len(data.y), -1)):
         with pytest.raises(ValueError, match=r"requires y .* no labelled sample"):
             fit(method, data, y=nothing)
 
 
-def test_a_partly_labelled_target_may_mark_what_is_missing_in_any_way(method, data):
-    known = with_some_target_labels(data)
+def test_a_partly_labelled_target_may_mark_what_is_missing_in_any_way(method, three_domains):
+    data = partly_labelled(three_domains)
+    known = data.known
     expected = answer(method, fit(method, data, y=known), data.X_new)
     marks = {
         "NaN": {"y": np.where(known < 0, np.nan, known)},
@@ -225,15 +248,15 @@ def test_a_partly_labelled_target_may_mark_what_is_missing_in_any_way(method, da
         np.testing.assert_array_equal(actual, expected, err_msg=name)
 
 
-def test_labels_of_a_target_are_used_where_labels_are_needed(method, data):
-    without = answer(method, fit(method, data), data.X_new)
+def test_labels_of_a_target_are_used_where_the_method_says_so(method, data):
+    data = signed(data) if data.domain.dtype.kind == "U" else data
+    without = answers(method, fit(method, data), data.X_new)
     wrong = np.where(data.unlabelled, (data.y + 1) % 3, data.y)
-    with_labels = answer(method, fit(method, data, y=wrong), data.X_new)
-    if "source labels" in method.needs:
+    with_labels = answers(method, fit(method, data, y=wrong), data.X_new)
+    if "target labels" in method.needs + method.uses:
         assert not np.array_equal(with_labels, without)
     else:
-        # a method that does not need labels must at least not be upset by them
-        assert with_labels.shape == without.shape
+        assert_same(with_labels, without)
 
 
 def test_hidden_target_labels_are_never_looked_at(method, data):
@@ -439,7 +462,7 @@ def test_fit_leaves_the_global_random_state_alone(method, data):
 
 
 def test_a_second_fit_forgets_the_first(method, data, make_problem):
-    other = make_problem(3, n_classes=2, n=20, seed=5)
+    other = fit_for(method, make_problem(3, n_classes=2, n=20, seed=5))
     model = fit(method, data)
     model.fit(other.X, other.known, sample_domain=other.domain)
     expected = answer(method, fit(method, other), other.X_new)
@@ -455,7 +478,9 @@ MANY = 150_000
 @pytest.fixture(scope="module")
 def large():
     X = np.random.default_rng(0).normal(size=(MANY, 2))
-    return X, np.arange(MANY) % 3, np.repeat(["here", "there"], MANY // 2)
+    y = np.arange(MANY) % 3
+    y[-MANY // 4 :] = -1  # all needs are met: labels here, some labels there
+    return X, y, np.repeat([1, -2], MANY // 2)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -478,7 +503,7 @@ def test_a_new_value_that_is_not_finite_is_refused(method, data, value):
 @pytest.mark.parametrize("short", ["y", "sample_domain", "labelled"])
 def test_lengths_that_differ_are_refused_before_heavy_work(method, large, short):
     X, y, domain = large
-    given = {"y": y, "sample_domain": domain, "labelled": np.ones(MANY, dtype=bool)}
+    given = {"y": y, "sample_domain": domain, "labelled": y >= 0}
     given[short] = given[short][:-1]
     expected = f"X has {MANY}.*{short} has {MANY - 1}"
     with pytest.raises(ValueError, match=expected):
@@ -541,6 +566,115 @@ def test_an_unfitted_method_says_so(method, data):
         answer(method, method.estimator(), data.X)
 
 
+# --- what a method needs --------------------------------------------------------------------------
+
+
+def test_a_missing_target_is_named(method, three_domains):
+    if "one target" not in method.needs:
+        return
+    for domain in (three_domains.domain, np.abs(signed(three_domains).domain)):
+        with pytest.raises(ValueError, match=r"needs a target domain.*negative integer"):
+            fit(method, three_domains, y=three_domains.y, sample_domain=domain)
+
+
+def test_a_missing_source_is_named(method, data):
+    if "one target" not in method.needs:
+        return
+    with pytest.raises(ValueError, match=r"source domain|requires y"):
+        fit(method, data, y=data.y, sample_domain=np.full(len(data.y), -2))
+
+
+def test_more_than_one_target_is_refused_where_the_method_takes_one(method, data):
+    domain = np.where(signed(data).domain == 1, -7, signed(data).domain)
+    if "one target" not in method.needs:
+        assert len(answer(method, fit(method, data, sample_domain=domain), data.X_new))
+        return
+    with pytest.raises(ValueError, match=r"takes one target domain, got 2 \(-7, -\d\)"):
+        fit(method, data, sample_domain=domain)
+
+
+def test_missing_target_labels_are_named(method, three_domains):
+    if "target labels" not in method.needs:
+        return
+    for problem in (three_domains, signed(three_domains)):
+        with pytest.raises(ValueError, match="labelled samples in the target domain"):
+            fit(method, problem)
+
+
+def test_without_names_of_domains_a_method_that_needs_a_target_says_that_it_sees_none(method, data):
+    if "one target" not in method.needs:
+        return
+    with pytest.warns(UserWarning, match="sees no target"):
+        fit(method, data, y=data.y, sample_domain=None)
+
+
+def test_weights_are_of_the_source_and_not_negative(method, data):
+    if method.kind != "weights":
+        return
+    weights = fit(method, data).weights_
+    assert weights.shape == (len(data.X),)
+    assert (weights >= 0).all()
+    assert (weights[data.unlabelled] == 0).all()
+    assert weights.sum() > 0
+
+
+# --- iterative methods ----------------------------------------------------------------------------
+
+
+def iterative(method):
+    return {"max_iter", "tol", "verbose"} <= set(method.estimator().get_params())
+
+
+def test_an_iterative_method_reports_its_objective(method, data):
+    if not iterative(method):
+        assert "max_iter" not in method.estimator().get_params()
+        return
+    model = fit(method, data)
+    assert np.isfinite(model.objective_).all()
+    assert len(model.objective_) == model.n_iter_ >= 1
+
+
+def test_an_iterative_method_says_that_it_did_not_converge(method, data):
+    if not iterative(method):
+        return
+    given = {"y": data.known, "sample_domain": data.domain}
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in max_iter=1\b"):
+        method.estimator().set_params(max_iter=1, tol=1e-12).fit(data.X, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = method.estimator().set_params(max_iter=2, tol=0).fit(data.X, **given)
+    assert model.n_iter_ == 2
+
+
+def test_an_iterative_method_shows_its_progress_when_asked(method, data, capsys):
+    if not iterative(method):
+        return
+    model = method.estimator().set_params(max_iter=2, tol=0)
+    model.fit(data.X, data.known, sample_domain=data.domain)
+    assert capsys.readouterr().out == ""
+    model.set_params(verbose=1).fit(data.X, data.known, sample_domain=data.domain)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert re.match(r"\[\w+\] iteration 2 of at most 2: objective ", lines[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("max_iter", 0, ValueError),
+        ("max_iter", 1.5, TypeError),
+        ("tol", -1.0, ValueError),
+        ("tol", "small", TypeError),
+    ],
+)
+def test_limits_of_iteration_are_checked(method, large, name, value, error):
+    if not iterative(method):
+        return
+    X, y, domain = large
+    with pytest.raises(error, match=rf"{name} must .*{value!r}"):
+        method.estimator().set_params(**{name: value}).fit(X, y, sample_domain=domain)
+
+
 # --- degenerate input that must work --------------------------------------------------------------
 
 
@@ -588,9 +722,11 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 
 def test_an_entry_is_complete(method):
     assert method.kind in get_args(Kind)
-    assert set(method.needs) <= set(get_args(Need))
-    assert 10 < len(method.summary) < 80
-    assert "\n" not in method.summary
+    assert set(method.needs) | set(method.uses) <= set(get_args(Need))
+    assert not set(method.needs) & set(method.uses)
+    for line in (method.summary, method.when):
+        assert 10 < len(line) < 80
+        assert "\n" not in line
     assert method.cost.strip()
     assert re.search(r"\b(19|20)\d\d\.$", method.citation), "a citation ends with its year"
     assert ":" in method.citation, "a citation is authors: title."
@@ -599,7 +735,7 @@ def test_an_entry_is_complete(method):
 def test_an_entry_is_of_its_kind(method):
     model = method.estimator()
     assert hasattr(model, ANSWERS[method.kind])
-    assert (get_tags(model).estimator_type == "classifier") == (method.kind == "classifier")
+    assert (get_tags(model).estimator_type == "classifier") == (method.kind != "features")
 
 
 def test_the_class_is_documented(method):
@@ -618,11 +754,17 @@ def test_the_grid_holds_parameters_of_the_method(method):
 
 @pytest.mark.filterwarnings("ignore:n_components")
 def test_every_value_of_the_grid_can_be_fitted(method, data):
-    tried = 0
+    tried, refused = 0, {}
     for name, values in method.grid.items():
         for value in values:
             model = method.estimator().set_params(**{name: value})
-            model.fit(data.X, data.known, sample_domain=data.domain)
-            assert np.isfinite(answer(method, model, data.X_new).astype(float)).all()
             tried += 1
+            try:
+                model.fit(data.X, data.known, sample_domain=data.domain)
+            except ValueError as error:
+                refused[f"{name}={value}"] = str(error)
+                continue
+            assert np.isfinite(answer(method, model, data.X_new).astype(float)).all()
+    for setting, message in refused.items():
+        assert re.search(rf"{setting} .* at most \d+", message)
     assert tried == sum(map(len, method.grid.values()))

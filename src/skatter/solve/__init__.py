@@ -5,14 +5,28 @@ from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
 from skatter.solve.padded import solve_padded
 from skatter.solve.primal import PrimalPath
 from skatter.solve.solution import Solution
+from skatter.solve.symmetric import (
+    CholeskyRoot,
+    DiagonalPlusThin,
+    Eigenpairs,
+    leading_pairs,
+    principal_axes,
+    solve_pencil,
+)
 
 __all__ = [
     "INDEFINITE",
+    "CholeskyRoot",
+    "DiagonalPlusThin",
     "DualOperator",
     "DualPath",
+    "Eigenpairs",
     "PrimalPath",
     "Solution",
     "canonical_order",
+    "leading_pairs",
+    "principal_axes",
     "solve_dual",
     "solve_padded",
+    "solve_pencil",
 ]

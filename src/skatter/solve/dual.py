@@ -24,29 +24,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve
+from scipy.linalg import solve
 from sklearn.utils import check_random_state
 
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
 from skatter.solve.blas import dot, subtract_dot
-from skatter.solve.lanczos import Krylov, Operator, lanczos
+from skatter.solve.convergence import Pace, excess, widest_cluster
+from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.small import leading
-from skatter.solve.solution import Solution, numerical_rank, rank_cutoff, relative_residuals
+from skatter.solve.solution import Solution, numerical_rank, relative_residuals
 
 Array = NDArray[Any]
-
-BLOCK = 16
-"""Columns of a Lanczos block: enough to keep the processor busy, few enough to converge deep."""
-
-DENSE = 500
-"""Up to this many samples the whole space is used as the basis."""
 
 
 @dataclass(frozen=True)
@@ -69,24 +64,6 @@ class Setting:
     roots: Array
     inner: Array
     residuals: Array
-
-    def excess(self, tol: float) -> float:
-        """Largest residual over what ``tol``, relative to each one's own eigenvalue, allows.
-
-        Eigenvalues below the numerical rank must be known to be there; and rounding is relative
-        to the largest one, so that small ones cannot do better.
-        """
-        largest = max(float(self.eigenvalues[0]), 0.0) if len(self.eigenvalues) else 0.0
-        size = np.maximum(self.eigenvalues, rank_cutoff(self.eigenvalues.dtype) * largest)
-        rounding = 100 * np.finfo(size.dtype).eps * largest
-        allowed = np.maximum(np.maximum(tol * size, rounding), np.finfo(size.dtype).tiny)
-        return float(np.max(self.residuals / allowed, initial=0.0))
-
-    def widest_cluster(self, gap: float) -> int:
-        """Count the eigenvalues in the longest run whose relative gaps are below ``gap``."""
-        apart = np.flatnonzero(-np.diff(self.eigenvalues) > gap * self.eigenvalues[:-1])
-        ends = np.concatenate([[-1], apart, [len(self.eigenvalues) - 1]])
-        return int(np.diff(ends).max())
 
     def within_rank(self, rows: int) -> Setting:
         """Keep the components above the numerical rank, in a space of ``rows`` dimensions."""
@@ -155,7 +132,7 @@ class DualPath:
 
     def _thin_basis(self) -> Array:
         coefficients = self.operator.coefficients
-        return _orthonormal(np.hstack([coefficients.between, *coefficients.nuisance]))
+        return orthonormal(np.hstack([coefficients.between, *coefficients.nuisance]))
 
     def _begin_with(self, first: Array) -> Array:
         """Remember where F and U are in the first block."""
@@ -185,11 +162,11 @@ class DualPath:
         n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
         while True:
             n_random = min(n_random, self._n - 1 - thin.shape[1])
-            first = _orthonormal(np.hstack([thin, self._draw(n_random)]))
+            first = orthonormal(np.hstack([thin, self._draw(n_random)]))
             search = _Search(self, settings, k)
             self._krylov = self._lanczos(self.operator, self._begin_with(first), search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
-            widest = max(setting.widest_cluster(10 * self.tol) for setting in solved)
+            widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
             if widest < n_random or self._size == self._n - 1:
                 return solved
             n_random = widest + BLOCK
@@ -240,37 +217,22 @@ class _Search:
     def __init__(self, path: DualPath, settings: list[Objective], k: int) -> None:
         self._path, self._settings, self._k = path, settings, k
         self._solved: list[Setting] = []
-        self._blocks = 0
         # The images of F and U must be inside before a setting can be solved.
-        self._next_look = 2
-        self._last_look: tuple[int, float] | None = None
+        self._pace = Pace(first_look=2)
 
     def __call__(self, krylov: Krylov) -> bool:
         """Whether the space holds the wanted components of all settings to tolerance."""
-        self._blocks += 1
-        if self._blocks < self._next_look or len(krylov.matrix) <= self._k:
+        if not self._pace.step() or len(krylov.matrix) <= self._k:
             return False
         while len(self._solved) < len(self._settings):
             setting = self._solve_next(krylov)
-            excess = setting.excess(self._path.tol)
-            if excess > 1:
-                self._plan_next_look(excess)
+            over = excess(setting.eigenvalues, setting.residuals, self._path.tol)
+            if over > 1:
+                self._pace.plan(over)
                 return False
             self._solved.append(setting)
-            self._last_look = None
+            self._pace.restart()
         return True
-
-    def _plan_next_look(self, excess: float) -> None:
-        """Skip blocks that, at the rate seen last, will not do: looking costs a small eigh."""
-        blocks = 2
-        if self._last_look is not None:
-            earlier, previous = self._last_look
-            rate = log(previous / excess) / (self._blocks - earlier)
-            if rate > 0:
-                # Convergence speeds up: go half of the way that is left.
-                blocks = min(max(1, int(log(excess) / rate / 2)), 6)
-        self._last_look = (self._blocks, excess)
-        self._next_look = self._blocks + blocks
 
     def finish(self, krylov: Krylov) -> list[Setting]:
         """Solve what is left in a space that cannot grow, and return all settings."""
@@ -332,16 +294,6 @@ def _residuals(
     k = len(eigenvalues)
     images = dot(K, np.asfortranarray(np.hstack([signal, nuisance])))
     return relative_residuals(images[:, :k], eigenvalues * (ridge * Z + images[:, k:]))
-
-
-def _orthonormal(W: Array) -> Array:
-    """Orthonormal basis of the columns of W, in order, dependent ones dropped."""
-    if not W.shape[1]:
-        return np.asfortranarray(W)
-    scaled = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(W.dtype).tiny)
-    Q, R, _ = qr(scaled, mode="economic", pivoting=True, check_finite=False)
-    rank = int(np.sum(np.abs(np.diagonal(R)) > 1e3 * np.finfo(W.dtype).eps))
-    return np.asfortranarray(Q[:, :rank])
 
 
 def _pad(first: Array, rows: int) -> Array:

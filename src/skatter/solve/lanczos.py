@@ -24,6 +24,12 @@ from skatter.solve.blas import dot, subtract_dot
 Array = NDArray[Any]
 Operator = Callable[[Array], Array]
 
+BLOCK = 16
+"""Columns of a block: enough to keep the processor busy, few enough to converge deep."""
+
+DENSE = 500
+"""Up to this many rows the whole space is used as the basis."""
+
 
 @dataclass(frozen=True)
 class Krylov:
@@ -105,6 +111,16 @@ def lanczos(
         if room <= 0 or enough(krylov):
             return krylov
         store.accept(block.shape[1])
+
+
+def orthonormal(W: Array) -> Array:
+    """Orthonormal basis of the columns of W, in order, dependent ones dropped."""
+    if not W.shape[1]:
+        return np.asfortranarray(W)
+    scaled = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(W.dtype).tiny)
+    Q, R, _ = qr(scaled, mode="economic", pivoting=True, check_finite=False)
+    rank = int(np.sum(np.abs(np.diagonal(R)) > 1e3 * np.finfo(W.dtype).eps))
+    return np.asfortranarray(Q[:, :rank])
 
 
 class _Store:

@@ -1,0 +1,364 @@
+"""One interface for all rivals: read a source and a target, name what is missing, fit, answer.
+
+Sources are pooled unless a method says otherwise; there is one target. New samples are taken for
+the target's unless ``sample_domain`` says that they come from a source.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from skatter.checks import check_samples
+from skatter.domains import Domains, Mask, in_domains, read_domains
+from skatter.kernels import Kernel, resolve_kernel
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """What a rival learns from: samples, their labels, and who is source and who is target.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        All samples, validated.
+    domains : Domains
+        Labels and domains.
+    source, target : ndarray of bool of shape (n_samples,)
+        Which samples belong to the pooled sources and to the target. Both are all samples where
+        no domain was named and nothing is unlabelled: there is no shift to be seen then.
+    """
+
+    X: Any
+    domains: Domains
+    source: Mask
+    target: Mask
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, of source and target together."""
+        return len(self.source)
+
+    @cached_property
+    def X_source(self) -> Any:
+        """Samples of the sources."""
+        return self.X[self.source]
+
+    @cached_property
+    def X_target(self) -> Any:
+        """Samples of the target."""
+        return self.X[self.target]
+
+    @cached_property
+    def mean_difference(self) -> Array:
+        """Vector e with 1/n_s on source rows and -1/n_t on target rows: Zᵀe = mean_s − mean_t."""
+        e = self.source / np.count_nonzero(self.source) - self.target / np.count_nonzero(
+            self.target
+        )
+        return np.asarray(e, dtype=self.X.dtype)
+
+    @property
+    def label(self) -> Array:
+        """Class codes of all samples, -1 where unlabelled; indices into ``classes``."""
+        return self.domains.label
+
+    @property
+    def labelled(self) -> Mask:
+        """Which samples have a label."""
+        return self.domains.labelled
+
+    @property
+    def classes(self) -> Array:
+        """The classes by name."""
+        return self.domains.classes
+
+
+class Rival(BaseEstimator):
+    """Base of all rivals: validation before any heavy work, and the words for what is missing.
+
+    A rival sets the class attributes that say what it needs, and implements
+    ``_check_parameters`` and ``_fit``.
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+
+    _needs_labels: ClassVar[bool] = False
+    _needs_target_labels: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = False
+
+    def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
+        """Learn from the samples of all domains.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of the sources and of the target, in any order.
+        y : array-like of shape (n_samples,) or None
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample, integers or strings. A domain without any label is the target;
+            where integers carry signs, a negative id is. None: labelled samples are the source
+            and unlabelled ones the target.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(self._read(X, y, sample_domain, labelled))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise where a parameter is out of its range."""
+        raise NotImplementedError
+
+    def _fit(self, transfer: Transfer) -> Any:
+        """Learn; return what ``fit_transform`` returns, or nothing."""
+        raise NotImplementedError
+
+    @property
+    def _precomputed(self) -> bool:
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, str) and kernel == "precomputed"
+
+    def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
+        """Check everything the user gave before any heavy work."""
+        self._check_parameters()
+        X = check_samples(
+            self, X, reset=True, precomputed=self._precomputed, sparse=self._takes_sparse
+        )
+        unnamed = sample_domain is None
+        if y is None and unnamed:
+            sample_domain = np.zeros(X.shape[0], dtype=int)
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        if self._needs_labels and not domains.n_labelled:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None or has "
+                "no labelled sample. Mark only unknown labels as -1, NaN or None."
+            )
+        transfer = self._pair(X, domains, unnamed=unnamed)
+        self._check_labels(transfer)
+        self.classes_ = np.array(domains.classes)
+        self.domain_ids_ = np.array(domains.domain_ids)
+        self.source_ids_ = np.array(domains.domain_ids[~domains.is_target])
+        return transfer
+
+    def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
+        name = type(self).__name__
+        if unnamed and domains.n_domains == 1:
+            warnings.warn(
+                f"{name} sees no target: sample_domain is None and no sample is unlabelled. All "
+                "samples serve as source and as target, so that nothing is adapted.",
+                stacklevel=4,
+            )
+            everyone = np.ones(domains.n_samples, dtype=bool)
+            return Transfer(X, domains, everyone, everyone)
+        source, target = domains.source, domains.target
+        if not target.any():
+            raise ValueError(
+                f"{name} needs a target domain, and every domain here is a source. Give unlabelled "
+                "samples in a domain of their own, or name the target by a negative integer in "
+                "sample_domain."
+            )
+        if not source.any():
+            raise ValueError(
+                f"{name} needs a source domain, and no domain here has a label, so that all count "
+                "as targets. Give y for the source, or name sources by non-negative and the "
+                "target by negative integers in sample_domain."
+            )
+        targets = domains.domain_ids[domains.is_target]
+        if len(targets) > 1:
+            listed = ", ".join(str(i) for i in targets[:5])
+            raise ValueError(
+                f"{name} takes one target domain, got {len(targets)} ({listed}). Fit one model for "
+                "each, or give them one id in sample_domain to pool them."
+            )
+        return Transfer(X, domains, source, target)
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        name = type(self).__name__
+        if self._needs_labels and not transfer.labelled[transfer.source].any():
+            raise ValueError(
+                f"{name} needs labels in a source domain, and only the target has some. Name the "
+                "target by a negative and the sources by non-negative integers in sample_domain."
+            )
+        if self._needs_target_labels and not transfer.labelled[transfer.target].any():
+            raise ValueError(
+                f"{name} needs some labelled samples in the target domain. Label a few, and name "
+                "the target by a negative integer in sample_domain, since a domain with labels "
+                "otherwise counts as a source."
+            )
+
+    def _from_source(self, sample_domain: Any, n_samples: int) -> Mask:
+        """Which new samples belong to a source of ``fit``; all others are the target's."""
+        if sample_domain is None:
+            return np.zeros(n_samples, dtype=bool)
+        return in_domains(sample_domain, self.source_ids_, n_samples=n_samples)
+
+    def _new_samples(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_samples(
+            self, X, reset=False, precomputed=self._precomputed, sparse=self._takes_sparse
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_labels
+        tags.input_tags.sparse = self._takes_sparse and not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+
+class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival):
+    """Base of rivals that give features; ``_fit`` returns those of the training samples.
+
+    A fitted one has ``n_components_`` and implements ``_transform``.
+    """
+
+    __metadata_request__transform: ClassVar = {"sample_domain": True}
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> Array:
+        """Learn, and return the features of ``X``, each sample treated by its domain.
+
+        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
+        """
+        return self._fit(self._read(X, y, sample_domain, labelled))
+
+    def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the features of samples, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains, for methods that treat source and target differently. None, and ids
+            that ``fit`` has not seen: the target.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+            Features.
+        """
+        X = self._new_samples(X)
+        return self._transform(X, self._from_source(sample_domain, X.shape[0]))
+
+    def _transform(self, X: Any, from_source: Mask) -> Array:
+        """Return the features of validated samples."""
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class RivalClassifier(ClassifierMixin, Rival):
+    """Base of rivals that predict; a fitted one implements ``_decide``.
+
+    ``_decide`` returns one column per class, or one column for two classes, positive for the
+    second; see :func:`one_against_rest`.
+    """
+
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__decision_function: ClassVar = {"sample_domain": True}
+
+    _needs_labels: ClassVar[bool] = True
+
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return how much speaks for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains, for methods that treat source and target differently. None, and ids
+            that ``fit`` has not seen: the target.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; for two classes one value, positive for the second.
+        """
+        X = self._new_samples(X)
+        values = self._decide(X, self._from_source(sample_domain, X.shape[0]))
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the class of each sample; takes what :meth:`decision_function` takes."""
+        values = self.decision_function(X, sample_domain=sample_domain)
+        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[codes]
+
+    def _decide(self, X: Any, from_source: Mask) -> Array:
+        """Return decision values of validated samples, in columns."""
+        raise NotImplementedError
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        if len(transfer.classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least two classes, got 1 class "
+                f"({transfer.classes[0]}). Give labelled samples of another one."
+            )
+
+
+def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:
+    """Return columns of +1 and -1, one for each class against the rest; one for two classes.
+
+    Parameters
+    ----------
+    label : ndarray of shape (n_samples,)
+        Class codes; -1, unlabelled, gives a row of zeros.
+    n_classes : int
+        Number of classes.
+
+    Examples
+    --------
+    >>> one_against_rest(np.array([0, 1, -1]), 2).ravel()
+    array([-1.,  1.,  0.])
+    """
+    codes = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    signs = np.where(label[:, None] == codes, 1, -1).astype(dtype)
+    signs[label < 0] = 0
+    return signs
+
+
+def kernel_of(estimator: Any, X: Any) -> Kernel:
+    """Resolve the kernel that an estimator's parameters name, with its bandwidth set from ``X``.
+
+    The estimator has ``kernel``, ``gamma``, ``degree``, ``coef0`` and ``kernel_params``, and may
+    have ``random_state``.
+    """
+    return resolve_kernel(
+        X,
+        estimator.kernel,
+        gamma=estimator.gamma,
+        degree=estimator.degree,
+        coef0=estimator.coef0,
+        kernel_params=estimator.kernel_params,
+        random_state=getattr(estimator, "random_state", None),
+    )

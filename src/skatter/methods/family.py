@@ -1,0 +1,71 @@
+"""Entries of SCA and its family, whose estimators are in :mod:`skatter.sca`."""
+
+from __future__ import annotations
+
+from skatter.methods.record import COMPONENTS, Method
+from skatter.sca import KPCA, SCA, USCA, KernelFisher
+from skatter.selection import BETAS, DELTAS
+
+_SCA = (
+    "M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang: Scatter Component Analysis. "
+    "IEEE TPAMI 39(7), 2017."
+)
+
+METHODS = (
+    Method(
+        name="sca",
+        estimator=SCA,
+        kind="features",
+        summary="classes apart, domains together",
+        when="the place to start, with or without a target at hand",
+        needs=("source labels",),
+        uses=("target labels",),
+        cost="n²p + n_l³/3 + k n²",
+        citation=_SCA,
+        grid={
+            "n_components": COMPONENTS,
+            "beta": BETAS,
+            "delta": DELTAS,
+        },
+    ),
+    Method(
+        name="usca",
+        estimator=USCA,
+        kind="features",
+        summary="domains together, without labels",
+        when="there are no labels, or too few to trust",
+        needs=(),
+        cost="n²p + k n²",
+        citation=_SCA,
+        grid={"n_components": COMPONENTS, "delta": (0.1, 1.0, 10.0, 100.0)},
+    ),
+    Method(
+        name="kfd",
+        estimator=KernelFisher,
+        kind="features",
+        summary="classes apart, domains pooled",
+        when="there is no shift between the domains",
+        needs=("source labels",),
+        uses=("target labels",),
+        cost="n²p + n_l³/3",
+        citation=(
+            "S. Mika, G. Rätsch, J. Weston, B. Schölkopf, K.-R. Müller: Fisher Discriminant "
+            "Analysis with Kernels. NNSP 1999."
+        ),
+        grid={"ridge": (1e-3, 1e-2, 1e-1, 1.0)},
+    ),
+    Method(
+        name="kpca",
+        estimator=KPCA,
+        kind="features",
+        summary="largest variance, domains pooled",
+        when="a baseline that knows neither classes nor domains",
+        needs=(),
+        cost="n²p + k n²",
+        citation=(
+            "B. Schölkopf, A. Smola, K.-R. Müller: Nonlinear Component Analysis as a Kernel "
+            "Eigenvalue Problem. Neural Computation 10(5), 1998."
+        ),
+        grid={"n_components": COMPONENTS},
+    ),
+)

@@ -1,0 +1,82 @@
+"""What iterative methods share: the objective of every iteration, when to stop, a word about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class Iterations:
+    """Count iterations, keep their objectives, and stop once they change too little.
+
+    Parameters
+    ----------
+    name : str
+        Of the method, for messages.
+    max_iter : int
+        Iterations at most.
+    tol : float
+        Stop when the objective changes by less than this share of itself; 0 runs all iterations.
+    verbose : int
+        Print a line for every iteration where positive.
+
+    Attributes
+    ----------
+    objective : list of float
+        One value for each iteration.
+
+    Examples
+    --------
+    >>> iterations = Iterations("halving", max_iter=20, tol=0.1)
+    >>> value = 8.0
+    >>> for _ in iterations:
+    ...     value = 1 + value / 2
+    ...     iterations.record(value)
+    >>> iterations.objective
+    [5.0, 3.5, 2.75, 2.375, 2.1875]
+    """
+
+    def __init__(self, name: str, *, max_iter: int, tol: float, verbose: int = 0) -> None:
+        self.objective: list[float] = []
+        self._name, self._max_iter, self._tol, self._verbose = name, max_iter, tol, verbose
+        self._settled = False
+
+    def __iter__(self) -> Iterator[int]:
+        for iteration in range(self._max_iter):
+            yield iteration
+            if self._settled:
+                return
+        if self._tol > 0:
+            warnings.warn(
+                f"{self._name} did not converge in max_iter={self._max_iter} iterations. Raise "
+                "max_iter or tol; tol=0 runs all iterations without this warning.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def record(self, objective: float, *, settled: bool | None = None, note: str = "") -> None:
+        """Keep the objective of this iteration; ``settled`` overrules the test of its change.
+
+        Parameters
+        ----------
+        objective : float
+            Its value after the iteration.
+        settled : bool or None
+            Whether the method has converged, where it has a test of its own.
+        note : str
+            More to say in the line that is printed.
+        """
+        self.objective.append(objective)
+        if settled is None:
+            settled = len(self.objective) > 1 and (
+                abs(self.objective[-2] - objective) < self._tol * max(abs(objective), 1e-300)
+            )
+        self._settled = settled and self._tol > 0
+        if self._verbose:
+            print(
+                f"[{self._name}] iteration {len(self.objective)} of at most {self._max_iter}: "
+                f"objective {objective:.6g}{', ' if note else ''}{note}",
+                flush=True,
+            )

@@ -1,0 +1,58 @@
+"""What the rest of the project knows of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["features", "classifier", "weights"]
+Need = Literal["source labels", "one target", "target labels", "several sources"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One entry of the registry.
+
+    Attributes
+    ----------
+    name : str
+        As users type it.
+    estimator : type
+        Built without arguments, it has sensible defaults.
+    kind : "features", "classifier" or "weights"
+        What it gives: ``transform``, ``predict``, or weights on source samples (``weights_``)
+        with which it trains any classifier.
+    summary : str
+        What it does, in one line.
+    when : str
+        When to reach for it, in one line.
+    needs : tuple of str
+        What must be there at fit.
+    uses : tuple of str
+        What it learns from where it is there, beyond what it needs.
+    cost : str
+        Leading cost of a fit.
+    citation : str
+        Where it comes from.
+    grid : mapping
+        Values worth trying, per parameter.
+    """
+
+    name: str
+    estimator: type[Any]
+    kind: Kind
+    summary: str
+    when: str
+    needs: tuple[Need, ...]
+    cost: str
+    citation: str
+    uses: tuple[Need, ...] = ()
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)
+"""Numbers of kernel components worth trying."""
+
+SUBSPACES = (5, 10, 20, 30, 50, 80, 100)
+"""Dimensions of a subspace worth trying."""

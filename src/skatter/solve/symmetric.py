@@ -1,0 +1,341 @@
+"""Leading eigenpairs of a symmetric positive semi-definite operator, and what is built on them.
+
+:func:`leading_pairs` needs nothing but products; small problems are solved whole. On it stand
+
+* :func:`solve_pencil`: A w = λ C w where C is a diagonal plus a few columns, or has a Cholesky
+  factor, so that one knows R with R Rᵀ = C⁻¹ and looks at Rᵀ A R;
+* :func:`principal_axes`: principal component analysis, exact, of dense or sparse samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import solve_triangular
+from sklearn.utils import check_random_state
+
+from skatter.solve.blas import cholesky_in_place, dot, subtract_dot
+from skatter.solve.convergence import Pace, excess, widest_cluster
+from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
+from skatter.solve.small import leading
+from skatter.solve.solution import numerical_rank
+
+Array = NDArray[Any]
+
+
+class Eigenpairs(NamedTuple):
+    """Largest eigenvalues of A w = λ C w, largest first, with their vectors.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        λ, positive; fewer than asked for where the rank is lower.
+    vectors : ndarray of shape (n, k)
+        W with WᵀCW = I.
+    residuals : ndarray of shape (k,)
+        ‖T v − λ v‖/λ for the symmetric operator T that was looked at, with unit v.
+    """
+
+    values: Array
+    vectors: Array
+    residuals: Array
+
+
+def leading_pairs(
+    apply: Operator,
+    size: int,
+    k: int,
+    *,
+    tol: float,
+    dtype: Any = np.float64,
+    start: Array | None = None,
+    random_state: Any = None,
+) -> Eigenpairs:
+    """Return the ``k`` largest eigenpairs of a positive semi-definite operator.
+
+    Parameters
+    ----------
+    apply : callable
+        W -> T W for W of shape (size, b) in Fortran order.
+    size : int
+        Rows of the operator.
+    k : int
+        Pairs wanted.
+    tol : float
+        Residual of each pair relative to its own eigenvalue.
+    dtype : dtype
+        float32 or float64.
+    start : ndarray of shape (size, s) or None
+        Guesses of the vectors, such as those of a similar operator; they shorten the search.
+    random_state : int, RandomState instance or None
+        Draws the rest of the first block; None is a fixed seed.
+
+    Returns
+    -------
+    Eigenpairs
+        With orthonormal vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leading_pairs(lambda W: np.diag([1.0, 3.0, 2.0]) @ W, 3, 2, tol=1e-6).values
+    array([3., 2.])
+    """
+    k = min(k, size)
+    if size <= DENSE or 4 * k > size:
+        T = apply(np.eye(size, dtype=dtype, order="F"))
+        values, vectors = leading((T + T.T) / 2, k)
+        return _within_rank(values, vectors, np.zeros_like(values))
+    rng = check_random_state(0 if random_state is None else random_state)
+
+    def draw(count: int) -> Array:
+        return np.asfortranarray(rng.standard_normal((count, size)).astype(dtype).T)
+
+    guesses = np.empty((size, 0), dtype=dtype) if start is None else start.astype(dtype)
+    n_random = max(BLOCK - guesses.shape[1], BLOCK // 4)
+    while True:
+        first = orthonormal(np.hstack([guesses, draw(n_random)]))
+        krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
+        values, Y = leading(krylov.matrix, k)
+        found = _within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
+        # A space grown from r random directions holds at most r vectors of one eigenspace.
+        widest = widest_cluster(found.values, 10 * tol)
+        if widest < n_random or len(krylov.matrix) == size:
+            return found
+        n_random = min(widest + BLOCK, size - guesses.shape[1])
+
+
+def _within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
+    rank = numerical_rank(values)
+    return Eigenpairs(values[:rank], vectors[:, :rank], residuals[:rank] / values[:rank])
+
+
+class _Enough:
+    """Whether a Krylov space holds the ``k`` leading pairs to tolerance."""
+
+    def __init__(self, k: int, tol: float) -> None:
+        self._k, self._tol = k, tol
+        self._pace = Pace(first_look=1)
+
+    def __call__(self, krylov: Krylov) -> bool:
+        if not self._pace.step() or len(krylov.matrix) <= self._k:
+            return False
+        values, Y = leading(krylov.matrix, self._k)
+        over = excess(values, krylov.residual_norms(Y), self._tol)
+        if over > 1:
+            self._pace.plan(over)
+        return over <= 1
+
+
+class Root(Protocol):
+    """R with R Rᵀ = C⁻¹ for a symmetric positive definite C."""
+
+    def times(self, W: Array) -> Array:
+        """Return R W; may overwrite nothing of W."""
+
+    def transposed_times(self, W: Array) -> Array:
+        """Return Rᵀ W; may overwrite W."""
+
+    def inverse_times(self, W: Array) -> Array:
+        """Return R⁻¹ W."""
+
+
+class DiagonalPlusThin:
+    """R for C = diag(g) + U Uᵀ with few columns U: no factorisation of anything large.
+
+    With V = diag(g)^-½ U = Q diag(s) Pᵀ, R = diag(g)^-½ (I − Q diag(c) Qᵀ), c = 1 − (1 + s²)^-½.
+
+    Parameters
+    ----------
+    g : ndarray of shape (n,)
+        Positive.
+    U : ndarray of shape (n, r)
+        Any rank.
+    """
+
+    def __init__(self, g: Array, U: Array) -> None:
+        self._scale = (1 / np.sqrt(g))[:, None]
+        Q, s, _ = np.linalg.svd(self._scale * U, full_matrices=False)
+        self._Q = np.asfortranarray(Q)
+        stretch = np.sqrt(1 + s**2)
+        self._shrink = (1 - 1 / stretch)[:, None].astype(Q.dtype)
+        self._grow = (stretch - 1)[:, None].astype(Q.dtype)
+
+    def times(self, W: Array) -> Array:
+        """Return R W."""
+        out = W.copy(order="F")
+        out = subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, W))
+        out *= self._scale
+        return out
+
+    def transposed_times(self, W: Array) -> Array:
+        """Return Rᵀ W."""
+        out = np.asfortranarray(self._scale * W)
+        return subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, out))
+
+    def inverse_times(self, W: Array) -> Array:
+        """Return R⁻¹ W."""
+        out = np.asfortranarray(W / self._scale)
+        return subtract_dot(out, self._Q, -self._grow * dot(self._Q.T, out))
+
+
+class CholeskyRoot:
+    """R = L⁻ᵀ for C = L Lᵀ; C is overwritten (Fortran order).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If C is not positive definite.
+    """
+
+    def __init__(self, C: Array) -> None:
+        self._L = cholesky_in_place(C)
+
+    def times(self, W: Array) -> Array:
+        """Return R W."""
+        return solve_triangular(self._L, W, lower=True, trans="T", check_finite=False)
+
+    def transposed_times(self, W: Array) -> Array:
+        """Return Rᵀ W."""
+        return solve_triangular(self._L, W, lower=True, check_finite=False)
+
+    def inverse_times(self, W: Array) -> Array:
+        """Return R⁻¹ W."""
+        return dot(np.tril(self._L).T, np.asfortranarray(W))
+
+
+def solve_pencil(
+    numerator: Operator,
+    root: Root,
+    size: int,
+    k: int,
+    *,
+    tol: float,
+    dtype: Any = np.float64,
+    start: Array | None = None,
+    random_state: Any = None,
+) -> Eigenpairs:
+    """Return the ``k`` largest eigenpairs of A w = λ C w.
+
+    Parameters
+    ----------
+    numerator : callable
+        W -> A W for a symmetric positive semi-definite A.
+    root : Root
+        R with R Rᵀ = C⁻¹.
+    size : int
+        Rows of A.
+    k, tol, dtype, random_state
+        As in :func:`leading_pairs`.
+    start : ndarray of shape (size, s) or None
+        Guesses of W.
+
+    Returns
+    -------
+    Eigenpairs
+        With WᵀCW = I.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A, root = np.diag([3.0, 2.0]), DiagonalPlusThin(np.array([1.0, 2.0]), np.zeros((2, 1)))
+    >>> solve_pencil(lambda W: A @ W, root, 2, 2, tol=1e-6).values
+    array([3., 1.])
+    """
+    pairs = leading_pairs(
+        lambda V: root.transposed_times(numerator(root.times(V))),
+        size,
+        k,
+        tol=tol,
+        dtype=dtype,
+        start=None if start is None else root.inverse_times(start),
+        random_state=random_state,
+    )
+    return pairs._replace(vectors=root.times(np.asfortranarray(pairs.vectors)))
+
+
+class PrincipalAxes(NamedTuple):
+    """Mean, variances (over n) and directions of a sample, largest variance first.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        Mean of the sample.
+    variances : ndarray of shape (k,)
+        Eigenvalues of the covariance, divisor n.
+    directions : ndarray of shape (n_features, k)
+        Orthonormal columns; the entry of largest magnitude of each is positive.
+    """
+
+    mean: Array
+    variances: Array
+    directions: Array
+
+
+def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = None) -> PrincipalAxes:
+    """Return the ``k`` leading principal axes, or fewer where the rank is lower.
+
+    They are exact to ``tol``, not randomised, and cost O(n p k): products with the centred
+    samples, which are never formed where ``X`` is sparse.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        The sample.
+    k : int
+        Axes wanted.
+    tol : float
+        Residual of each axis relative to its own variance.
+    random_state : int, RandomState instance or None
+        Seeds the search; None is a fixed seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> axes = principal_axes(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), 1)
+    >>> axes.directions.ravel(), axes.variances
+    (array([1., 0.]), array([1.]))
+    """
+    n, p = X.shape
+    mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
+    centred, transposed = _centred_products(X, mean)
+    if p <= n:
+        pairs = leading_pairs(
+            lambda W: transposed(centred(W)),
+            p,
+            k,
+            tol=tol,
+            dtype=X.dtype,
+            random_state=random_state,
+        )
+        directions = pairs.vectors
+    else:
+        pairs = leading_pairs(
+            lambda W: centred(transposed(W)),
+            n,
+            k,
+            tol=tol,
+            dtype=X.dtype,
+            random_state=random_state,
+        )
+        directions = transposed(np.asfortranarray(pairs.vectors)) / np.sqrt(pairs.values)
+    largest = np.abs(directions).argmax(axis=0)
+    signs = np.where(directions[largest, np.arange(directions.shape[1])] < 0, -1, 1)
+    return PrincipalAxes(mean, pairs.values / n, directions * signs.astype(X.dtype))
+
+
+def _centred_products(
+    X: Any, mean: Array
+) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """Products with the centred samples and with their transpose."""
+    if sparse.issparse(X):
+        return (
+            lambda W: np.asfortranarray(X @ W - mean @ W),
+            lambda W: np.asfortranarray(X.T @ W - np.outer(mean, W.sum(axis=0))),
+        )
+    centred = np.asarray(X - mean, order="C")
+    return lambda W: dot(centred, W), lambda W: dot(centred.T, W)
