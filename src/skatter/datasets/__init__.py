@@ -1,7 +1,15 @@
-"""Data sets with domains: real digits written in two places, and the paper's toy picture."""
+"""Data sets with domains: digits and objects from several places, and the paper's toy picture."""
 
 from skatter.datasets.digits import load_digits_pair
+from skatter.datasets.mnist_usps import load_mnist_usps
+from skatter.datasets.office_caltech import load_office_caltech
 from skatter.datasets.record import Dataset
 from skatter.datasets.synthetic import make_figure1
 
-__all__ = ["Dataset", "load_digits_pair", "make_figure1"]
+__all__ = [
+    "Dataset",
+    "load_digits_pair",
+    "load_mnist_usps",
+    "load_office_caltech",
+    "make_figure1",
+]
