@@ -1,4 +1,4 @@
-"""The command line: ``skatter --version`` and ``skatter demo``.
+"""The command line: ``skatter --version``, ``skatter demo`` and ``skatter methods``.
 
 Typer and rich come with the extra ``cli`` and are imported when a command runs.
 """
@@ -33,6 +33,7 @@ def build_app() -> "Typer":
     import typer
 
     from skatter.cli.demo import demo
+    from skatter.cli.methods import methods
 
     app = typer.Typer(
         name="skatter",
@@ -54,4 +55,5 @@ def build_app() -> "Typer":
             raise typer.Exit
 
     app.command()(demo)
+    app.command()(methods)
     return app

@@ -7,11 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from skatter.methods import family
+from skatter.methods import (
+    dip,
+    family,
+    jda,
+    kmm,
+    sstca,
+    tca,
+    tjm,
+)
 from skatter.methods.record import Method
 
+_MODULES = (
+    family,
+    dip,
+    jda,
+    kmm,
+    sstca,
+    tca,
+    tjm,
+)
+
 METHODS: Mapping[str, Method] = {
-    method.name: method for module in (family,) for method in module.METHODS
+    method.name: method for module in _MODULES for method in module.METHODS
 }
 """Methods by name."""
 

@@ -52,7 +52,6 @@ def leading_pairs(
     *,
     tol: float,
     dtype: Any = np.float64,
-    start: Array | None = None,
     random_state: Any = None,
 ) -> Eigenpairs:
     """Return the ``k`` largest eigenpairs of a positive semi-definite operator.
@@ -69,10 +68,8 @@ def leading_pairs(
         Residual of each pair relative to its own eigenvalue.
     dtype : dtype
         float32 or float64.
-    start : ndarray of shape (size, s) or None
-        Guesses of the vectors, such as those of a similar operator; they shorten the search.
     random_state : int, RandomState instance or None
-        Draws the rest of the first block; None is a fixed seed.
+        Draws the first block; None is a fixed seed.
 
     Returns
     -------
@@ -95,10 +92,9 @@ def leading_pairs(
     def draw(count: int) -> Array:
         return np.asfortranarray(rng.standard_normal((count, size)).astype(dtype).T)
 
-    guesses = np.empty((size, 0), dtype=dtype) if start is None else start.astype(dtype)
-    n_random = max(BLOCK - guesses.shape[1], BLOCK // 4)
+    n_random = BLOCK
     while True:
-        first = orthonormal(np.hstack([guesses, draw(n_random)]))
+        first = orthonormal(draw(n_random))
         krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
         values, Y = leading(krylov.matrix, k)
         found = _within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
@@ -106,7 +102,7 @@ def leading_pairs(
         widest = widest_cluster(found.values, 10 * tol)
         if widest < n_random or len(krylov.matrix) == size:
             return found
-        n_random = min(widest + BLOCK, size - guesses.shape[1])
+        n_random = min(widest + BLOCK, size)
 
 
 def _within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
@@ -140,9 +136,6 @@ class Root(Protocol):
     def transposed_times(self, W: Array) -> Array:
         """Return Rᵀ W; may overwrite W."""
 
-    def inverse_times(self, W: Array) -> Array:
-        """Return R⁻¹ W."""
-
 
 class DiagonalPlusThin:
     """R for C = diag(g) + U Uᵀ with few columns U: no factorisation of anything large.
@@ -161,9 +154,7 @@ class DiagonalPlusThin:
         self._scale = (1 / np.sqrt(g))[:, None]
         Q, s, _ = np.linalg.svd(self._scale * U, full_matrices=False)
         self._Q = np.asfortranarray(Q)
-        stretch = np.sqrt(1 + s**2)
-        self._shrink = (1 - 1 / stretch)[:, None].astype(Q.dtype)
-        self._grow = (stretch - 1)[:, None].astype(Q.dtype)
+        self._shrink = (1 - 1 / np.sqrt(1 + s**2))[:, None].astype(Q.dtype)
 
     def times(self, W: Array) -> Array:
         """Return R W."""
@@ -176,11 +167,6 @@ class DiagonalPlusThin:
         """Return Rᵀ W."""
         out = np.asfortranarray(self._scale * W)
         return subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, out))
-
-    def inverse_times(self, W: Array) -> Array:
-        """Return R⁻¹ W."""
-        out = np.asfortranarray(W / self._scale)
-        return subtract_dot(out, self._Q, -self._grow * dot(self._Q.T, out))
 
 
 class CholeskyRoot:
@@ -203,10 +189,6 @@ class CholeskyRoot:
         """Return Rᵀ W."""
         return solve_triangular(self._L, W, lower=True, check_finite=False)
 
-    def inverse_times(self, W: Array) -> Array:
-        """Return R⁻¹ W."""
-        return dot(np.tril(self._L).T, np.asfortranarray(W))
-
 
 def solve_pencil(
     numerator: Operator,
@@ -216,7 +198,6 @@ def solve_pencil(
     *,
     tol: float,
     dtype: Any = np.float64,
-    start: Array | None = None,
     random_state: Any = None,
 ) -> Eigenpairs:
     """Return the ``k`` largest eigenpairs of A w = λ C w.
@@ -231,8 +212,6 @@ def solve_pencil(
         Rows of A.
     k, tol, dtype, random_state
         As in :func:`leading_pairs`.
-    start : ndarray of shape (size, s) or None
-        Guesses of W.
 
     Returns
     -------
@@ -252,7 +231,6 @@ def solve_pencil(
         k,
         tol=tol,
         dtype=dtype,
-        start=None if start is None else root.inverse_times(start),
         random_state=random_state,
     )
     return pairs._replace(vectors=root.times(np.asfortranarray(pairs.vectors)))

@@ -1,0 +1,252 @@
+"""Minimise a function of a subspace: conjugate gradient on the Grassmann manifold.
+
+A subspace of dimension d is held as a basis W of shape (p, d) with WᵀW = I; a function of it
+does not tell W from W Q for any rotation Q. With ∂ the matrix of its partial derivatives at W:
+
+    gradient              G = ∂ − W Wᵀ∂, a tangent: WᵀG = 0
+    geodesic along D      W(t) = W V cos(tΣ) Vᵀ + U sin(tΣ) Vᵀ,  D = U Σ Vᵀ (thin SVD)
+    its velocity          D(t) = U Σ cos(tΣ) Vᵀ − W V Σ sin(tΣ) Vᵀ
+    parallel transport    τΔ = Δ − U (I − cos(tΣ)) UᵀΔ − W V sin(tΣ) UᵀΔ
+    next direction        D₊ = −G₊ + β D(t),  β = max(0, ⟨G₊ − τG, G₊⟩ / ⟨G, G⟩)   (Polak-Ribière+)
+
+A step ends where the strong Wolfe conditions hold along the geodesic, so that the value never
+rises.
+
+References
+----------
+A. Edelman, T. A. Arias, S. T. Smith: The Geometry of Algorithms with Orthogonality Constraints.
+SIAM Journal on Matrix Analysis and Applications 20(2), 1998.
+J. Nocedal, S. J. Wright: Numerical Optimization, chapters 3 and 5. Springer, 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.methods.iteration import Iterations
+
+Array = NDArray[Any]
+
+ValueAndGradient = Callable[[Array], tuple[float, Array]]
+"""W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q."""
+
+DECREASE, CURVATURE = 1e-4, 0.3
+"""Wolfe conditions: the value falls by a share of what the slope says, and the slope flattens."""
+
+ANGLE = np.pi / 8
+"""By how much a step may turn the subspace at most."""
+
+TRIALS = 20
+"""Steps tried at most in one line search."""
+
+ROUNDING = 1e-13
+"""Length of a gradient, relative to the value or to 1, that is not told from zero."""
+
+
+class Point(NamedTuple):
+    """A function at a subspace, and its slope along the geodesic that led there.
+
+    Attributes
+    ----------
+    step : float
+        How far along the geodesic.
+    value, slope : float
+        f and its derivative along the geodesic.
+    W : ndarray of shape (p, d)
+        Basis of the subspace.
+    gradient : ndarray of shape (p, d)
+        Tangent at W.
+    """
+
+    step: float
+    value: float
+    slope: float
+    W: Array
+    gradient: Array
+
+
+class Geodesic:
+    """The straightest curve of subspaces that starts at ``W`` with velocity ``direction``.
+
+    Parameters
+    ----------
+    W : ndarray of shape (p, d)
+        Orthonormal basis.
+    direction : ndarray of shape (p, d)
+        Tangent at W.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> east, north = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    >>> Geodesic(east, np.pi * north).at(0.5).round(12).ravel()
+    array([0., 1.])
+    """
+
+    def __init__(self, W: Array, direction: Array) -> None:
+        self._U, self._speeds, self._Vt = np.linalg.svd(direction, full_matrices=False)
+        self._WV = W @ self._Vt.T
+
+    @property
+    def reach(self) -> float:
+        """The longest step to take: by ``ANGLE``, so that no valley nearby is jumped over."""
+        return float(ANGLE / self._speeds[0])
+
+    def at(self, step: float) -> Array:
+        """Return the basis after a step."""
+        angles = step * self._speeds
+        return (self._WV * np.cos(angles) + self._U * np.sin(angles)) @ self._Vt
+
+    def velocity(self, step: float) -> Array:
+        """Return the direction after a step: it is transported along itself."""
+        angles = step * self._speeds
+        turned = self._U * np.cos(angles) - self._WV * np.sin(angles)
+        return (turned * self._speeds) @ self._Vt
+
+    def transport(self, tangent: Array, step: float) -> Array:
+        """Return a tangent at the start, moved in parallel along the geodesic."""
+        angles = step * self._speeds
+        along = self._U.T @ tangent
+        turned = self._U * (np.cos(angles) - 1) - self._WV * np.sin(angles)
+        return tangent + turned @ along
+
+
+def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, tol: float) -> Array:
+    """Return the basis of a subspace at a local minimum, found by conjugate gradient.
+
+    Parameters
+    ----------
+    function : callable
+        Value and partial derivatives; the value does not change with the choice of the basis.
+    W : ndarray of shape (p, d)
+        Orthonormal basis of the subspace to start from.
+    iterations : Iterations
+        Counts and keeps the values.
+    tol : float
+        Stop when a step gains no more than this share of the value at the start. Relative to the
+        start, since a value may fall to zero and never settle relative to itself.
+
+    Returns
+    -------
+    ndarray of shape (p, d)
+        Orthonormal, and not above the start in value.
+
+    Examples
+    --------
+    The plane of least variance:
+
+    >>> import numpy as np
+    >>> from skatter.methods.iteration import Iterations
+    >>> A = np.diag([4.0, 3.0, 2.0, 1.0])
+    >>> start = np.linalg.qr(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0], [1.0, 2.0]]))[0]
+    >>> W = minimise(
+    ...     lambda W: (float(np.sum(W * (A @ W))), 2 * A @ W),
+    ...     start,
+    ...     Iterations("least variance", max_iter=50, tol=1e-15),
+    ...     tol=1e-15,
+    ... )
+    >>> (W @ W.T).diagonal().round(6) + 0.0
+    array([0., 0., 1., 1.])
+    """
+    value, partial = function(W)
+    here = Point(0.0, value, 0.0, W, _tangent(W, partial))
+    direction, gain, enough = -here.gradient, 0.0, tol * abs(value)
+    for _ in iterations:
+        if np.linalg.norm(here.gradient) <= ROUNDING * max(1.0, abs(here.value)):
+            iterations.record(here.value, settled=True)
+            continue
+        slope = _inner(direction, here.gradient)
+        if slope >= 0:
+            direction, slope = -here.gradient, -_inner(here.gradient, here.gradient)
+        geodesic = Geodesic(here.W, direction)
+        # A parabola with this slope that falls as far as the last step did is lowest here.
+        first = -2 * gain / slope if gain > 0 else geodesic.reach / 4
+        there = line_search(function, geodesic, here._replace(step=0.0, slope=slope), first)
+        direction = _next_direction(geodesic, here.gradient, there)
+        gain = here.value - there.value
+        here = there
+        iterations.record(here.value, settled=gain <= enough)
+    return here.W
+
+
+def _next_direction(geodesic: Geodesic, gradient: Array, there: Point) -> Array:
+    """Return −G₊ + β D(t); tangent at the new basis up to rounding, which is taken out."""
+    change = there.gradient - geodesic.transport(gradient, there.step)
+    beta = max(0.0, _inner(change, there.gradient) / _inner(gradient, gradient))
+    return _tangent(there.W, beta * geodesic.velocity(there.step) - there.gradient)
+
+
+def line_search(
+    function: ValueAndGradient, geodesic: Geodesic, start: Point, first: float
+) -> Point:
+    """Return a point of the geodesic where the strong Wolfe conditions hold.
+
+    ``low`` is the best point that falls enough; the minimum lies between it and ``high``, once
+    there is one.
+
+    Parameters
+    ----------
+    function : callable
+        Value and partial derivatives.
+    geodesic : Geodesic
+        The curve.
+    start : Point
+        Its beginning, at step 0 and with a negative slope.
+    first : float
+        Step to try first.
+
+    Returns
+    -------
+    Point
+        Never above the start, and the start itself where no step tried falls enough.
+    """
+    low, high = start, None
+    step = min(first, geodesic.reach)
+    for _ in range(TRIALS):
+        trial = _evaluate(function, geodesic, step)
+        line = start.value + DECREASE * step * start.slope
+        if trial.value > line or trial.value >= low.value:
+            high = trial
+        else:
+            if abs(trial.slope) <= -CURVATURE * start.slope:
+                return trial
+            ahead = np.inf if high is None else high.step
+            if trial.slope * (ahead - low.step) >= 0:
+                high = low
+            low = trial
+        if high is None and low.step >= geodesic.reach:
+            return low
+        step = min(2 * step, geodesic.reach) if high is None else _lowest_between(low, high)
+    return low
+
+
+def _lowest_between(low: Point, high: Point) -> float:
+    """Minimum of the cubic with the values and slopes of two points, kept away from both."""
+    width = high.step - low.step
+    secant = (high.value - low.value) / width
+    bend = low.slope + high.slope - 3 * secant
+    inside = bend**2 - low.slope * high.slope
+    if inside <= 0:
+        return low.step + width / 2
+    root = np.sign(width) * np.sqrt(inside)
+    share = 1 - (high.slope + root - bend) / (high.slope - low.slope + 2 * root)
+    return low.step + width * float(np.clip(share, 0.1, 0.9))
+
+
+def _evaluate(function: ValueAndGradient, geodesic: Geodesic, step: float) -> Point:
+    W = geodesic.at(step)
+    value, partial = function(W)
+    gradient = _tangent(W, partial)
+    return Point(step, value, _inner(gradient, geodesic.velocity(step)), W, gradient)
+
+
+def _tangent(W: Array, partial: Array) -> Array:
+    return partial - W @ (W.T @ partial)
+
+
+def _inner(A: Array, B: Array) -> float:
+    return float(np.vdot(A, B))

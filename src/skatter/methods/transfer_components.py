@@ -1,0 +1,203 @@
+"""What TCA and its kin share: kernel features Z = K W from the leading eigenvectors of a pencil.
+
+With K the (uncentred) Gram matrix of source and target and H the centring projection, all of them
+look for
+
+    K N K w = λ C w,     largest λ,     N = H, or more about labels between two H,
+
+and differ in C, which is small where the domains agree. C is a positive diagonal plus a few
+columns (or, for SSTCA, has a Cholesky factor), so that products with K are all that it takes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
+
+from skatter.checks import check_choice, check_integer, check_real
+from skatter.domains import Mask
+from skatter.kernels import Kernel, check_gram, gram
+from skatter.methods.base import RivalTransformer, Transfer, kernel_of
+from skatter.solve import Eigenpairs, solve_pencil
+from skatter.solve.blas import dot
+from skatter.solve.lanczos import Operator
+from skatter.solve.solution import numerical_rank
+from skatter.solve.symmetric import Root
+
+Array = NDArray[Any]
+
+BATCH = 4096
+"""New samples mapped at a time: bounds the memory of ``transform``."""
+
+SCALES = ("unit", "constraint")
+
+EIGEN_TOL = 1e-8
+"""Residual of each component relative to its own eigenvalue, inside iterative methods."""
+
+
+class GramProduct:
+    """W -> K W in double precision, without the Gram matrix where features are fewer.
+
+    The pencil squares the condition number of K, which single precision would not survive.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+        Samples, or a Gram matrix.
+    kernel : Kernel
+        Resolved.
+    """
+
+    def __init__(self, X: Any, kernel: Kernel) -> None:
+        X = X.astype(np.float64, copy=False)
+        self.n = X.shape[0]
+        self._features = X if kernel.linear and 2 * X.shape[1] < self.n else None
+        self._gram: Array | None = None
+        if self._features is None:
+            self._gram = check_gram(X) if kernel.precomputed else gram(X, kernel)
+
+    def __call__(self, W: Array) -> Array:
+        """Return K W."""
+        if self._gram is not None:
+            return dot(self._gram, W)
+        X: Any = self._features
+        if sparse.issparse(X):
+            return np.asfortranarray(X @ (X.T @ W))
+        return dot(X, dot(X.T, W))
+
+    def dense(self) -> Array:
+        """Return K as a matrix, which is not to be written to."""
+        if self._gram is None:
+            X: Any = self._features
+            self._gram = safe_sparse_dot(X, X.T, dense_output=True)
+        return self._gram
+
+
+def centred(W: Array) -> Array:
+    """Return H W, overwriting W."""
+    W -= W.mean(axis=0)
+    return W
+
+
+class TransferComponents(RivalTransformer):
+    """Base of TCA, SSTCA, TJM and JDA; one of them implements ``_solve``."""
+
+    _takes_sparse: ClassVar[bool] = True
+    _default_n_components: ClassVar[int] = 30
+
+    n_components: int | None
+    scale: str
+    random_state: Any
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, low=1)
+        check_choice("scale", self.scale, SCALES)
+
+    def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
+        """Return the leading pairs, W scaled as the method has it."""
+        raise NotImplementedError
+
+    def _fit(self, transfer: Transfer) -> Array:
+        kernel = kernel_of(self, transfer.X)
+        product = GramProduct(transfer.X, kernel)
+        k = min(self.n_components or self._default_n_components, product.n)
+        pairs = self._at_least_one(self._solve(transfer, product, k), product.n)
+        Z = product(np.asfortranarray(pairs.vectors))
+        signs = np.where(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])] < 0, -1, 1)
+        self._keep(transfer.X, kernel, pairs._replace(vectors=pairs.vectors * signs))
+        return self._finish((Z * signs).astype(transfer.X.dtype))
+
+    def _pencil(
+        self,
+        product: GramProduct,
+        root: Root,
+        k: int,
+        *,
+        tol: float,
+        numerator: Operator = centred,
+    ) -> Eigenpairs:
+        """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
+        return solve_pencil(
+            lambda W: product(numerator(product(W))),
+            root,
+            product.n,
+            k,
+            tol=tol,
+            random_state=self.random_state,
+        )
+
+    def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
+        """Scale w to unit length, or to a numerator of one as the constraint has it."""
+        rank = numerical_rank(pairs.values)
+        W = pairs.vectors[:, :rank]
+        if self.scale == "unit":
+            W = W / np.linalg.norm(W, axis=0)
+        else:
+            W = W / np.sqrt(pairs.values[:rank])
+        return Eigenpairs(pairs.values[:rank], W, pairs.residuals[:rank])
+
+    def _at_least_one(self, pairs: Eigenpairs, n: int) -> Eigenpairs:
+        """Return a component of zeros where nothing was found; say where fewer were."""
+        found = len(pairs.values)
+        if not found:
+            warnings.warn(
+                "No direction has any variance to keep: all samples coincide. One component of "
+                "zeros is returned.",
+                stacklevel=5,
+            )
+            return Eigenpairs(np.zeros(1), np.zeros((n, 1)), np.zeros(1))
+        if self.n_components is not None and found < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} exceeds the rank of the problem; {found} "
+                "components are returned.",
+                stacklevel=5,
+            )
+        return pairs
+
+    def _keep(self, X: Any, kernel: Kernel, pairs: Eigenpairs) -> None:
+        for name in ("components_", "X_fit_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.kernel_ = kernel
+        self.eigenvalues_ = pairs.values
+        self.residuals_ = pairs.residuals
+        self.n_components_ = len(pairs.values)
+        self.dual_coef_ = pairs.vectors.astype(X.dtype)
+        if kernel.linear:
+            self.components_ = np.asarray(X.T @ pairs.vectors, dtype=X.dtype).T
+        else:
+            self.X_fit_ = None if kernel.precomputed else X.copy()
+
+    def _transform(self, X: Any, from_source: Mask) -> Array:
+        batches = [self._project(X[rows]) for rows in gen_batches(X.shape[0], BATCH)]
+        return self._finish(batches[0] if len(batches) == 1 else np.vstack(batches))
+
+    def _project(self, X: Any) -> Array:
+        if hasattr(self, "components_"):
+            Z = safe_sparse_dot(X, self.components_.T, dense_output=True)
+        else:
+            Z = self.kernel_(X, self.X_fit_) @ self.dual_coef_
+        return np.asarray(Z, dtype=X.dtype)
+
+    def _finish(self, Z: Array) -> Array:
+        """Return projections as the method hands them out."""
+        return Z
+
+
+def check_weight(name: str, value: Any) -> float:
+    """Return a positive weight."""
+    return check_real(name, value, low=0, open_low=True)
+
+
+def mean_difference(transfer: Transfer, *, normalize: bool) -> Array:
+    """Return √α e in one column, α e eᵀ being the MMD matrix; normalised: of Frobenius norm one."""
+    e = transfer.mean_difference.astype(np.float64)[:, None]
+    size = float(np.linalg.norm(e))
+    return e / size if normalize and size > 0 else e
