@@ -1,0 +1,166 @@
+"""Leading eigenpairs by products alone, against dense solvers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.linalg import eigh
+from sklearn.decomposition import PCA
+
+from skatter.solve import (
+    CholeskyRoot,
+    DiagonalPlusThin,
+    leading_pairs,
+    principal_axes,
+    solve_pencil,
+)
+
+RNG = np.random.default_rng(0)
+SIZES = pytest.mark.parametrize("size", [40, 700], ids=["whole space", "lanczos"])
+
+
+def spectrum_matrix(values, seed=0):
+    """A symmetric matrix with these eigenvalues."""
+    Q, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values),) * 2))
+    return (Q * values) @ Q.T
+
+
+# --- leading pairs --------------------------------------------------------------------------------
+
+
+@SIZES
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_leading_pairs_are_those_of_the_matrix(size, dtype):
+    values = np.sort(RNG.uniform(size=size) ** 4)[::-1]
+    T = spectrum_matrix(values).astype(dtype)
+    pairs = leading_pairs(lambda W: T @ W, size, 8, tol=1e-8, dtype=dtype)
+    slack = 1e-10 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(pairs.values, values[:8], rtol=0, atol=slack)
+    assert pairs.vectors.dtype == dtype
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(8), atol=10 * slack)
+    np.testing.assert_allclose(T @ pairs.vectors, pairs.vectors * pairs.values, atol=10 * slack)
+
+
+@SIZES
+def test_no_pair_is_invented_beyond_the_rank(size):
+    values = np.zeros(size)
+    values[:5] = [5, 4, 3, 2, 1]
+    T = spectrum_matrix(values)
+    pairs = leading_pairs(lambda W: T @ W, size, 9, tol=1e-8)
+    np.testing.assert_allclose(pairs.values, [5, 4, 3, 2, 1])
+
+
+@SIZES
+def test_nothing_has_no_pairs(size):
+    pairs = leading_pairs(np.zeros_like, size, 3, tol=1e-8)
+    assert pairs.vectors.shape == (size, 0)
+
+
+def test_copies_of_an_eigenvalue_are_all_found():
+    """More of them than the first block has directions."""
+    values = np.concatenate([np.full(30, 2.0), np.linspace(1, 0.1, 670)])
+    T = spectrum_matrix(values)
+    pairs = leading_pairs(lambda W: T @ W, 700, 35, tol=1e-8)
+    np.testing.assert_allclose(pairs.values, values[:35], rtol=1e-8)
+
+
+def test_residuals_are_what_they_say():
+    T = spectrum_matrix(np.linspace(1, 0, 700) ** 3)
+    pairs = leading_pairs(lambda W: T @ W, 700, 6, tol=1e-3)
+    actual = np.linalg.norm(T @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    np.testing.assert_allclose(pairs.residuals, actual / pairs.values, atol=1e-10)
+    assert (pairs.residuals <= 1e-3).all()
+    assert pairs.residuals.max() > 1e-9
+
+
+def test_the_search_is_deterministic_and_its_seed_does_not_matter():
+    T = spectrum_matrix(np.linspace(1, 0, 700) ** 3)
+    first, again, other = (
+        leading_pairs(lambda W: T @ W, 700, 6, tol=1e-10, random_state=seed).values
+        for seed in (None, None, 7)
+    )
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_allclose(other, first, rtol=1e-9)
+
+
+# --- pencils --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(2, 12), r=st.integers(0, 4), seed=st.integers(0, 10**6), tiny=st.booleans())
+def test_the_root_of_a_diagonal_plus_thin_matrix_is_one(n, r, seed, tiny):
+    rng = np.random.default_rng(seed)
+    g, U = rng.uniform(0.1, 3, size=n), rng.normal(size=(n, r)) * (1e-9 if tiny else 3)
+    root = DiagonalPlusThin(g, U)
+    R = root.times(np.eye(n, order="F"))
+    np.testing.assert_allclose(R @ R.T @ (np.diag(g) + U @ U.T), np.eye(n), atol=1e-10)
+    np.testing.assert_allclose(root.transposed_times(np.eye(n, order="F")), R.T, atol=1e-12)
+
+
+def test_equal_columns_do_not_upset_the_root():
+    U = np.repeat(RNG.normal(size=(9, 1)), 3, axis=1)
+    R = DiagonalPlusThin(np.ones(9), U).times(np.eye(9, order="F"))
+    np.testing.assert_allclose(R @ R.T @ (np.eye(9) + U @ U.T), np.eye(9), atol=1e-12)
+
+
+@SIZES
+@pytest.mark.parametrize("route", ["thin", "cholesky"])
+def test_a_pencil_is_solved_as_the_dense_solver_does(size, route):
+    rng = np.random.default_rng(1)
+    K = spectrum_matrix(np.exp(-np.linspace(0, 9, size)))
+    g, U = rng.uniform(0.5, 2, size=size), rng.normal(size=(size, 3))
+    C = np.diag(g) + U @ U.T
+    root = DiagonalPlusThin(g, U) if route == "thin" else CholeskyRoot(np.asfortranarray(C.copy()))
+    pairs = solve_pencil(lambda W: K @ (K @ W), root, size, 6, tol=1e-10)
+    values = eigh(K @ K, C, eigvals_only=True)[::-1][:6]
+    np.testing.assert_allclose(pairs.values, values, rtol=1e-9)
+    np.testing.assert_allclose(pairs.vectors.T @ C @ pairs.vectors, np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(
+        K @ K @ pairs.vectors, C @ pairs.vectors * pairs.values, atol=1e-9 * values[0]
+    )
+
+
+def test_a_matrix_that_is_not_positive_definite_has_no_cholesky_root():
+    with pytest.raises(np.linalg.LinAlgError):
+        CholeskyRoot(np.asfortranarray(np.diag([1.0, -1.0])))
+
+
+# --- principal axes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (12, 60), (900, 620), (620, 900)])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_principal_axes_are_those_of_pca(shape, kind):
+    X = RNG.normal(size=shape) * np.linspace(3, 0.1, shape[1]) + 5
+    X = np.where(np.abs(X) > 4, X, 0)
+    pca = PCA(5, svd_solver="full").fit(X)
+    axes = principal_axes(sparse.csr_array(X) if kind == "sparse" else X, 5)
+    np.testing.assert_allclose(axes.mean, pca.mean_, atol=1e-12)
+    np.testing.assert_allclose(
+        axes.variances, pca.explained_variance_ * (shape[0] - 1) / shape[0], rtol=1e-8
+    )
+    cosines = np.abs(np.sum(axes.directions * pca.components_.T, axis=0))
+    np.testing.assert_allclose(cosines, 1, atol=1e-7)
+    np.testing.assert_allclose(axes.directions.T @ axes.directions, np.eye(5), atol=1e-8)
+
+
+def test_the_signs_of_axes_are_fixed():
+    X = RNG.normal(size=(50, 4))
+    for axes in (principal_axes(X, 4), principal_axes(-X, 4)):
+        largest = np.abs(axes.directions).argmax(axis=0)
+        assert (axes.directions[largest, np.arange(4)] > 0).all()
+
+
+def test_there_are_no_axes_beyond_the_rank():
+    X = RNG.normal(size=(30, 2)) @ RNG.normal(size=(2, 7))
+    assert principal_axes(X, 6).directions.shape == (7, 2)
+
+
+def test_samples_are_not_written_to():
+    X = np.asfortranarray(RNG.normal(size=(40, 6)))
+    before = X.copy()
+    principal_axes(X, 3)
+    np.testing.assert_array_equal(X, before)
