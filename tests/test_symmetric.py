@@ -16,6 +16,7 @@ from skatter.solve import (
     leading_pairs,
     principal_axes,
     solve_pencil,
+    solve_squared,
 )
 
 RNG = np.random.default_rng(0)
@@ -126,6 +127,40 @@ def test_a_pencil_is_solved_as_the_dense_solver_does(size, route):
 def test_a_matrix_that_is_not_positive_definite_has_no_cholesky_root():
     with pytest.raises(np.linalg.LinAlgError):
         CholeskyRoot(np.asfortranarray(np.diag([1.0, -1.0])))
+
+
+# --- squares --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spectrum", ["falling", "flat", "of low rank"])
+@pytest.mark.parametrize(("size", "columns"), [(40, 1), (700, 1), (700, 6), (620, 0)])
+def test_a_squared_pencil_is_solved_as_the_dense_solver_does(size, columns, spectrum):
+    values = {
+        "falling": np.exp(-np.linspace(0, 9, size)),
+        "flat": np.linspace(2, 1, size),
+        "of low rank": np.concatenate([np.linspace(2, 1, 20), np.zeros(size - 20)]),
+    }[spectrum]
+    K = spectrum_matrix(values)
+    E, mu = np.random.default_rng(2).normal(size=(size, columns)), 0.3
+    C = mu * np.eye(size) + K @ E @ E.T @ K
+    A = K @ (K - K.mean(axis=0))
+    pairs = solve_squared(lambda W: K @ W, E, mu, 7, tol=1e-9)
+    expected = eigh(A, C, eigvals_only=True)[::-1][:7]
+    np.testing.assert_allclose(pairs.values, expected, rtol=1e-8)
+    np.testing.assert_allclose(pairs.vectors.T @ C @ pairs.vectors, np.eye(7), atol=1e-9)
+    residuals = np.linalg.norm(A @ pairs.vectors - C @ pairs.vectors * pairs.values, axis=0)
+    assert (residuals <= 1e-7 * expected).all()
+
+
+def test_copies_of_an_eigenvalue_of_a_square_are_all_found():
+    K = spectrum_matrix(np.concatenate([np.full(30, 2.0), np.linspace(1, 0.1, 670)]))
+    pairs = solve_squared(lambda W: K @ W, np.zeros((700, 1)), 1.0, 29, tol=1e-8)
+    np.testing.assert_allclose(pairs.values, np.full(29, 4.0), rtol=1e-8)
+
+
+def test_a_square_without_scatter_has_no_pairs():
+    pairs = solve_squared(lambda W: np.ones((700, 700)) @ W, np.zeros((700, 1)), 1.0, 3, tol=1e-8)
+    assert pairs.vectors.shape == (700, 0)
 
 
 # --- principal axes -------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from skatter.methods.transfer_components import (
 )
 from skatter.scatter import indicator_means
 from skatter.selection import nearest_labels
-from skatter.solve import DiagonalPlusThin, Eigenpairs
+from skatter.solve import Eigenpairs, solve_squared
 
 Array = NDArray[Any]
 
@@ -161,13 +161,18 @@ class JDA(TransferComponents):
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         guess = transfer.label
         seen: set[bytes] = set()
-        penalty = np.full(product.n, float(self.penalty))
         iterations = Iterations(
             type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
         )
         for _ in iterations:
-            root = DiagonalPlusThin(penalty, product(self._differences(transfer, guess)))
-            found = self._pencil(product, root, k, tol=EIGEN_TOL)
+            found = solve_squared(
+                product,
+                self._differences(transfer, guess),
+                self.penalty,
+                k,
+                tol=EIGEN_TOL,
+                random_state=self.random_state,
+            )
             pairs = self._scaled(found)
             previous, guess = guess, self._guess(transfer, product, pairs)
             changed = float(np.mean(guess[transfer.target] != previous[transfer.target]))
@@ -218,7 +223,7 @@ METHODS = (
         when="classes are balanced alike in both domains and a first guess is fair",
         needs=("source labels", "one target"),
         uses=("target labels",),
-        cost="n²p + 2k n² per round",
+        cost="n²p + k n² per round",
         citation=(
             "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu: Transfer Feature Learning with Joint "
             "Distribution Adaptation. ICCV 2013."

@@ -4,16 +4,14 @@
 
 with K the Gram matrix of source and target, L = e eᵀ, and e holding 1/n_s on source rows and
 -1/n_t on target rows: tr Wᵀ K L K W is the squared distance of the two domains' mean features.
-The solution is the leading eigenvectors of K H K w = λ (μ I + K e eᵀ K) w. The matrix on the right
-is a multiple of the identity plus one column, so its inverse root is known in closed form and
-Lanczos finds the components by products with K alone.
+The solution is the leading eigenvectors of K H K w = λ (μ I + K e eᵀ K) w. Both sides are
+polynomials in K up to one column, so that Lanczos finds the components by products with K alone
+(:mod:`skatter.solve.squared`).
 """
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from skatter.checks import check_choice, check_real
 from skatter.methods.base import Transfer
@@ -24,7 +22,7 @@ from skatter.methods.transfer_components import (
     check_weight,
     mean_difference,
 )
-from skatter.solve import DiagonalPlusThin, Eigenpairs
+from skatter.solve import Eigenpairs, solve_squared
 
 
 class TCA(TransferComponents):
@@ -128,9 +126,9 @@ class TCA(TransferComponents):
         check_real("tol", self.tol, low=0, open_low=True)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        means = product(mean_difference(transfer, normalize=self.normalize_mmd))
-        root = DiagonalPlusThin(np.full(product.n, float(self.mu)), means)
-        return self._scaled(self._pencil(product, root, k, tol=self.tol))
+        e = mean_difference(transfer, normalize=self.normalize_mmd)
+        pairs = solve_squared(product, e, self.mu, k, tol=self.tol, random_state=self.random_state)
+        return self._scaled(pairs)
 
 
 METHODS = (
@@ -141,7 +139,7 @@ METHODS = (
         summary="means of source and target together, variance kept",
         when="a fast baseline that needs no labels at all",
         needs=("one target",),
-        cost="n²p + 2k n²",
+        cost="n²p + k n²",
         citation=(
             "S. J. Pan, I. W. Tsang, J. T. Kwok, Q. Yang: Domain Adaptation via Transfer Component "
             "Analysis. IEEE TNN 22(2), 2011."

@@ -5,6 +5,7 @@ from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
 from skatter.solve.padded import solve_padded
 from skatter.solve.primal import PrimalPath
 from skatter.solve.solution import Solution
+from skatter.solve.squared import solve_squared
 from skatter.solve.symmetric import (
     CholeskyRoot,
     DiagonalPlusThin,
@@ -29,4 +30,5 @@ __all__ = [
     "solve_dual",
     "solve_padded",
     "solve_pencil",
+    "solve_squared",
 ]

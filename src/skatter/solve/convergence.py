@@ -71,12 +71,12 @@ class Pace:
 
     def plan(self, excess: float) -> None:
         """Skip blocks that, at the rate seen last, will not do."""
-        blocks = 2
+        blocks = 3
         if self._last_look is not None:
             earlier, previous = self._last_look
             rate = log(previous / excess) / (self.blocks - earlier)
             if rate > 0:
                 # Convergence speeds up: go half of the way that is left.
-                blocks = min(max(1, int(log(excess) / rate / 2)), 6)
+                blocks = min(max(1, int(log(excess) / rate / 2)), 8)
         self._last_look = (self.blocks, excess)
         self._next_look = self.blocks + blocks

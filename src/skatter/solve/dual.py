@@ -183,7 +183,7 @@ class DualPath:
     def _reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
         """Solve eq. (1) in the coordinates of the basis."""
         coefficients = self.operator.coefficients
-        J = krylov.matrix
+        J = np.asfortranarray(krylov.matrix)
         f = _pad(self._between, len(J))
         u = _pad(self._nuisance * coefficients.nuisance_weights(objective), len(J))
         Ju = dot(J, u)

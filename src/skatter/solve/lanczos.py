@@ -174,8 +174,7 @@ class _Store:
         if size > self._basis.shape[1]:
             self._grow(2 * size)
         self._basis[:, self.size : size] = block
-        matrix = np.asfortranarray(self._matrix[: self.size, : self.size])
-        return Krylov(self._basis[:, :size], matrix, coupling)
+        return Krylov(self._basis[:, :size], self._matrix[: self.size, : self.size], coupling)
 
 
 def _next_block(

@@ -86,7 +86,7 @@ def leading_pairs(
     if size <= DENSE or 4 * k > size:
         T = apply(np.eye(size, dtype=dtype, order="F"))
         values, vectors = leading((T + T.T) / 2, k)
-        return _within_rank(values, vectors, np.zeros_like(values))
+        return within_rank(values, vectors, np.zeros_like(values))
     rng = check_random_state(0 if random_state is None else random_state)
 
     def draw(count: int) -> Array:
@@ -97,7 +97,7 @@ def leading_pairs(
         first = orthonormal(draw(n_random))
         krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
         values, Y = leading(krylov.matrix, k)
-        found = _within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
+        found = within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
         # A space grown from r random directions holds at most r vectors of one eigenspace.
         widest = widest_cluster(found.values, 10 * tol)
         if widest < n_random or len(krylov.matrix) == size:
@@ -105,7 +105,8 @@ def leading_pairs(
         n_random = min(widest + BLOCK, size)
 
 
-def _within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
+def within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
+    """Keep the pairs above the numerical rank; residuals become relative."""
     rank = numerical_rank(values)
     return Eigenpairs(values[:rank], vectors[:, :rank], residuals[:rank] / values[:rank])
 
@@ -118,7 +119,7 @@ class _Enough:
         self._pace = Pace(first_look=1)
 
     def __call__(self, krylov: Krylov) -> bool:
-        if not self._pace.step() or len(krylov.matrix) <= self._k:
+        if not self._pace.step() or len(krylov.matrix) <= 2 * self._k:
             return False
         values, Y = leading(krylov.matrix, self._k)
         over = excess(values, krylov.residual_norms(Y), self._tol)

@@ -1,0 +1,146 @@
+"""K H K w = λ (μ I + K E Eᵀ K) w from one Krylov space of K, at one product with K a step.
+
+The way of :func:`~skatter.solve.symmetric.solve_pencil` would be a Krylov space of an operator that
+holds K twice. But both sides are K², up to a few columns: let V be a basis of the Krylov space of K
+whose first block contains 1 and E, and V₋ all of it but its last block. Then K V₋ = V J₋ exactly,
+with J₋ the first columns of J = Vᵀ K V, so that on V₋
+
+    left   = J₋ᵀ (I − h hᵀ) J₋            h the coordinates of 1/√n in V
+    right  = μ I + J₋ᵀ ε εᵀ J₋            ε the coordinates of E in V
+
+without error, and the residual of w = V₋ y is known from the last block alone. A Krylov space of
+degree 2m in K holds one of degree m in K² and more, so that it is found with fewer products.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from skatter.solve.blas import dot
+from skatter.solve.convergence import Pace, excess, widest_cluster
+from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
+from skatter.solve.small import leading
+from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, solve_pencil, within_rank
+
+Array = NDArray[Any]
+
+
+def solve_squared(
+    product: Operator, E: Array, mu: float, k: int, *, tol: float, random_state: Any = None
+) -> Eigenpairs:
+    """Return the ``k`` largest eigenpairs of K H K w = λ (μ I + K E Eᵀ K) w.
+
+    Parameters
+    ----------
+    product : callable
+        W -> K W, in double precision.
+    E : ndarray of shape (n, r)
+        Few columns.
+    mu : float
+        Positive.
+    k : int
+        Pairs wanted.
+    tol : float
+        Residual of each pair relative to its own eigenvalue.
+    random_state : int, RandomState instance or None
+        Draws the random part of the first block; None is a fixed seed.
+
+    Returns
+    -------
+    Eigenpairs
+        With Wᵀ (μ I + K E Eᵀ K) W = I.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = np.diag([2.0, 1.0])
+    >>> solve_squared(lambda W: K @ W, np.zeros((2, 1)), 0.5, 2, tol=1e-6).values
+    array([5.])
+    """
+    n = len(E)
+    if n <= DENSE or 4 * k > n:
+        root = DiagonalPlusThin(np.full(n, mu), product(np.asfortranarray(E)))
+        return solve_pencil(lambda W: product(_centred(product(W))), root, n, k, tol=tol)
+    rng = check_random_state(0 if random_state is None else random_state)
+
+    def draw(count: int) -> Array:
+        return np.asfortranarray(rng.standard_normal((count, n)).T)
+
+    thin = orthonormal(np.hstack([np.full((n, 1), n**-0.5), E]))
+    n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
+    while True:
+        first = orthonormal(np.hstack([thin, draw(n_random)]))
+        search = _Search(first, E, mu, k, tol)
+        krylov = lanczos(product, first, search, draw, np.empty((n, 0)))
+        pairs = search.lift(krylov)
+        # A space grown from r random directions holds at most r vectors of one eigenspace.
+        widest = widest_cluster(pairs.values, 10 * tol)
+        if widest < n_random or len(krylov.matrix) == n:
+            return pairs
+        n_random = min(widest + BLOCK, n - thin.shape[1])
+
+
+def _centred(W: Array) -> Array:
+    W -= W.mean(axis=0)
+    return W
+
+
+class _Search:
+    """Solve the small problem in a Krylov space as it grows; see the module."""
+
+    def __init__(self, first: Array, E: Array, mu: float, k: int, tol: float) -> None:
+        self._constant = dot(first.T, np.full((len(first), 1), len(first) ** -0.5))
+        self._E = dot(first.T, np.asfortranarray(E))
+        self._mu, self._k, self._tol = mu, k, tol
+        self._pace = Pace(first_look=2)
+
+    def __call__(self, krylov: Krylov) -> bool:
+        """Whether the space holds the wanted pairs to tolerance."""
+        if not self._pace.step() or _inside(krylov) <= 2 * self._k:
+            return False
+        pairs = self._solve(krylov)
+        over = excess(pairs.values, pairs.residuals * pairs.values, self._tol)
+        if over > 1:
+            self._pace.plan(over)
+        return over <= 1
+
+    def _solve(self, krylov: Krylov) -> Eigenpairs:
+        """Return pairs in coordinates of V₋."""
+        J = np.asfortranarray(krylov.matrix)
+        h, e = (_pad(thin, len(J)) for thin in (self._constant, self._E))
+        J_inner = J[:, : _inside(krylov)]
+        Jh, Je = dot(J_inner.T, h), dot(J_inner.T, e)
+        left = dot(J_inner.T, J_inner) - dot(Jh, Jh.T)
+        root = DiagonalPlusThin(np.full(len(left), self._mu), Je)
+        half = root.transposed_times(left)
+        T = root.transposed_times(np.asfortranarray(half.T))
+        values, v = leading((T + T.T) / 2, self._k)
+        y = root.times(v)
+        # K (H K w − λ E Eᵀ K w) − λ μ w in the basis and beyond it
+        Ky = dot(J_inner, y)
+        z = Ky - dot(h, dot(h.T, Ky)) - values * dot(e, dot(e.T, Ky))
+        inside = dot(J, z) - values * self._mu * _pad(y, len(J))
+        size = np.hypot(np.linalg.norm(inside, axis=0), krylov.residual_norms(z))
+        return within_rank(values, y, size / np.sqrt(self._mu))
+
+    def lift(self, krylov: Krylov) -> Eigenpairs:
+        """Return the pairs of the space as it is, in coordinates of the samples."""
+        pairs = self._solve(krylov)
+        return pairs._replace(vectors=krylov.lift(_pad(pairs.vectors, len(krylov.matrix))))
+
+
+def _inside(krylov: Krylov) -> int:
+    """Columns of V₋: all but the last block, or all where nothing is left beyond it."""
+    beyond, last = krylov.coupling.shape
+    return len(krylov.matrix) - (last if beyond else 0)
+
+
+def _pad(first: Array, rows: int) -> Array:
+    """Append rows of zeros."""
+    out = np.zeros((rows, first.shape[1]), dtype=first.dtype, order="F")
+    out[: len(first)] = first
+    return out
