@@ -79,7 +79,9 @@ def fit(method, problem, **changes):
 
 
 def answer(method, model, X, **metadata):
-    return getattr(model, ANSWERS[method.kind])(X, **metadata)
+    """The answer as an array; features of sparse samples may be sparse."""
+    out = getattr(model, ANSWERS[method.kind])(X, **metadata)
+    return out.toarray() if sparse.issparse(out) else out
 
 
 def answers(method, model, X):

@@ -169,7 +169,8 @@ def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, to
         direction = _next_direction(geodesic, here.gradient, there)
         gain = here.value - there.value
         here = there
-        iterations.record(here.value, settled=gain <= enough)
+        # On a plateau steps are as long as they may be and gain little: that is not the end.
+        iterations.record(here.value, settled=gain <= enough and there.step < geodesic.reach)
     return here.W
 
 
@@ -214,8 +215,8 @@ def line_search(
         else:
             if abs(trial.slope) <= -CURVATURE * start.slope:
                 return trial
-            ahead = np.inf if high is None else high.step
-            if trial.slope * (ahead - low.step) >= 0:
+            onward = 1.0 if high is None else high.step - low.step
+            if trial.slope * onward >= 0:
                 high = low
             low = trial
         if high is None and low.step >= geodesic.reach:
@@ -225,16 +226,17 @@ def line_search(
 
 
 def _lowest_between(low: Point, high: Point) -> float:
-    """Minimum of the cubic with the values and slopes of two points, kept away from both."""
+    """Where the cubic with the values and slopes of two points is lowest, away from both.
+
+    In u from 0 at ``low`` to 1 at ``high``: value + a u + b u² + c u³, with a < 0.
+    """
     width = high.step - low.step
-    secant = (high.value - low.value) / width
-    bend = low.slope + high.slope - 3 * secant
-    inside = bend**2 - low.slope * high.slope
-    if inside <= 0:
-        return low.step + width / 2
-    root = np.sign(width) * np.sqrt(inside)
-    share = 1 - (high.slope + root - bend) / (high.slope - low.slope + 2 * root)
-    return low.step + width * float(np.clip(share, 0.1, 0.9))
+    rise, a, end = high.value - low.value, low.slope * width, high.slope * width
+    b, c = 3 * rise - 2 * a - end, a + end - 2 * rise
+    # The root (−b + √(b² − 3ac)) / 3c of the derivative, in the form that survives c = 0.
+    divisor = b + float(np.sqrt(max(b**2 - 3 * a * c, 0.0)))
+    share = -a / divisor if divisor > -a else 0.5
+    return low.step + width * min(max(share, 0.1), 0.9)
 
 
 def _evaluate(function: ValueAndGradient, geodesic: Geodesic, step: float) -> Point:

@@ -177,12 +177,7 @@ class KMM(RivalClassifier):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        trained_on = np.unique(transfer.label[transfer.source & transfer.labelled])
-        if len(trained_on) < 2:
-            raise ValueError(
-                f"KMM needs source samples of at least two classes, got 1 class "
-                f"({transfer.classes[trained_on[0]]}). Give labelled source samples of another one."
-            )
+        source_classes(transfer, type(self).__name__)
 
     def _fit(self, transfer: Transfer) -> None:
         kernel = kernel_of(self, transfer.X)
@@ -203,7 +198,7 @@ class KMM(RivalClassifier):
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
         estimator = _default_classifier(X) if self.estimator is None else clone(self.estimator)
         self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
-        self.classes_ = np.unique(y)
+        self.classes_ = transfer.classes[source_classes(transfer, type(self).__name__)]
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the class of each sample.
@@ -240,6 +235,17 @@ class KMM(RivalClassifier):
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
         X = self._new_samples(X)
         return self.estimator_.predict_log_proba(X)
+
+
+def source_classes(transfer: Transfer, name: str) -> Array:
+    """Return the codes of the classes that the source has labels of, two at least."""
+    codes = np.unique(transfer.label[transfer.source & transfer.labelled])
+    if len(codes) < 2:
+        raise ValueError(
+            f"{name} needs source samples of at least two classes, got 1 class "
+            f"({transfer.classes[codes[0]]}). Give labelled source samples of another one."
+        )
+    return codes
 
 
 def _check_takes_weights(estimator: Any) -> None:

@@ -8,24 +8,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skatter.methods import (
+    adaptive_svm,
+    coral,
+    dam,
     dip,
+    easy_adapt,
     family,
+    gfk,
+    hfa,
     jda,
     kmm,
+    landmarks,
+    sgf,
     sstca,
+    subspace_alignment,
     tca,
     tjm,
+    tsc,
 )
 from skatter.methods.record import Method
 
 _MODULES = (
     family,
+    adaptive_svm,
+    coral,
+    dam,
     dip,
+    easy_adapt,
+    gfk,
+    hfa,
     jda,
     kmm,
+    landmarks,
+    sgf,
     sstca,
+    subspace_alignment,
     tca,
     tjm,
+    tsc,
 )
 
 METHODS: Mapping[str, Method] = {

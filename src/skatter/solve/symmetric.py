@@ -27,6 +27,10 @@ from skatter.solve.solution import numerical_rank
 Array = NDArray[Any]
 
 
+SMALL_GRAM = 1500
+"""Up to this many features or samples, principal axes come from a matrix of that size."""
+
+
 class Eigenpairs(NamedTuple):
     """Largest eigenvalues of A w = λ C w, largest first, with their vectors.
 
@@ -282,29 +286,30 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
     centred, transposed = _centred_products(X, mean)
-    if p <= n:
-        pairs = leading_pairs(
-            lambda W: transposed(centred(W)),
-            p,
-            k,
-            tol=tol,
-            dtype=X.dtype,
-            random_state=random_state,
-        )
-        directions = pairs.vectors
+    first, second = (centred, transposed) if p <= n else (transposed, centred)
+    if min(n, p) <= SMALL_GRAM and not sparse.issparse(X):
+        values, vectors = leading(_gram(X - mean), k)
+        pairs = within_rank(values, vectors, np.zeros_like(values))
     else:
         pairs = leading_pairs(
-            lambda W: centred(transposed(W)),
-            n,
+            lambda W: second(first(W)),
+            min(n, p),
             k,
             tol=tol,
             dtype=X.dtype,
             random_state=random_state,
         )
-        directions = transposed(np.asfortranarray(pairs.vectors)) / np.sqrt(pairs.values)
+    directions = pairs.vectors
+    if p > n:
+        directions = transposed(np.asfortranarray(directions)) / np.sqrt(pairs.values)
     largest = np.abs(directions).argmax(axis=0)
     signs = np.where(directions[largest, np.arange(directions.shape[1])] < 0, -1, 1)
     return PrincipalAxes(mean, pairs.values / n, directions * signs.astype(X.dtype))
+
+
+def _gram(X: Array) -> Array:
+    """Return the smaller one of XᵀX and XXᵀ."""
+    return dot(X.T, X) if X.shape[1] <= X.shape[0] else dot(X, X.T)
 
 
 def _centred_products(

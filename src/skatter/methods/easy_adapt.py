@@ -1,0 +1,425 @@
+"""EasyAdapt: one copy of the features for all domains, and one more for each.
+
+With weight a on the shared copy, sources 1 .. S and target t,
+
+    x of the target    ->  (√a x, x, 0, .., 0)
+    x of source s      ->  (√a x, 0, .., x, .., 0)
+    x of a new domain  ->  (√a x, 0, 0, .., 0)
+
+or c ⊗ x with coefficients c of the copies. A linear classifier then learns what holds everywhere
+once and what holds in one domain apart. In a kernel's feature space,
+
+    k~((x, c), (x', c')) = (cᵀc') k(x, x') = (a + [same domain]) k(x, x').
+
+EA++ adds what unlabelled target samples u can say: the classifiers of a source and of the target
+should agree on them. For each source there is a sample with coefficients 1 in the source's copy and
+-1 in the target's,
+
+    (0, -u, 0, .., u, .., 0),
+
+once with label +1 and once with -1. Together, the hinge losses of the two are 2 + max(0, |f| − 1):
+they cost something where the classifiers of source and target are more than one margin apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skatter.checks import check_real
+from skatter.domains import Codes, Domains, in_domains
+from skatter.kernels import require_memory
+from skatter.methods.adaptive_svm import KernelMachine, support_vector_machines
+from skatter.methods.base import RivalTransformer, Transfer, kernel_of, one_against_rest
+from skatter.methods.record import Method
+
+Array = NDArray[Any]
+
+_EASY_ADAPT = "H. Daumé III: Frustratingly Easy Domain Adaptation. ACL, 2007."
+_EA_PLUS_PLUS = (
+    "H. Daumé III, A. Kumar, A. Saha: Frustratingly Easy Semi-Supervised Domain Adaptation. "
+    "DANLP Workshop, 2010."
+)
+
+
+class _Copies(NamedTuple):
+    """The copies of the features: the shared one, the target's, and one for each source.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_domains,)
+        Domains that have a copy, the target first.
+    shared_weight : float
+        a.
+    """
+
+    ids: Array
+    shared_weight: float
+
+    @classmethod
+    def of(cls, domains: Domains, shared_weight: float) -> _Copies:
+        """Where there is a single domain, it is the target's copy that stands for it."""
+        order = np.argsort(~domains.is_target, kind="stable")
+        return cls(np.array(domains.domain_ids[order]), float(shared_weight))
+
+    @property
+    def n_copies(self) -> int:
+        """Number of copies, the shared one included."""
+        return 1 + len(self.ids)
+
+    def private(self, sample_domain: Any, n_samples: int) -> Codes:
+        """Return the private copy of each sample: 0 the target's, -1 none for a new domain."""
+        if sample_domain is None:
+            return np.zeros(n_samples, dtype=np.intp)
+        copy = np.full(n_samples, -1, dtype=np.intp)
+        for number in range(len(self.ids)):
+            own = in_domains(sample_domain, self.ids[number : number + 1], n_samples=n_samples)
+            copy[own] = number
+        return copy
+
+    def coefficients(self, private: Codes) -> Array:
+        """Return c of each sample, given its private copy."""
+        c = np.zeros((len(private), self.n_copies))
+        c[:, 0] = np.sqrt(self.shared_weight)
+        known = np.flatnonzero(private >= 0)
+        c[known, 1 + private[known]] = 1
+        return c
+
+    def disagreements(self, n_samples: int) -> Array:
+        """Return c of the differences between each source and the target, for every sample."""
+        n_sources = len(self.ids) - 1
+        c = np.zeros((n_sources, self.n_copies))
+        c[:, 1] = -1
+        c[np.arange(n_sources), 2 + np.arange(n_sources)] = 1
+        return np.repeat(c, n_samples, axis=0)
+
+
+class EasyAdapt(RivalTransformer):
+    """EasyAdapt: features copied, once for all domains and once for each domain alone.
+
+        source s: x -> (√a x, 0, .., x, .., 0)        target: x -> (√a x, x, 0, .., 0)
+
+    The shared copy comes first, then the target's, then those of the sources in the sorted order
+    of their ids. A sample of a domain that was not there in ``fit`` has the shared copy only;
+    without ``sample_domain``, a sample is the target's.
+
+    Any linear classifier after it, trained on source labels and a few target labels, weighs what
+    source and target have in common against what each has of its own:
+    ``make_domain_pipeline(EasyAdapt(), LinearSVC())``. For other kernels, see
+    :class:`EasyAdaptSVM`. Sparse samples give sparse features.
+
+    Parameters
+    ----------
+    shared_weight : float > 0
+        a, the weight of the shared copy; 1 is the published method.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features: those of the samples times one plus the number of domains.
+    copy_ids_ : ndarray of shape (n_domains,)
+        Whose copy is whose, after the shared one: the domains, the target first.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    H. Daumé III: Frustratingly Easy Domain Adaptation. ACL, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods.easy_adapt import EasyAdapt
+    >>> X, site = np.array([[1.0, 2.0], [3.0, 4.0]]), [1, -2]  # a negative id is the target
+    >>> EasyAdapt().fit_transform(X, sample_domain=site)
+    array([[1., 2., 0., 0., 1., 2.],
+           [3., 4., 3., 4., 0., 0.]])
+    """
+
+    _takes_sparse: ClassVar[bool] = True
+
+    def __init__(self, *, shared_weight: float = 1.0) -> None:
+        self.shared_weight = shared_weight
+
+    def _check_parameters(self) -> None:
+        check_real("shared_weight", self.shared_weight, low=0, open_low=True)
+
+    def _fit(self, transfer: Transfer) -> Any:
+        self._copies = _Copies.of(transfer.domains, self.shared_weight)
+        self.copy_ids_ = self._copies.ids
+        self.n_components_ = transfer.X.shape[1] * self._copies.n_copies
+        ids = self.domain_ids_[transfer.domains.domain]
+        private = self._copies.private(ids, transfer.n_samples)
+        return copied(transfer.X, self._copies.coefficients(private))
+
+    def transform(self, X: Any, *, sample_domain: Any = None) -> Any:
+        """Return the copied features of samples, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains. None: the target. An id that ``fit`` has not seen: the shared copy only.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_components_)
+            Features; sparse where the samples are.
+        """
+        X = self._new_samples(X)
+        private = self._copies.private(sample_domain, X.shape[0])
+        return copied(X, self._copies.coefficients(private))
+
+
+def copied(X: Any, c: Array) -> Any:
+    """Return c ⊗ x for each sample: its features times the coefficient of each copy.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Samples.
+    c : ndarray of shape (n_samples, n_copies)
+        Coefficients of the copies.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_samples, n_copies * n_features)
+        In the floating type of ``X``; without explicit zeros where it is sparse.
+
+    Examples
+    --------
+    >>> copied(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0, -1.0]]))
+    array([[ 3.,  6.,  0.,  0., -1., -2.]])
+    """
+    c = c.astype(X.dtype)
+    if sparse.issparse(X):
+        return sparse.hstack([_times_rows(column, X) for column in c.T], format="csr")
+    copies = np.zeros((*c.shape, X.shape[1]), dtype=X.dtype)
+    # Where the coefficient is zero, so is the copy, never -0.0.
+    np.multiply(c[:, :, None], X[:, None, :], out=copies, where=(c != 0)[:, :, None])
+    return copies.reshape(X.shape[0], -1)
+
+
+def _times_rows(factor: Array, X: Any) -> Any:
+    """Return diag(factor) X for a sparse X, storing no entry of a row whose factor is zero."""
+    rows = np.flatnonzero(factor)
+    scale = sparse.csr_array((factor[rows], (rows, rows)), shape=(len(factor), len(factor)))
+    return scale @ X
+
+
+class EasyAdaptSVM(KernelMachine):
+    """Support vector machine on EasyAdapt's copies of a feature space; EA++ by default.
+
+        k~(x, x') = (a + [same domain]) k(x, x')
+
+    and, for each unlabelled target sample u and each source, the sample φ(u) in the source's copy
+    minus φ(u) in the target's, with both labels: source and target should not contradict each
+    other where target samples lie. ``unlabelled_weight=0`` leaves them out: that is EasyAdapt.
+    Several classes are told apart one against the rest.
+
+    With ``kernel="linear"`` and ``unlabelled_weight=0`` it is a linear support vector machine on
+    the features of :class:`EasyAdapt`. The intercept is common to all domains.
+
+    Parameters
+    ----------
+    C : float > 0
+        Cost of a labelled sample on the wrong side of the margin.
+    unlabelled_weight : float >= 0
+        Cost of a disagreement between a source and the target about an unlabelled target sample,
+        relative to ``C``.
+    shared_weight : float > 0
+        a, the weight of what all domains share; 1 is the published method.
+    kernel : str or callable
+        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
+        arrays that returns the matrix of kernel values.
+    gamma : "median", "printed", float or None
+        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : dict or None
+        Extra arguments of a callable kernel.
+    tol : float > 0
+        How far the conditions of optimality may be violated.
+    random_state : int, RandomState instance or None
+        For large samples, seeds the median heuristic. None is a fixed seed.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Which training samples the machines are made of.
+    dual_coef_ : ndarray of shape (n_support, n_copies, n_machines)
+        Their coefficients in the shared copy, the target's and those of the sources; one machine
+        for each class, or one for two classes.
+    intercept_ : ndarray of shape (n_machines,)
+        b.
+    copy_ids_ : ndarray of shape (n_domains,)
+        Whose copy is whose, after the shared one: the domains, the target first.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    H. Daumé III: Frustratingly Easy Domain Adaptation. ACL, 2007.
+
+    H. Daumé III, A. Kumar, A. Saha: Frustratingly Easy Semi-Supervised Domain Adaptation. DANLP
+    Workshop, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods.easy_adapt import EasyAdaptSVM
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 50)
+    >>> site = np.repeat([1, -2], 50)  # a negative id is the target
+    >>> X = rng.normal(size=(100, 2)) + 4 * y[:, None] + 3 * (site < 0)[:, None]
+    >>> known = np.where((site > 0) | (np.arange(100) >= 94), y, -1)
+    >>> model = EasyAdaptSVM().fit(X, known, sample_domain=site)
+    >>> model.score(X[site < 0], y[site < 0])
+    0.92
+    """
+
+    _needs_target_labels: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        unlabelled_weight: float = 1.0,
+        shared_weight: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: Any = "median",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.unlabelled_weight = unlabelled_weight
+        self.shared_weight = shared_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_real("C", self.C, low=0, open_low=True)
+        check_real("unlabelled_weight", self.unlabelled_weight, low=0)
+        check_real("shared_weight", self.shared_weight, low=0, open_low=True)
+        check_real("tol", self.tol, low=0, open_low=True)
+
+    def _fit(self, transfer: Transfer) -> None:
+        self._copies = _Copies.of(transfer.domains, self.shared_weight)
+        self.copy_ids_ = self._copies.ids
+        self.kernel_ = kernel_of(self, transfer.X)
+        rows = np.flatnonzero(transfer.labelled | (transfer.target & (self.unlabelled_weight > 0)))
+        training = _training_set(transfer.domains.take(rows), self._copies, self.unlabelled_weight)
+        require_memory(len(training.sample), np.dtype(np.float64).itemsize)
+        K = self._gram(transfer.X, rows)
+        coef, intercept = support_vector_machines(
+            (training.c @ training.c.T) * K[np.ix_(training.sample, training.sample)],
+            training.signs,
+            C=self.C,
+            tol=self.tol,
+            sample_weight=training.weight,
+        )
+        in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
+        np.add.at(in_copies, training.sample, training.c[:, :, None] * coef[:, None, :])
+        self._keep(transfer.X, rows, in_copies, intercept)
+
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return how much speaks for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains. None: the target. An id that ``fit`` has not seen: what all domains
+            share decides.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; for two classes one value, positive for the second.
+        """
+        X = self._new_samples(X)
+        c = self._copies.coefficients(self._copies.private(sample_domain, X.shape[0]))
+        _, n_copies, n_machines = self.dual_coef_.shape
+        by_copy = self._expand(X, self.dual_coef_.reshape(-1, n_copies * n_machines))
+        values = np.einsum("ic,icm->im", c, by_copy.reshape(-1, n_copies, n_machines))
+        values += self.intercept_
+        return values[:, 0] if n_machines == 1 else values
+
+
+class _TrainingSet(NamedTuple):
+    """What the machine is trained on; a sample may be there several times.
+
+    Attributes
+    ----------
+    sample : ndarray of shape (n,)
+        Which sample.
+    c : ndarray of shape (n, n_copies)
+        Coefficients of its copies.
+    signs : ndarray of shape (n, n_machines)
+        Labels.
+    weight : ndarray of shape (n,)
+        Factors of the cost.
+    """
+
+    sample: Array
+    c: Array
+    signs: Array
+    weight: Array
+
+
+def _training_set(domains: Domains, copies: _Copies, unlabelled_weight: float) -> _TrainingSet:
+    """Return the labelled samples, then the disagreements about the others with both labels."""
+    labelled, unlabelled = np.flatnonzero(domains.labelled), np.flatnonzero(~domains.labelled)
+    signs = one_against_rest(domains.label[labelled], len(domains.classes))
+    of_domain = copies.private(domains.domain_ids[domains.domain[labelled]], len(labelled))
+    disagreements = copies.disagreements(len(unlabelled))
+    again = np.tile(unlabelled, len(copies.ids) - 1)
+    both = np.ones((len(again), signs.shape[1]))
+    return _TrainingSet(
+        np.concatenate([labelled, again, again]),
+        np.vstack([copies.coefficients(of_domain), disagreements, disagreements]),
+        np.vstack([signs, both, -both]),
+        np.repeat([1.0, unlabelled_weight], [len(labelled), 2 * len(again)]),
+    )
+
+
+METHODS = (
+    Method(
+        name="easyadapt",
+        estimator=EasyAdapt,
+        kind="features",
+        summary="one copy of the features for all domains, one more for each",
+        when="a few labels in the target, and a linear classifier to follow",
+        needs=("one target",),
+        cost="n p (m + 1), m domains",
+        citation=_EASY_ADAPT,
+        grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
+    ),
+    Method(
+        name="ea++",
+        estimator=EasyAdaptSVM,
+        kind="classifier",
+        summary="shared and private machines that agree on unlabelled target samples",
+        when="a few labels in the target, and many target samples without",
+        needs=("source labels", "one target", "target labels"),
+        cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
+        citation=_EA_PLUS_PLUS,
+        grid={
+            "C": (0.01, 0.1, 1.0, 10.0, 100.0),
+            "unlabelled_weight": (0.0, 0.1, 1.0),
+        },
+    ),
+)

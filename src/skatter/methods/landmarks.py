@@ -1,0 +1,488 @@
+"""Landmarks: source samples that could be the target's, and the tasks they make easier.
+
+Some source samples lie among the target's: the landmarks. At a scale r, with D the squared
+distances of the geodesic flow kernel of source and target and m their median, they are the samples
+that have weight in
+
+    minimise    βᵀK_ss β − (2/n_t) βᵀK_st 1,      K = exp(−r D/m)
+    subject to  β ≥ 0,  Σ β = 1,  and in each class  Σ_c β ≥ n_c/2n_s   (or = n_c/n_s):
+
+but for a constant, the squared distance of the weighted mean of the source from the mean of the
+target in feature space. Each scale gives an auxiliary task, from the source without its
+landmarks to the target with them, and that task a geodesic flow with a metric G_r. The classifier
+is a support vector machine, trained on the landmarks of all scales, with the kernel
+
+    k(x, z) = Σ_r w_r xᵀG_r z / tr_r,
+
+where tr_r is the trace of the kernel on its training samples. The authors find the w by multiple
+kernel learning; here they are those with which the kernel is best aligned with the classes. Since
+every G_r = R_r R_rᵀ has a rank of 2d, all is computed from features x R_r, and the classifier is
+linear in x.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import nnls
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.svm import SVC
+
+from skatter.checks import check_choice, check_integer, check_real
+from skatter.domains import Mask
+from skatter.kernels import median_distance, require_memory
+from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
+from skatter.methods.geodesic import Geodesic, geodesic
+from skatter.methods.iteration import Iterations
+from skatter.methods.kmm import source_classes
+from skatter.methods.quadratic import Region, box, minimise
+from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
+from skatter.solve import principal_axes
+
+Array = NDArray[Any]
+
+SCALES = tuple(2.0**q for q in range(-6, 7))
+"""Scales r that are looked at unless others are named."""
+
+RIDGE = 1e-6
+"""Share of its mean diagonal that is added to the matrix whose minimum is sought.
+
+It makes the weights unique where many of them match the means to the last digit.
+"""
+
+WEIGHT = 1e-8
+"""A landmark has more weight than this."""
+
+MOST = 2 / 3
+"""A scale at which a larger share of the source has weight tells landmarks from no one."""
+
+LEAST = 1 / 3
+"""Share of each class that is made landmarks."""
+
+TOL = 1e-12
+"""Share of their scale up to which squared distances of means are found.
+
+Weights that should be zero are then far below ``WEIGHT``, and all others far above.
+"""
+
+MAX_ITER = 100
+"""Iterations of the interior-point method at most; two dozen are many."""
+
+
+class Landmarks(RivalClassifier):
+    """Landmarks: trains on the source samples that could be the target's.
+
+    At each of several scales, the landmarks are the source samples that have weight where the
+    weighted mean of the source is nearest to the mean of the target,
+
+        minimise    ‖Σ β_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²    over β ≥ 0, Σ β = 1, classes balanced.
+
+    From the source without landmarks to the target with them runs a geodesic flow for each scale.
+    A support vector machine on the landmarks of all scales uses the kernels of these flows
+    together, Σ w_r xᵀG_r z. Sources are pooled. Unlabelled source samples are in the flows, but
+    are no landmarks; labels of the target are not used. Standardise each domain first, as the
+    authors do.
+
+    Where no scale tells landmarks from the rest, since more than two thirds of the source would
+    be some, a warning says so, and all labelled source samples are landmarks with the kernel of
+    the flow from source to target, as they are at an infinite scale.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Dimension of the subspaces, capped in auxiliary tasks of fewer samples. None: 20, or fewer
+        where the rank of a domain is lower.
+    C : float > 0
+        Cost of a sample on the wrong side of the margin. Kernels have a trace of one.
+    scales : sequence of float > 0, or None
+        Scales r of the kernel exp(−r D/median) that finds the landmarks: wide where r is small.
+        None: 2⁻⁶, 2⁻⁵, … 2⁶.
+    balance : {"half", "exact"}
+        ``"exact"``: each class has the share of the weight that it has of the samples, as in the
+        paper. ``"half"``: half of that at least, as in the authors' code.
+    mixing : {"alignment", "uniform"}
+        Weights of the kernels: those with which their sum is best aligned with the classes of the
+        landmarks, in place of the authors' multiple kernel learning; or all the same.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of bool of shape (n_samples, n_scales)
+        Which samples are landmarks at each of ``scales_``.
+    scales_ : ndarray of shape (n_scales,)
+        Scales that tell landmarks from other samples; infinity alone where none does.
+    kernel_weights_ : ndarray of shape (n_scales,)
+        w, which sum to one.
+    dimension_ : int
+        Dimension of the subspaces of source and target.
+    coef_ : ndarray of shape (n_machines, n_features_in_)
+        Weights of the features, one machine for each class or one for two classes.
+    intercept_ : ndarray of shape (n_machines,)
+        Intercepts, for samples less ``mean_``.
+    mean_ : ndarray of shape (n_features_in_,)
+        Mean of all training samples.
+    classes_ : ndarray
+        Classes of the labelled source samples.
+    domain_ids_, source_ids_ : ndarray
+        Domains and sources seen in ``fit``.
+
+    References
+    ----------
+    B. Gong, K. Grauman, F. Sha: Connecting the Dots with Landmarks: Discriminatively Learning
+    Domain-Invariant Features for Unsupervised Domain Adaptation. ICML 2013.
+
+    C. Cortes, M. Mohri, A. Rostamizadeh: Algorithms for Learning Kernels Based on Centered
+    Alignment. JMLR 13, 2012.
+
+    Examples
+    --------
+    Half of the source lies where the target is, and half of it elsewhere.
+
+    >>> import numpy as np
+    >>> from skatter.methods.landmarks import Landmarks
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 60)
+    >>> X = rng.normal(size=(120, 4)) + 3 * y[:, None] * [1, 1, 0, 0]
+    >>> X[:40, 3] += 6
+    >>> site = np.repeat([1, -2], [80, 40])  # a negative id is the target
+    >>> model = Landmarks(n_components=3, scales=[0.25])
+    >>> model = model.fit(X, np.where(site > 0, y, -1), sample_domain=site)
+    >>> near, far = model.landmarks_[40:80].sum(), model.landmarks_[:40].sum()
+    >>> print(f"landmarks: {near} of 40 near the target, {far} of 40 elsewhere")
+    landmarks: 27 of 40 near the target, 1 of 40 elsewhere
+    >>> bool(model.score(X[80:], y[80:]) > 0.9)
+    True
+    """
+
+    _takes_sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        C: float = 2.0**10,
+        scales: Sequence[float] | None = None,
+        balance: str = "half",
+        mixing: str = "alignment",
+    ) -> None:
+        self.n_components = n_components
+        self.C = C
+        self.scales = scales
+        self.balance = balance
+        self.mixing = mixing
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, low=1)
+        check_real("C", self.C, low=0, open_low=True)
+        check_choice("balance", self.balance, ("half", "exact"))
+        check_choice("mixing", self.mixing, ("alignment", "uniform"))
+        if not len(self._scales()):
+            raise ValueError("scales must name one scale at least, got none. None names thirteen.")
+        for scale in self._scales():
+            check_real("scales", scale, low=0, open_low=True)
+
+    def _scales(self) -> Array:
+        return np.ravel(SCALES if self.scales is None else self.scales)
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        source_classes(transfer, type(self).__name__)
+
+    def _fit(self, transfer: Transfer) -> None:
+        # Which samples are landmarks is all or nothing: single precision would choose others.
+        transfer = replace(transfer, X=transfer.X.astype(np.float64, copy=False))
+        candidates = np.flatnonzero(transfer.source & transfer.labelled)
+        require_memory(len(candidates) + int(np.count_nonzero(transfer.target)), 8)
+        codes = source_classes(transfer, type(self).__name__)
+        label = np.searchsorted(codes, transfer.label[candidates])
+        axes = domain_axes(transfer, self.n_components)
+        flow = geodesic(*(domain.directions for domain in axes))
+        self.mean_, self.dimension_ = feature_mean(transfer.X), flow.dimension
+        tasks = self._tasks(transfer, candidates, label, flow)
+        self.landmarks_ = np.column_stack([task.landmarks for task in tasks])
+        self.scales_ = np.array([task.scale for task in tasks])
+        self.classes_ = transfer.classes[codes]
+        trained_on = self.landmarks_[candidates].any(axis=1)
+        self._train(
+            transfer.X[candidates[trained_on]], label[trained_on], [task.factor for task in tasks]
+        )
+
+    def _tasks(
+        self, transfer: Transfer, candidates: Array, label: Array, flow: Geodesic
+    ) -> list[_Task]:
+        """Return the auxiliary tasks, one at least."""
+        Z = centred_times(transfer.X, self.mean_, flow.factor())
+        matches = _matches(Z[candidates], Z[transfer.target], label, self._scales(), self.balance)
+        tasks = [_auxiliary_task(transfer, candidates, match, flow.dimension) for match in matches]
+        told = [task for task in tasks if task is not None]
+        if told:
+            return told
+        _warn_of_no_landmarks()
+        everyone = np.isin(np.arange(transfer.n_samples), candidates)
+        return [_Task(np.inf, everyone, flow.factor())]
+
+    def _train(self, X: Any, label: Array, factors: list[Array]) -> None:
+        """Train the machines on landmarks, with the kernels of all tasks."""
+        traces = [np.sum(centred_times(X, self.mean_, R) ** 2) for R in factors]
+        factors = [R / np.sqrt(trace) for R, trace in zip(factors, traces, strict=True)]
+        if self.mixing == "alignment":
+            features = [centred_times(X, self.mean_, R) for R in factors]
+            self.kernel_weights_ = aligned_weights(features, label)
+        else:
+            self.kernel_weights_ = np.full(len(factors), 1 / len(factors))
+        R = np.hstack([np.sqrt(w) * R for w, R in zip(self.kernel_weights_, factors, strict=True)])
+        Z = centred_times(X, self.mean_, R)
+        K = Z @ Z.T
+        machines = [self._machine(K, s) for s in one_against_rest(label, len(self.classes_)).T]
+        self.coef_ = np.array([R @ (Z.T @ coef) for coef, _ in machines])
+        self.intercept_ = np.array([intercept for _, intercept in machines])
+
+    def _machine(self, K: Array, signs: Array) -> tuple[Array, float]:
+        """Return α∘y and the intercept of a support vector machine."""
+        machine = SVC(kernel="precomputed", C=self.C, random_state=0).fit(K, signs)
+        coef = np.zeros(len(K))
+        coef[machine.support_] = machine.dual_coef_[0]
+        return coef, float(machine.intercept_[0])
+
+    def _decide(self, X: Any, from_source: Mask) -> Array:
+        return centred_times(X, self.mean_, self.coef_.T) + self.intercept_
+
+
+class Match(NamedTuple):
+    """Weights of source samples with which their mean is nearest to the target's.
+
+    Attributes
+    ----------
+    scale : float
+        r.
+    weights : ndarray of shape (n_source,)
+        β.
+    slope : ndarray of shape (n_source,)
+        Δβ: half of what more weight on a sample would cost. Within a class, the samples that have
+        weight share the smallest one.
+    label : ndarray of shape (n_source,)
+        Class codes.
+    """
+
+    scale: float
+    weights: Array
+    slope: Array
+    label: Array
+
+    def landmarks(self) -> Mask | None:
+        """Return who is a landmark; None where too many have weight.
+
+        Classes with fewer landmarks than a third of their samples are given more, those that are
+        nearest to having weight.
+        """
+        chosen = self.weights > WEIGHT
+        if np.count_nonzero(chosen) > MOST * len(chosen):
+            return None
+        for code in np.unique(self.label):
+            members = np.flatnonzero(self.label == code)
+            wanted = int(np.ceil(LEAST * len(members)))
+            missing = wanted - np.count_nonzero(chosen[members])
+            if missing > 0:
+                others = members[~chosen[members]]
+                chosen[others[np.argsort(self.slope[others])[:missing]]] = True
+        return chosen
+
+
+def _matches(
+    Z_source: Array, Z_target: Array, label: Array, scales: Array, balance: str
+) -> list[Match]:
+    """Return the weights of labelled source samples at every scale."""
+    median = median_distance(np.vstack([Z_source, Z_target]))
+    within, across, beyond = (
+        euclidean_distances(A, B, squared=True) / median
+        for A, B in ((Z_source, Z_source), (Z_source, Z_target), (Z_target, Z_target))
+    )
+    return [
+        match_means(discrepancy(within, across, beyond, scale), label, scale, balance=balance)
+        for scale in map(float, scales)
+    ]
+
+
+def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float) -> Array:
+    """Return inner products of source samples, seen from the mean of the target.
+
+    They are k(x, x') − mean_t k(x, t) − mean_t k(t, x') + mean_tt' k(t, t') for the kernel
+    k = exp(−r D), and Δ the matrix of them: βᵀΔβ is the squared distance of the means where
+    Σ β = 1. With exp(−r D) − 1 in place of exp(−r D), no digits are lost at small scales.
+
+    Parameters
+    ----------
+    D_source, D_across, D_target : ndarray
+        Squared distances between source samples, of source to target samples, and between target
+        samples.
+    scale : float
+        r.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, t = np.array([[0.0], [2.0]]), np.array([[0.0]])
+    >>> discrepancy((x - x.T) ** 2, (x - t.T) ** 2, (t - t.T) ** 2, 1.0).round(4)
+    array([[0.    , 0.    ],
+           [0.    , 1.9634]])
+    """
+    towards = np.expm1(-scale * D_across).mean(axis=1)
+    delta = np.expm1(-scale * D_source)
+    delta -= towards
+    delta -= towards[:, None]
+    delta += np.expm1(-scale * D_target).mean()
+    return delta
+
+
+def match_means(delta: Array, label: Array, scale: float, *, balance: str) -> Match:
+    """Minimise βᵀΔβ over weights that sum to one, with balanced classes and a small ridge.
+
+    Parameters
+    ----------
+    delta : ndarray of shape (n_source, n_source)
+        Δ, as :func:`discrepancy` gives it.
+    label : ndarray of shape (n_source,)
+        Class codes of the source samples.
+    scale : float
+        r, for the record.
+    balance : {"half", "exact"}
+        Weight of each class; see :class:`Landmarks`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, t = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([[0.0], [5.0]])
+    >>> delta = discrepancy((x - x.T) ** 2, (x - t.T) ** 2, (t - t.T) ** 2, 1.0)
+    >>> match_means(delta, np.array([0, 0, 1, 1]), 1.0, balance="half").weights.round(4)
+    array([0.5, 0. , 0.5, 0. ])
+    """
+    n = len(label)
+    iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
+    region, uniform = _balanced(label, balance), np.full(n, 1 / n)
+    ridged = delta.copy()
+    ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
+    beta = minimise(ridged, np.zeros(n), region, uniform, iterations, tol=TOL)
+    return Match(scale, beta, ridged @ beta, label)
+
+
+def _balanced(label: Array, balance: str) -> Region:
+    """Return β ≥ 0 with sum one, and the sum over each class bounded or, for "exact", constant."""
+    n = len(label)
+    members = (label == np.unique(label)[:, None]).astype(float)
+    shares = members.sum(axis=1) / n
+    lower, upper = np.zeros(n), np.full(n, 2.0)
+    if balance == "exact":
+        return box(lower, upper, E=members)
+    # What is bounded from above by two never comes near it: all weights sum to one.
+    return box(
+        lower, upper, G=members, low=shares / 2, high=np.full(len(shares), 2.0), E=np.ones((1, n))
+    )
+
+
+class _Task(NamedTuple):
+    """An auxiliary task: its landmarks among all samples, and R with R Rᵀ = G."""
+
+    scale: float
+    landmarks: Mask
+    factor: Array
+
+
+def _auxiliary_task(
+    transfer: Transfer, candidates: Array, match: Match, dimension: int
+) -> _Task | None:
+    """Return the flow from the source without landmarks to the target with them.
+
+    None where the landmarks are not told from the rest, or the rest spans no subspace.
+    """
+    chosen = match.landmarks()
+    if chosen is None:
+        return None
+    landmarks = np.zeros(transfer.n_samples, dtype=bool)
+    landmarks[candidates[chosen]] = True
+    rest, near = transfer.source & ~landmarks, transfer.target | landmarks
+    if np.count_nonzero(rest) < 2:
+        return None
+    bases = [principal_axes(transfer.X[part], dimension).directions for part in (rest, near)]
+    common = min(basis.shape[1] for basis in bases)
+    if not common:
+        return None
+    factor = geodesic(*(basis[:, :common] for basis in bases)).factor()
+    return _Task(match.scale, landmarks, factor)
+
+
+def _warn_of_no_landmarks() -> None:
+    warnings.warn(
+        "No scale tells landmarks from the other source samples: at each, more than two thirds of "
+        "them match the target, or too few are left over. All labelled source samples are trained "
+        "on, with the geodesic flow kernel of source and target. Smaller scales choose fewer.",
+        stacklevel=5,
+    )
+
+
+def aligned_weights(features: list[Array], label: Array) -> Array:
+    """Return weights w ≥ 0 of linear kernels with which their sum is best aligned with classes.
+
+    With centred kernels K_r = Z_r Z_rᵀ and class indicators Y, the alignment is
+    ⟨Σ w_r K_r, Y Yᵀ⟩/‖Σ w_r K_r‖, which is largest at the minimum over w ≥ 0 of
+    ‖Σ w_r K_r‖² − 2 ⟨Σ w_r K_r, Y Yᵀ⟩, a least-squares problem.
+
+    Parameters
+    ----------
+    features : list of ndarray of shape (n_samples, k)
+        Z_r, centred or not.
+    label : ndarray of shape (n_samples,)
+        Class codes.
+
+    Returns
+    -------
+    ndarray of shape (len(features),)
+        w, which sum to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> telling, silent = np.array([[1.0], [1], [-1], [-1]]), np.array([[1.0], [-1], [1], [-1]])
+    >>> aligned_weights([telling, silent], np.array([0, 0, 1, 1]))
+    array([1., 0.])
+    """
+    Y = (label[:, None] == np.unique(label)).astype(float)
+    Y -= Y.mean(axis=0)
+    centred = [Z - Z.mean(axis=0) for Z in features]
+    products = np.array([[np.sum((Z.T @ W) ** 2) for W in centred] for Z in centred])
+    with_classes = np.array([np.sum((Z.T @ Y) ** 2) for Z in centred])
+    values, V = eigh(products)
+    sound = values > len(values) * np.finfo(float).eps * values[-1]
+    root = np.sqrt(values[sound])
+    weights, _ = nnls(root[:, None] * V[:, sound].T, V[:, sound].T @ with_classes / root)
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(len(features), 1 / len(features))
+
+
+METHODS = (
+    Method(
+        name="landmarks",
+        estimator=Landmarks,
+        kind="classifier",
+        summary="trains on source samples that could be the target's, at several scales",
+        when="part of the source resembles the target, and the rest misleads",
+        needs=("source labels", "one target"),
+        cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
+        citation=(
+            "B. Gong, K. Grauman, F. Sha: Connecting the Dots with Landmarks: Discriminatively "
+            "Learning Domain-Invariant Features for Unsupervised Domain Adaptation. ICML 2013."
+        ),
+        grid={
+            "n_components": SUBSPACES,
+            "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),
+            "balance": ("half", "exact"),
+            "mixing": ("alignment", "uniform"),
+        },
+    ),
+)

@@ -1,0 +1,168 @@
+"""SGF: sampling geodesic flow.
+
+Along the geodesic Φ(t) between the principal subspaces of source and target (see
+:mod:`skatter.methods.geodesic`) subspaces are taken at t_i = i/(N−1), i = 0 … N−1, and a sample
+is seen in all of them:
+
+    z(x) = [xᵀΦ(t_0), …, xᵀΦ(t_{N−1})],
+
+optionally reduced by partial least squares on the classes of the source. All the Φ(t_i) lie in
+the span of [A B]: a sample is projected on these 2d directions once, and the rest is small.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from skatter.checks import check_integer
+from skatter.domains import Mask
+from skatter.methods.base import Transfer
+from skatter.methods.geodesic import Geodesic, geodesic
+from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.subspaces import (
+    MapTransformer,
+    centred_times,
+    column_signs,
+    domain_axes,
+    feature_mean,
+    partial_least_squares,
+    require_classes,
+)
+
+Array = NDArray[Any]
+
+
+class SGF(MapTransformer):
+    """Sampling geodesic flow.
+
+    Sees a sample in N subspaces at equal distances on the shortest path from the principal
+    subspace of the source to that of the target:
+
+        z(x) = [(x − mean)ᵀΦ(t_i)],    t_i = i/(N−1),    i = 0 … N−1.
+
+    Source and target are treated alike. Divided by √N, distances tend to those of
+    :class:`~skatter.methods.gfk.GFK` as N grows.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
+    n_subspaces : int >= 2
+        Number N of subspaces, both ends included.
+    pls_components : int or None
+        Reduce the N d features to so many by partial least squares on the classes of the labelled
+        source samples; None keeps all.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features: N d, or ``pls_components``.
+    dimension_ : int
+        Dimension d of the subspaces.
+    angles_ : ndarray of shape (dimension_,)
+        Principal angles between the subspaces, smallest first.
+    basis_ : ndarray of shape (n_features_in_, 2 dimension_)
+        Directions [A B] that hold all the subspaces.
+    coefficients_ : ndarray of shape (2 dimension_, n_components_)
+        The features are (x − mean) · basis · coefficients.
+    mean_ : ndarray of shape (n_features_in_,)
+        Mean of all training samples.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    R. Gopalan, R. Li, R. Chellappa: Domain Adaptation for Object Recognition: An Unsupervised
+    Approach. ICCV 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods.sgf import SGF
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 6)) * [3, 2, 1, 1, 1, 1]
+    >>> X[40:] = X[40:, [0, 2, 1, 3, 4, 5]]
+    >>> sgf = SGF(n_components=2, n_subspaces=5).fit(X, sample_domain=np.repeat([1, -2], 40))
+    >>> sgf.transform(X).shape
+    (80, 10)
+    """
+
+    _takes_sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_subspaces: int = 10,
+        pls_components: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_subspaces = n_subspaces
+        self.pls_components = pls_components
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, low=1)
+        check_integer("n_subspaces", self.n_subspaces, low=2)
+        if self.pls_components is not None:
+            check_integer("pls_components", self.pls_components, low=1)
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        if self.pls_components is not None:
+            require_classes(transfer, "pls_components")
+
+    def _fit(self, transfer: Transfer) -> None:
+        source, target = domain_axes(transfer, self.n_components)
+        path = geodesic(source.directions, target.directions)
+        basis, coefficients = np.hstack([path.A, path.Bq]), _sampled(path, self.n_subspaces)
+        self.mean_ = feature_mean(transfer.X)
+        self.basis_ = basis.astype(transfer.X.dtype)
+        if self.pls_components is not None:
+            # Partial least squares sees inner products alone, and with Cᵀ = Q T those of z C are
+            # those of z Tᵀ, which has 2d columns instead of N d.
+            _, T = qr(coefficients.T, mode="economic", check_finite=False)
+            seen = centred_times(transfer.X_source, self.mean_, self.basis_) @ T.T
+            pls = partial_least_squares(seen, transfer, self.pls_components, "pls_components")
+            coefficients = T.T @ pls.x_rotations_
+            coefficients *= column_signs(basis @ coefficients)
+        self.coefficients_ = coefficients.astype(transfer.X.dtype)
+        self.angles_ = path.angles
+        self.dimension_ = path.dimension
+        self.n_components_ = self.coefficients_.shape[1]
+
+    def _transform(self, X: Any, from_source: Mask) -> Array:
+        return centred_times(X, self.mean_, self.basis_) @ self.coefficients_
+
+
+def _sampled(path: Geodesic, n_subspaces: int) -> Array:
+    """Return C with [A B] C = [Φ(t_0)Uᵀ, …, Φ(t_{N−1})Uᵀ].
+
+    The path starts at the principal axes of the source themselves, Φ(0)Uᵀ = P_s, and its bases
+    do not turn on the way: equal angles leave nothing to chance.
+    """
+    angles = np.linspace(0, 1, n_subspaces)[:, None] * path.angles
+    blocks = [np.vstack([np.diag(np.cos(a)), np.diag(np.sin(a))]) for a in angles]
+    return np.hstack([block @ path.rotation.T for block in blocks])
+
+
+METHODS = (
+    Method(
+        name="sgf",
+        estimator=SGF,
+        kind="features",
+        summary="sees samples in several subspaces between source and target",
+        when="subspaces on the way are wanted as features, with or without labels",
+        needs=("one target",),
+        cost="n p d + n d² N",
+        citation=(
+            "R. Gopalan, R. Li, R. Chellappa: Domain Adaptation for Object Recognition: An "
+            "Unsupervised Approach. ICCV 2011."
+        ),
+        grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
+    ),
+)

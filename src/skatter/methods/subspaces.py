@@ -1,0 +1,149 @@
+"""What linear methods share: bases of the two domains, centred products, a map of samples."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cross_decomposition import PLSRegression
+
+from skatter.methods.base import RivalTransformer, Transfer
+from skatter.solve import principal_axes
+from skatter.solve.symmetric import PrincipalAxes
+
+Array = NDArray[Any]
+
+DIMENSION = 20
+"""Dimension of a subspace unless told."""
+
+
+class MapTransformer(RivalTransformer):
+    """Base of rivals that learn a map of single samples: ``_fit`` maps none and returns nothing."""
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> Array:
+        """Learn, and return the features of ``X``, each sample treated by its domain.
+
+        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
+        """
+        transfer = self._read(X, y, sample_domain, labelled)
+        self._fit(transfer)
+        return self._transform(transfer.X, transfer.source)
+
+
+def domain_axes(
+    transfer: Transfer, n_components: int | None, default: int = DIMENSION
+) -> tuple[PrincipalAxes, PrincipalAxes]:
+    """Return equally many principal axes of the source and of the target.
+
+    Parameters
+    ----------
+    transfer : Transfer
+        Samples; each domain is centred at its own mean.
+    n_components : int or None
+        Axes of each; an error where a domain has a lower rank. None is ``default``, or fewer
+        where the rank is lower.
+    default : int
+        Axes where ``n_components`` is None.
+    """
+    domains = transfer.X_source, transfer.X_target
+    bound = min(*(X.shape[0] - 1 for X in domains), transfer.X.shape[1])
+    # What sizes alone rule out is refused before any work.
+    _check_dimension(n_components, bound)
+    wanted = default if n_components is None else n_components
+    source, target = (principal_axes(X, min(wanted, bound)) for X in domains)
+    common = min(_rank(source), _rank(target))
+    _check_dimension(n_components, common)
+    return _leading(source, common), _leading(target, common)
+
+
+def _rank(axes: PrincipalAxes) -> int:
+    """Count the axes along which more than the rounding of the mean is left."""
+    rounding = 10 * np.finfo(axes.mean.dtype).eps * np.linalg.norm(axes.mean)
+    return int(np.sum(axes.variances > rounding**2))
+
+
+def _leading(axes: PrincipalAxes, k: int) -> PrincipalAxes:
+    return PrincipalAxes(axes.mean, axes.variances[:k], axes.directions[:, :k])
+
+
+def _check_dimension(n_components: int | None, available: int) -> None:
+    if not available:
+        raise ValueError(
+            "The samples of the source or those of the target all coincide, and span no "
+            "subspace. Give at least two different samples of each."
+        )
+    if n_components is not None and n_components > available:
+        raise ValueError(
+            f"n_components={n_components} exceeds what the samples allow: at most {available} "
+            "here (the smaller rank of source and target, each centred). Choose fewer, or None."
+        )
+
+
+def feature_mean(X: Any) -> Array:
+    """Return the mean sample, in the precision of the samples."""
+    return np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
+
+
+def centred_times(X: Any, mean: Array, W: Array) -> Array:
+    """Return (X − mean) W; a sparse ``X`` is not filled."""
+    return X @ W - mean @ W if sparse.issparse(X) else (X - mean) @ W
+
+
+def column_signs(W: Array) -> Array:
+    """Return the sign of the entry of largest magnitude of every column."""
+    return np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1, 1)
+
+
+def require_classes(transfer: Transfer, name: str) -> None:
+    """Raise where the labelled source samples are not of two classes, as ``name`` needs them."""
+    n_classes = len(np.unique(transfer.label[transfer.source & transfer.labelled]))
+    if n_classes < 2:
+        raise ValueError(
+            f"{name} needs labels of at least two classes in the source, got {n_classes}. Give y, "
+            "or go without."
+        )
+
+
+def partial_least_squares(
+    X: Array, transfer: Transfer, n_components: int, name: str
+) -> PLSRegression:
+    """Regress the classes, one column each, on labelled source samples by partial least squares.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_source_samples, n_features)
+        Samples of the source, seen as they are or mapped; neither scaled nor changed.
+    transfer : Transfer
+        Says which of them have which class; see :func:`require_classes`.
+    n_components : int
+        Directions wanted.
+    name : str
+        What asked for them, for messages.
+
+    Returns
+    -------
+    PLSRegression
+        Fitted, with as many directions as wanted.
+    """
+    label = transfer.label[transfer.source]
+    known = label >= 0
+    Y = np.eye(len(transfer.classes))[label[known]]
+    available = min(len(Y) - 1, X.shape[1])
+    if n_components <= available:
+        with warnings.catch_warnings():
+            # Directions have run out: said below, with a remedy.
+            warnings.filterwarnings("ignore", "[yY] residual is constant")
+            pls = PLSRegression(n_components, scale=False).fit(X[known], Y)
+        # Beyond the rank the weights are zero or repeat themselves.
+        available = int(np.linalg.matrix_rank(pls.x_weights_))
+    if n_components > available:
+        raise ValueError(
+            f"{name}: {n_components} directions exceed what the labelled source samples allow: "
+            f"at most {available} here. Choose fewer."
+        )
+    return pls
