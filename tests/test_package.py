@@ -52,7 +52,13 @@ PUBLIC = {
         "mmd",
     ],
     "skatter.methods": ["METHODS", "Method", "get_method"],
-    "skatter.datasets": ["Dataset", "load_digits_pair", "make_figure1"],
+    "skatter.datasets": [
+        "Dataset",
+        "load_digits_pair",
+        "load_mnist_usps",
+        "load_office_caltech",
+        "make_figure1",
+    ],
 }
 
 

@@ -192,6 +192,13 @@ def test_the_signs_of_axes_are_fixed():
         assert (axes.directions[largest, np.arange(4)] > 0).all()
 
 
+@pytest.mark.parametrize("shape", [(30, 90), (90, 30)])
+def test_axes_of_tiny_variance_are_orthonormal_too(shape):
+    X = RNG.normal(size=shape) * np.logspace(0, -4, shape[1])
+    directions = principal_axes(X, 29).directions
+    np.testing.assert_allclose(directions.T @ directions, np.eye(29), atol=1e-13)
+
+
 def test_there_are_no_axes_beyond_the_rank():
     X = RNG.normal(size=(30, 2)) @ RNG.normal(size=(2, 7))
     assert principal_axes(X, 6).directions.shape == (7, 2)

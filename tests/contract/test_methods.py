@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+import skatter
 from skatter import SCACV
 from skatter.methods import METHODS, Method, get_method
 from skatter.methods.record import Kind, Need
@@ -394,7 +395,7 @@ def test_what_was_learnt_does_not_follow_later_changes_of_the_inputs(method, dat
     X, y, domain = data.X.copy(), data.known.copy(), data.domain.copy()
     model = method.estimator().fit(X, y, sample_domain=domain)
     expected = answer(method, model, data.X_new)
-    X[:], y[:], domain[:] = 0, 0, "x"
+    X[:], y[:], domain[:] = 0, 0, domain[0]
     assert_same_bits(answer(method, model, data.X_new), expected)
 
 
@@ -715,6 +716,13 @@ def test_the_registry_knows_a_method_by_its_name():
     for name, entry in METHODS.items():
         assert get_method(name) is entry
         assert entry.name == name == name.lower().strip()
+
+
+def test_every_estimator_can_be_imported_from_one_place(method):
+    name = method.estimator.__name__
+    place = skatter if method.estimator.__module__ == "skatter.sca" else skatter.methods
+    assert getattr(place, name) is method.estimator
+    assert name in place.__all__
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():

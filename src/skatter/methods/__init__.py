@@ -1,10 +1,46 @@
 """The methods, behind one interface and in one registry."""
 
+from skatter.methods.adaptive_svm import AdaptiveSVM
+from skatter.methods.coral import CORAL
+from skatter.methods.dam import DAM
+from skatter.methods.dip import DIP, DIPCC
+from skatter.methods.easy_adapt import EasyAdapt, EasyAdaptSVM
+from skatter.methods.gfk import GFK, subspace_disagreement
+from skatter.methods.hfa import HFA
 from skatter.methods.jda import JDA
+from skatter.methods.kmm import KMM
+from skatter.methods.landmarks import Landmarks
 from skatter.methods.record import Method
 from skatter.methods.registry import METHODS, get_method
+from skatter.methods.sgf import SGF
 from skatter.methods.sstca import SSTCA
+from skatter.methods.subspace_alignment import SubspaceAlignment, max_dimension_by_bound
 from skatter.methods.tca import TCA
 from skatter.methods.tjm import TJM
+from skatter.methods.tsc import TSC
 
-__all__ = ["JDA", "METHODS", "SSTCA", "TCA", "TJM", "Method", "get_method"]
+__all__ = [
+    "CORAL",
+    "DAM",
+    "DIP",
+    "DIPCC",
+    "GFK",
+    "HFA",
+    "JDA",
+    "KMM",
+    "METHODS",
+    "SGF",
+    "SSTCA",
+    "TCA",
+    "TJM",
+    "TSC",
+    "AdaptiveSVM",
+    "EasyAdapt",
+    "EasyAdaptSVM",
+    "Landmarks",
+    "Method",
+    "SubspaceAlignment",
+    "get_method",
+    "max_dimension_by_bound",
+    "subspace_disagreement",
+]

@@ -326,6 +326,17 @@ class RivalClassifier(ClassifierMixin, Rival):
             )
 
 
+def source_classes(transfer: Transfer, name: str) -> Array:
+    """Return the codes of the classes that the source has labels of, two at least."""
+    codes = np.unique(transfer.label[transfer.source & transfer.labelled])
+    if len(codes) < 2:
+        raise ValueError(
+            f"{name} needs source samples of at least two classes, got 1 class "
+            f"({transfer.classes[codes[0]]}). Give labelled source samples of another one."
+        )
+    return codes
+
+
 def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:
     """Return columns of +1 and -1, one for each class against the rest; one for two classes.
 

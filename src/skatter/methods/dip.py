@@ -346,14 +346,13 @@ class DIPCC(DIP):
 
 
 def _span(X: Array) -> PrincipalAxes:
-    """Return all principal axes of the samples that have some variance, orthonormal to the bit."""
+    """Return all principal axes of the samples that have some variance."""
     axes = principal_axes(X, min(X.shape[0] - 1, X.shape[1]))
     if not axes.variances.size:
         raise ValueError(
             "All samples coincide, so that there is no direction to project on. Check X."
         )
-    # Axes found through the Gram matrix of the samples are orthonormal to half the digits only.
-    return axes._replace(directions=np.linalg.qr(axes.directions)[0])
+    return axes
 
 
 def _at_projections(terms: list[Term], X: Array, W: Array) -> tuple[float, Array]:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skatter.checks import check_integer, check_real
 from skatter.kernels import Kernel, gram
-from skatter.methods.base import RivalClassifier, Transfer, kernel_of
+from skatter.methods.base import RivalClassifier, Transfer, kernel_of, source_classes
 from skatter.methods.iteration import Iterations
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import Method
@@ -235,17 +235,6 @@ class KMM(RivalClassifier):
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
         X = self._new_samples(X)
         return self.estimator_.predict_log_proba(X)
-
-
-def source_classes(transfer: Transfer, name: str) -> Array:
-    """Return the codes of the classes that the source has labels of, two at least."""
-    codes = np.unique(transfer.label[transfer.source & transfer.labelled])
-    if len(codes) < 2:
-        raise ValueError(
-            f"{name} needs source samples of at least two classes, got 1 class "
-            f"({transfer.classes[codes[0]]}). Give labelled source samples of another one."
-        )
-    return codes
 
 
 def _check_takes_weights(estimator: Any) -> None:

@@ -37,10 +37,9 @@ from sklearn.svm import SVC
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Mask
 from skatter.kernels import median_distance, require_memory
-from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
+from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
-from skatter.methods.kmm import source_classes
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import SUBSPACES, Method
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean

@@ -63,8 +63,8 @@ needs no pipeline at all. `get_method("sca").grid` holds values of the parameter
 
 - **Source and target.** A domain without any label is the target. A target with some labels is
   told apart by its sign: name the domains by integers, the target by a negative one.
-- **Several sources** are pooled, unless the table says otherwise: a method that lists "several
-  sources" keeps them apart, and so do `sca` and `usca`, which bring all domains together.
+- **Several sources** are pooled, unless the table lists "several sources": such a method keeps
+  them apart, or brings them together with the target.
 - **One target:** a method that lists it takes exactly one. Fit one model for each, or pool several
   targets under one id. A method that does not list it takes any number of targets, or none.
 - **New samples** belong to the target, unless `sample_domain` names a source that `fit` has seen.
@@ -112,7 +112,7 @@ def say_needs(method: Method) -> str:
     Examples
     --------
     >>> say_needs(METHODS["sca"])
-    'source labels; target labels if there'
+    'source labels; target labels, several sources if there'
     >>> say_needs(METHODS["kpca"])
     'nothing'
     """

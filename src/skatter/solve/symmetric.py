@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import qr, solve_triangular
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import cholesky_in_place, dot, subtract_dot
@@ -301,7 +301,9 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
         )
     directions = pairs.vectors
     if p > n:
-        directions = transposed(np.asfortranarray(directions)) / np.sqrt(pairs.values)
+        # Small variances leave the images of orthonormal vectors orthogonal to few digits.
+        images = transposed(np.asfortranarray(directions)) / np.sqrt(pairs.values)
+        directions = qr(images, mode="economic", check_finite=False)[0]
     largest = np.abs(directions).argmax(axis=0)
     signs = np.where(directions[largest, np.arange(directions.shape[1])] < 0, -1, 1)
     return PrincipalAxes(mean, pairs.values / n, directions * signs.astype(X.dtype))

@@ -1,0 +1,332 @@
+"""Sparse codes of all samples at once, where samples pull at each other.
+
+With the dictionary B fixed and one row of S for each sample, transfer sparse coding asks for
+
+    min_S  ‖X − S Bᵀ‖² + tr(Sᵀ T S) + λ Σ|S|,    T = μ e eᵀ + diag(h) − A,
+
+whose half is, up to ½‖X‖², the convex function
+
+    φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|,    G = BᵀB,  C = X B.
+
+It is minimised by accelerated proximal gradient steps in the metric diag(d) + μ e eᵀ, where
+d_i = λ_max(G) + 2 h_i bounds all of the curvature but that of the domain means, and the means,
+which are stiff, are solved for exactly: one scalar for each atom. A step costs one product with G
+and one with A for all samples together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[Any]
+
+ADVANCE = 10
+"""Proximal steps in one round of an exact solution."""
+
+REFINE = 200
+"""Conjugate gradient steps in one round, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """T = μ e eᵀ + diag(h) − A: how the codes of samples pull at each other.
+
+    Attributes
+    ----------
+    degree : ndarray of shape (n_samples,)
+        h, at least the row sums of A.
+    adjacency : sparse matrix of shape (n_samples, n_samples) or None
+        A, symmetric with no negative entry; None is zero.
+    contrast : ndarray of shape (n_samples,) or None
+        e, so that Sᵀe is the difference of two means; None is zero.
+    mmd : float
+        μ.
+    """
+
+    degree: Array
+    adjacency: Any = None
+    contrast: Array | None = None
+    mmd: float = 0.0
+
+    @property
+    def free(self) -> bool:
+        """Whether every sample stands alone."""
+        return self.adjacency is None and self.contrast is None
+
+    def times(self, S: Array) -> Array:
+        """Return T S."""
+        out = self.degree[:, None] * S
+        if self.adjacency is not None:
+            out -= self.adjacency @ S
+        if self.contrast is not None:
+            out += np.outer(self.contrast, self.mmd * (self.contrast @ S))
+        return out
+
+    def rest(self, d: Array) -> Any:
+        """Return diag(d − h) + A, what a metric diag(d) leaves of all but the means."""
+        left = sparse.diags_array(d - self.degree, format="csr")
+        return left if self.adjacency is None else left + self.adjacency
+
+
+class CodeProblem:
+    """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_atoms, n_atoms)
+        G, positive semi-definite.
+    correlation : ndarray of shape (n_samples, n_atoms)
+        C.
+    coupling : Coupling
+        T.
+    sparsity : float
+        λ.
+
+    Examples
+    --------
+    Soft thresholding, where atoms are orthonormal and nothing pulls:
+
+    >>> import numpy as np
+    >>> C = np.array([[1.0, -0.3, 0.05]])
+    >>> problem = CodeProblem(np.eye(3), C, Coupling(np.zeros(1)), sparsity=0.2)
+    >>> codes, converged = problem.solve(np.zeros((1, 3)), tol=1e-12)
+    >>> codes.round(9), converged
+    (array([[ 0.9, -0.2,  0. ]]), True)
+    """
+
+    def __init__(
+        self, gram: Array, correlation: Array, coupling: Coupling, sparsity: float
+    ) -> None:
+        self._G, self._C, self._T = gram, correlation, coupling
+        self._threshold = sparsity / 2
+        curvature = np.linalg.eigvalsh(gram)[-1]
+        neighbours = coupling.degree if coupling.adjacency is not None else 0.0
+        # Never zero: a dictionary of zeros, and no pull, is a problem too.
+        self._d = np.maximum(curvature + coupling.degree + neighbours, 1e-300)
+        self._rest = coupling.rest(self._d)
+        # Each sample has a scale of its own where none depends on the others.
+        largest = np.abs(correlation).max(axis=1)
+        scale = largest if coupling.free else largest.max(keepdims=True)
+        self._scale = np.maximum(scale, 1e-300)
+
+    def gradient(self, S: Array) -> Array:
+        """Return S G + T S − C, half the gradient of what is smooth in the objective."""
+        out = self._T.times(S)
+        out += S @ self._G
+        out -= self._C
+        return out
+
+    def value(self, S: Array) -> float:
+        """Return φ(S)."""
+        return float(self._values(S).sum())
+
+    def violation(self, S: Array) -> float:
+        """Return by how much the optimality conditions fail, at worst, as a share of max|C|.
+
+        They are g + ½λ sign(s) = 0 where s ≠ 0, and |g| ≤ ½λ elsewhere, for g of
+        :meth:`gradient`.
+        """
+        g = self.gradient(S)
+        on = np.abs(g + np.copysign(self._threshold, S))
+        off = np.maximum(np.abs(g) - self._threshold, 0.0)
+        return float((np.where(S != 0, on, off).max(axis=1) / self._scale).max())
+
+    def descend(self, S: Array, steps: int) -> Array:
+        """Return codes after some proximal steps, with φ no larger than before."""
+        new = self._advance(S, steps)
+        if self.value(new) > self.value(S):
+            new = self._advance(S, steps, momentum=False)
+        return new
+
+    def solve(self, S: Array, *, tol: float, rounds: int = 200) -> tuple[Array, bool]:
+        """Return the best codes, and whether :meth:`violation` fell to ``tol``.
+
+        Proximal steps find out which codes are zero, conjugate gradients solve for the others.
+
+        Parameters
+        ----------
+        S : ndarray of shape (n_samples, n_atoms)
+            Where to start; kept.
+        tol : float
+            Largest violation that is accepted.
+        rounds : int
+            Of both, at most.
+        """
+        for _ in range(rounds):
+            S = self._advance(S, ADVANCE)
+            violation = self.violation(S)
+            if violation <= tol:
+                return S, True
+            whole = False
+            while not whole:
+                S, whole = self._refine(S, max(tol / 2, violation / 100))
+        return S, False
+
+    def _sums(self, terms: Array) -> Array:
+        """Add up over samples, unless each stands alone: then none must depend on the others."""
+        return terms if self._T.free else terms.sum(keepdims=True)
+
+    def _least(self, table: Array) -> Array:
+        return table.min(axis=1) if self._T.free else table.min(keepdims=True)[0]
+
+    def _dot(self, U: Array, V: Array) -> Array:
+        return self._sums(np.einsum("ij,ij->i", U, V))
+
+    def _values(self, S: Array) -> Array:
+        smooth = self.gradient(S)
+        smooth -= self._C
+        return self._dot(S, smooth) / 2 + self._threshold * self._sums(np.abs(S).sum(axis=1))
+
+    def _advance(self, S: Array, steps: int, *, momentum: bool = True) -> Array:
+        """Take proximal steps; plain ones, without momentum, never increase φ."""
+        # Few large arrays, used again and again: fresh memory costs more than the arithmetic.
+        S, Y = S.copy(), S.copy()
+        new, work = np.empty_like(S), np.empty_like(S)
+        pace, shift = np.ones(1), self._mean_difference(S)
+        for _ in range(steps):
+            shift = self._proximal_step(Y, shift, new, work)
+            Y -= new
+            S -= new
+            if momentum:
+                pace, push = self._pace(pace, Y, S)
+                np.multiply(S, -push[:, None], out=Y)
+                Y += new
+            else:
+                Y[...] = new
+            S, new = new, S
+        return S
+
+    def _pace(self, pace: Array, overshot: Array, back: Array) -> tuple[Array, Array]:
+        """Nesterov's momentum, from scratch wherever the last push went uphill."""
+        downhill = self._sums(self._d * np.einsum("ij,ij->i", overshot, back))
+        pace = np.where(downhill < 0, 1.0, pace)
+        faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
+        return faster, (pace - 1) / faster
+
+    def _refine(self, S: Array, tol: float) -> tuple[Array, bool]:
+        """Minimise φ over the codes that are not zero, as if their signs were known.
+
+        Conjugate gradients in the metric of the proximal steps. Codes that change their sign are
+        set to zero, and what is no better in the end is not taken.
+        """
+        support = (S != 0).astype(S.dtype)
+        precondition = self._preconditioner(support)
+        residual = -support * (self.gradient(S) + np.copysign(self._threshold, S))
+        move = np.zeros_like(S)
+        direction = precondition(residual)
+        size = self._dot(residual, direction)
+        for _ in range(REFINE):
+            curved = self._T.times(direction)
+            curved += direction @ self._G
+            curved *= support
+            stride = _ratio(size, self._dot(direction, curved))[:, None]
+            move += stride * direction
+            residual -= stride * curved
+            if (np.abs(residual).max(axis=1) <= tol * self._scale).all():
+                break
+            steepest = precondition(residual)
+            size, last = self._dot(residual, steepest), size
+            direction *= _ratio(size, last)[:, None]
+            direction += steepest
+        return self._search(S, move)
+
+    def _search(self, S: Array, move: Array) -> tuple[Array, bool]:
+        """Go as far along ``move`` as φ falls; codes that would change their sign stay at zero.
+
+        It falls up to the first such change at least. Also return False where a part of the move
+        is left: then codes have become zero, and another one is due for those that have not.
+        """
+        value = self._values(S)
+        new, whole = self._try(S, move, value)
+        if whole.all():
+            return new, True
+        turn = np.divide(-S, move, out=np.full_like(S, np.inf), where=S * move < 0)
+        first = self._least(turn)
+        better, stride = whole, np.ones_like(value)
+        for least in (1 / 4, 1 / 16, 0.0):
+            stride = np.where(better, stride, np.clip(first, least, 1.0))
+            new, better = self._try(S, stride[:, None] * move, value)
+            if better.all():
+                break
+        return np.where(better[:, None], new, S), not (better & ~whole).any()
+
+    def _try(self, S: Array, move: Array, value: Array) -> tuple[Array, Array]:
+        new = S + move
+        new[new * S <= 1e-12 * S**2] = 0
+        return new, self._values(new) <= value + 1e-14 * np.abs(value)
+
+    def _preconditioner(self, support: Array) -> Callable[[Array], Array]:
+        """Return the inverse of diag(d) + μ e eᵀ on the support, by Sherman and Morrison."""
+        inverse = support / self._d[:, None]
+        if self._T.contrast is None:
+            return lambda R: inverse * R
+        e, mmd = self._T.contrast, self._T.mmd
+        thin = e[:, None] * inverse
+        scale = mmd / (1 + mmd * (e @ thin))
+        return lambda R: inverse * R - thin * (scale * (thin * R).sum(axis=0))
+
+    def _mean_difference(self, S: Array) -> Array | None:
+        return None if self._T.contrast is None else self._T.contrast @ S
+
+    def _proximal_step(
+        self, Y: Array, shift: Array | None, out: Array, work: Array
+    ) -> Array | None:
+        """Minimise a model of φ at Y: all but λ and μ linear, plus the metric diag(d)."""
+        Z = self._rest @ Y
+        Z += self._C
+        np.matmul(Y, self._G, out=work)
+        Z -= work
+        if shift is None:
+            _soften(Z, self._threshold, out=out, work=work)
+        else:
+            shift = self._match_means(Z, shift, out, work)
+        out *= (1 / self._d)[:, None]
+        return shift
+
+    def _match_means(self, Z: Array, shift: Array, out: Array, work: Array) -> Array:
+        """Minimise ½⟨S, d S⟩ − ⟨S, Z⟩ + ½μ‖Sᵀe‖² + ½λ Σ|S|; put d S in ``out``, return Sᵀe.
+
+        For each atom, S = soft(Z − μ t e)/d with t = eᵀS: the root of an increasing, piecewise
+        linear function of t with slopes of at least one. Newton's method finds it, within a
+        bracket, and is done once it stays on one piece.
+        """
+        e, mmd = self._T.contrast, self._T.mmd
+        assert e is not None
+        pull, curvature = e / self._d, mmd * e**2 / self._d
+        low, high = np.full_like(shift, -np.inf), np.full_like(shift, np.inf)
+        last_slope = np.zeros_like(shift)
+        while True:
+            np.multiply(e[:, None], mmd * shift, out=work)
+            np.subtract(Z, work, out=out)
+            _soften(out, self._threshold, out=out, work=work)
+            miss = shift - pull @ out
+            np.not_equal(out, 0, out=work)
+            slope = 1 + curvature @ work
+            settled = (slope == last_slope) | (miss == 0)
+            if settled.all():
+                return shift
+            last_slope = slope
+            high = np.where(miss > 0, shift, high)
+            low = np.where(miss < 0, shift, low)
+            ahead = shift - miss / slope
+            inside = (low < ahead) & (ahead < high)
+            with np.errstate(invalid="ignore"):  # both ends are finite where one is passed
+                middle = (low + high) / 2
+            shift = np.where(settled, shift, np.where(inside, ahead, middle))
+
+
+def _soften(Z: Array, threshold: float, *, out: Array, work: Array) -> None:
+    """Soft-threshold ``Z``."""
+    np.clip(Z, -threshold, threshold, out=work)
+    np.subtract(Z, work, out=out)
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    """Return a/b, and zero where nothing is left to divide."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
