@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,25 @@ from scipy import sparse
 Array = NDArray[Any]
 
 ADVANCE = 10
-"""Proximal steps in one round of an exact solution."""
+"""Proximal steps before each Newton move."""
 
-REFINE = 200
-"""Conjugate gradient steps in one round, at most."""
+NEWTON = 200
+"""Conjugate gradient steps for one Newton move, at most."""
+
+
+class Effort(NamedTuple):
+    """How long to go on.
+
+    Attributes
+    ----------
+    tol : float
+        Largest violation of the optimality conditions that is accepted.
+    steps : int
+        Proximal and conjugate gradient steps at most, give or take the last few.
+    """
+
+    tol: float
+    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +110,7 @@ class CodeProblem:
     >>> import numpy as np
     >>> C = np.array([[1.0, -0.3, 0.05]])
     >>> problem = CodeProblem(np.eye(3), C, Coupling(np.zeros(1)), sparsity=0.2)
-    >>> codes, converged = problem.solve(np.zeros((1, 3)), tol=1e-12)
+    >>> codes, converged = problem.solve(np.zeros((1, 3)), Effort(1e-12, 100))
     >>> codes.round(9), converged
     (array([[ 0.9, -0.2,  0. ]]), True)
     """
@@ -137,43 +152,38 @@ class CodeProblem:
         off = np.maximum(np.abs(g) - self._threshold, 0.0)
         return float((np.where(S != 0, on, off).max(axis=1) / self._scale).max())
 
-    def descend(self, S: Array, steps: int) -> Array:
-        """Return codes after some proximal steps, with φ no larger than before."""
+    def descend(self, S: Array, steps: int) -> tuple[Array, float]:
+        """Return codes after some proximal steps, and their φ, which is no larger than before."""
         new = self._advance(S, steps)
-        if self.value(new) > self.value(S):
+        value, before = self.value(new), self.value(S)
+        if value > before:
             new = self._advance(S, steps, momentum=False)
-        return new
+            value = self.value(new)
+        return new, value
 
-    def solve(self, S: Array, *, tol: float, rounds: int = 200) -> tuple[Array, bool]:
-        """Return the best codes, and whether :meth:`violation` fell to ``tol``.
+    def solve(self, S: Array, effort: Effort) -> tuple[Array, bool]:
+        """Return the best codes, and whether :meth:`violation` fell to the tolerance.
 
-        Proximal steps find out which codes are zero, conjugate gradients solve for the others.
-
-        Parameters
-        ----------
-        S : ndarray of shape (n_samples, n_atoms)
-            Where to start; kept.
-        tol : float
-            Largest violation that is accepted.
-        rounds : int
-            Of both, at most.
+        Proximal steps find out which codes are zero, Newton moves solve for the others. ``S`` is
+        where to start, and is kept.
         """
-        for _ in range(rounds):
+        tol, steps = effort
+        while steps > 0:
             S = self._advance(S, ADVANCE)
+            steps -= ADVANCE
             violation = self.violation(S)
             if violation <= tol:
                 return S, True
             whole = False
-            while not whole:
-                S, whole = self._refine(S, max(tol / 2, violation / 100))
+            while steps > 0 and not whole:
+                move, taken = self._newton_move(S, max(tol / 2, violation / 100))
+                S, whole = self._go(S, move)
+                steps -= taken
         return S, False
 
     def _sums(self, terms: Array) -> Array:
         """Add up over samples, unless each stands alone: then none must depend on the others."""
         return terms if self._T.free else terms.sum(keepdims=True)
-
-    def _least(self, table: Array) -> Array:
-        return table.min(axis=1) if self._T.free else table.min(keepdims=True)[0]
 
     def _dot(self, U: Array, V: Array) -> Array:
         return self._sums(np.einsum("ij,ij->i", U, V))
@@ -209,11 +219,10 @@ class CodeProblem:
         faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
         return faster, (pace - 1) / faster
 
-    def _refine(self, S: Array, tol: float) -> tuple[Array, bool]:
-        """Minimise φ over the codes that are not zero, as if their signs were known.
+    def _newton_move(self, S: Array, tol: float) -> tuple[Array, int]:
+        """Return the way to the minimum over the codes that are not zero, were signs of no matter.
 
-        Conjugate gradients in the metric of the proximal steps. Codes that change their sign are
-        set to zero, and what is no better in the end is not taken.
+        By conjugate gradients in the metric of the proximal steps; also return their number.
         """
         support = (S != 0).astype(S.dtype)
         precondition = self._preconditioner(support)
@@ -221,33 +230,33 @@ class CodeProblem:
         move = np.zeros_like(S)
         direction = precondition(residual)
         size = self._dot(residual, direction)
-        for _ in range(REFINE):
+        taken = 0
+        while taken < NEWTON and (np.abs(residual).max(axis=1) > tol * self._scale).any():
             curved = self._T.times(direction)
             curved += direction @ self._G
             curved *= support
             stride = _ratio(size, self._dot(direction, curved))[:, None]
             move += stride * direction
             residual -= stride * curved
-            if (np.abs(residual).max(axis=1) <= tol * self._scale).all():
-                break
             steepest = precondition(residual)
             size, last = self._dot(residual, steepest), size
             direction *= _ratio(size, last)[:, None]
             direction += steepest
-        return self._search(S, move)
+            taken += 1
+        return move, max(taken, 1)
 
-    def _search(self, S: Array, move: Array) -> tuple[Array, bool]:
-        """Go as far along ``move`` as φ falls; codes that would change their sign stay at zero.
+    def _go(self, S: Array, move: Array) -> tuple[Array, bool]:
+        """Go along ``move`` as far as φ falls; codes that would change their sign stay at zero.
 
-        It falls up to the first such change at least. Also return False where a part of the move
-        is left: then codes have become zero, and another one is due for those that have not.
+        φ falls up to the first such change at least. Also return False where a part of the move
+        is left: then some codes have become zero, and the others have a new way to go.
         """
         value = self._values(S)
         new, whole = self._try(S, move, value)
         if whole.all():
             return new, True
         turn = np.divide(-S, move, out=np.full_like(S, np.inf), where=S * move < 0)
-        first = self._least(turn)
+        first = turn.min(axis=1) if self._T.free else turn.min(keepdims=True)[0]
         better, stride = whole, np.ones_like(value)
         for least in (1 / 4, 1 / 16, 0.0):
             stride = np.where(better, stride, np.clip(first, least, 1.0))
@@ -308,13 +317,13 @@ class CodeProblem:
             miss = shift - pull @ out
             np.not_equal(out, 0, out=work)
             slope = 1 + curvature @ work
-            settled = (slope == last_slope) | (miss == 0)
+            ahead = shift - miss / slope
+            settled = (slope == last_slope) | (ahead == shift)
             if settled.all():
                 return shift
             last_slope = slope
             high = np.where(miss > 0, shift, high)
             low = np.where(miss < 0, shift, low)
-            ahead = shift - miss / slope
             inside = (low < ahead) & (ahead < high)
             with np.errstate(invalid="ignore"):  # both ends are finite where one is passed
                 middle = (low + high) / 2

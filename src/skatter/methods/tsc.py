@@ -15,38 +15,37 @@ Both halves are convex and solved in turn: the codes of all samples together
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.dictionary import Dictionary, update_dictionary
 from skatter.methods.iteration import Iterations
+from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Method
-from skatter.methods.sparse_codes import CodeProblem, Coupling
+from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
 
 Array = NDArray[Any]
 
 STEPS = 10
 """Proximal steps for the codes after each change of the dictionary."""
 
-EXACT = 1e-9
-"""Violation of the optimality conditions by the codes of the training samples, in the end."""
+TOGETHER = Effort(tol=1e-9, steps=300)
+"""How exactly the codes of all training samples solve their joint problem in the end."""
 
-EXACT_ALONE = 1e-12
-"""The same for a new sample, whose code must not depend on its company."""
+WORK = 10**6
+"""Small problems are given more steps: so many codes times steps."""
 
-BATCH = 2**22
-"""Distances between new and training samples that are held at once."""
+ALONE = Effort(tol=1e-12, steps=10_000)
+"""How exactly the code of a sample solves its own problem: no company must make a difference."""
 
 
 class TSC(RivalTransformer):
@@ -80,7 +79,7 @@ class TSC(RivalTransformer):
         Weight of the distance between the mean codes of source and target.
     smoothness : float >= 0
         Weight of the graph.
-    sparsity : float >= 0
+    sparsity : float > 0
         Weight of the size of the codes: the larger, the more of them are zero.
     n_neighbors : int
         Every sample is joined to so many nearest ones, and to those that count it among theirs,
@@ -103,9 +102,7 @@ class TSC(RivalTransformer):
     components_ : ndarray of shape (n_components_, n_features)
         Atoms. One that no sample uses is kept as it was when it fell out of use.
     codes_ : ndarray of shape (n_samples, n_components_)
-        Codes of the training samples: the best ones for ``components_``, all of them together.
-    mean_gap_ : ndarray of shape (n_components_,)
-        Mean code of the sources minus that of the target.
+        Codes of the training samples, each the best one given the others.
     objective_ : list of float
         After each iteration.
     n_iter_ : int
@@ -117,7 +114,13 @@ class TSC(RivalTransformer):
 
     Notes
     -----
-    Labels are not used. Several sources are pooled.
+    Labels are not used, and several sources are pooled.
+
+    The first atoms are samples. Random ones, as in the authors' program, may have so little in
+    common with samples of many features that all codes are zero at first, and remain so.
+
+    Neighbours at the same distance are all joined or none, so that equal samples of one domain
+    have equal codes.
 
     References
     ----------
@@ -129,7 +132,7 @@ class TSC(RivalTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.tsc import TSC
+    >>> from skatter.methods import TSC
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1, 0, 1], 20)
     >>> site = np.repeat(["here", "there"], 40)
@@ -138,9 +141,12 @@ class TSC(RivalTransformer):
     >>> tsc = TSC(n_components=8).fit(X, known, sample_domain=site)
     >>> tsc.transform(X[:3]).shape
     (3, 8)
-    >>> gap = np.linalg.norm(tsc.mean_gap_)
     >>> free = TSC(n_components=8, mmd=0).fit(X, known, sample_domain=site)
-    >>> bool(gap < 0.1 * np.linalg.norm(free.mean_gap_))
+    >>> gap, free_gap = (
+    ...     np.linalg.norm(codes[site == "here"].mean(axis=0) - codes[site == "there"].mean(axis=0))
+    ...     for codes in (tsc.codes_, free.codes_)
+    ... )
+    >>> bool(gap < 0.1 * free_gap)
     True
     """
 
@@ -155,7 +161,7 @@ class TSC(RivalTransformer):
         sparsity: float = 0.2,
         n_neighbors: int = 5,
         unit_norm: bool = True,
-        max_iter: int = 100,
+        max_iter: int = 200,
         tol: float = 1e-4,
         verbose: int = 0,
         random_state: Any = None,
@@ -176,7 +182,7 @@ class TSC(RivalTransformer):
             check_integer("n_components", self.n_components, low=1)
         check_real("mmd", self.mmd, low=0)
         check_real("smoothness", self.smoothness, low=0)
-        check_real("sparsity", self.sparsity, low=0)
+        check_real("sparsity", self.sparsity, low=0, open_low=True)
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_choice("unit_norm", self.unit_norm, (True, False))
         check_integer("max_iter", self.max_iter, low=1)
@@ -186,25 +192,24 @@ class TSC(RivalTransformer):
         self.n_components_ = self._number_of_atoms(*transfer.X.shape)
         X = self._scaled(transfer.X)
         order = _canonical_order(X, transfer.source)
-        place = np.argsort(order)
         X = X[order]
-        self._neighbourhood = Neighbourhood(X, self.n_neighbors)
         self._shares = (1 / transfer.source.sum(), -1 / transfer.target.sum())
-        e = self._shares[0] * transfer.source + self._shares[1] * transfer.target
-        coupling = self._coupling(self._neighbourhood.graph(X), e[order])
+        e = (self._shares[0] * transfer.source + self._shares[1] * transfer.target)[order]
+        self._neighbourhood = Neighbourhood(X, self.n_neighbors)
+        graph = self._neighbourhood.graph(X)
 
-        dictionary, S = self._learn(X, coupling)
-        S = self._solve(_problem(X, dictionary, coupling, self.sparsity), S, EXACT)
-        if not S.any():
+        dictionary, self._anchors = self._learn(X, self._coupling(graph, e))
+        self.components_ = np.ascontiguousarray(dictionary.atoms.T)
+        self._mean_gap = e @ self._anchors
+        codes = self._code(X, e, graph + sparse.eye_array(len(e), format="csr"))
+        if not codes.any():
             warnings.warn(
                 f"All codes are zero: sparsity={self.sparsity} is too high for these samples. "
                 "Lower it, or scale the samples up.",
                 stacklevel=4,
             )
-        self._sorted_codes = S
-        self.components_ = np.ascontiguousarray(dictionary.atoms.T)
-        self.mean_gap_ = e[order] @ S
-        self.codes_ = S[place].astype(transfer.X.dtype, copy=False)
+        self.codes_ = np.empty_like(codes, dtype=transfer.X.dtype)
+        self.codes_[order] = codes
         return self.codes_
 
     def _number_of_atoms(self, n_samples: int, n_features: int) -> int:
@@ -236,7 +241,7 @@ class TSC(RivalTransformer):
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         dictionary = _first_dictionary(X, self.n_components_, rng)
         problem = _problem(X, dictionary, coupling, self.sparsity)
-        S = problem.descend(np.zeros((X.shape[0], self.n_components_)), STEPS)
+        S, _ = problem.descend(np.zeros((X.shape[0], self.n_components_)), STEPS)
         size = _squared_norm(X)
         iterations = Iterations(
             type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
@@ -244,106 +249,39 @@ class TSC(RivalTransformer):
         for _ in iterations:
             dictionary = update_dictionary(dictionary, S.T @ S, X.T @ S)
             problem = _problem(X, dictionary, coupling, self.sparsity)
-            S = problem.descend(S, STEPS)
-            iterations.record(size + 2 * problem.value(S))
+            S, value = problem.descend(S, STEPS)
+            iterations.record(size + 2 * value)
         self.objective_ = iterations.objective
         self.n_iter_ = len(iterations.objective)
-        return dictionary, S
+        effort = TOGETHER._replace(steps=max(TOGETHER.steps, WORK // S.size))
+        return dictionary, problem.solve(S, effort)[0]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
         dtype, X = X.dtype, self._scaled(X)
         codes = np.empty((X.shape[0], self.n_components_), dtype=dtype)
         e = np.where(from_source, *self._shares)
         for rows in self._neighbourhood.batches(X.shape[0]):
-            codes[rows] = self._code(X[rows], e[rows])
+            edges = self._neighbourhood.edges(X[rows])
+            codes[rows] = self._code(X[rows], e[rows], edges)
         return codes
 
-    def _code(self, X: Any, e: Array) -> Array:
+    def _code(self, X: Any, e: Array, edges: Any) -> Array:
         """Code samples, each by itself, with all that was learnt fixed."""
-        edges = self._neighbourhood.edges(X)
         C = X @ self.components_.T
-        C += self.smoothness * (edges @ self._sorted_codes)
-        C -= np.outer(e, self.mmd * self.mean_gap_)
+        C += self.smoothness * (edges @ self._anchors)
+        C -= np.outer(e, self.mmd * self._mean_gap)
         pull = Coupling(degree=self.smoothness * edges.sum(axis=1))
         gram = self.components_ @ self.components_.T
         problem = CodeProblem(gram, C, pull, self.sparsity)
-        return self._solve(problem, np.zeros_like(C), EXACT_ALONE)
-
-    def _solve(self, problem: CodeProblem, S: Array, tol: float) -> Array:
-        S, converged = problem.solve(S, tol=tol)
+        codes, converged = problem.solve(np.zeros_like(C), ALONE)
         if not converged:
             warnings.warn(
-                f"The codes of {type(self).__name__} are exact only to {problem.violation(S):.1g}. "
-                "Raise smoothness or sparsity, or choose fewer atoms.",
+                f"The codes of {type(self).__name__} are exact to {problem.violation(codes):.1g} "
+                "only. Raise smoothness or sparsity, or choose fewer atoms.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
-        return S
-
-
-class Neighbourhood:
-    """Who is whose neighbour, among the training samples and beyond.
-
-    Samples at the same distance are neighbours alike, so that no order of them matters.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Training samples.
-    k : int
-        Neighbours of each, or all others where they are fewer.
-
-    Attributes
-    ----------
-    reach : ndarray of shape (n_samples,)
-        Squared distance of each training sample to the last of its neighbours.
-    """
-
-    def __init__(self, X: Any, k: int) -> None:
-        # Distances are lost to rounding far from zero; only dense samples can be moved cheaply.
-        self._origin = 0.0 if sparse.issparse(X) else X.mean(axis=0)
-        self._samples = X.copy() if sparse.issparse(X) else X - self._origin
-        self._k = min(k, X.shape[0] - 1)
-        self.reach = np.zeros(X.shape[0])
-
-    def graph(self, X: Any) -> Any:
-        """Return the adjacency of the training samples ``X``, and learn their reach."""
-        found = []
-        for rows in self.batches(X.shape[0]):
-            distances = self._distances(X[rows])
-            self.reach[rows] = self._last(distances)
-            found.append(_within(distances, self.reach[rows, None]))
-        joined = sparse.vstack(found, format="csr")
-        joined.setdiag(0)
-        joined.eliminate_zeros()
-        return joined.maximum(joined.T)
-
-    def edges(self, X: Any) -> Any:
-        """Return the edges that new samples have to the training samples.
-
-        They lead to the k + 1 nearest ones, so that a sample which was trained on, itself among
-        them, has its own k neighbours, and its own code, which pulls it nowhere; and to those
-        whose neighbour a new sample would be.
-        """
-        distances = self._distances(X)
-        return _within(distances, np.maximum(self._last(distances)[:, None], self.reach))
-
-    def batches(self, n_samples: int) -> Iterator[slice]:
-        """Split samples so that the distances of one part can be held at once."""
-        return gen_batches(n_samples, max(BATCH // self._samples.shape[0], 1))
-
-    def _distances(self, X: Any) -> Array:
-        X = X if sparse.issparse(X) else X - self._origin
-        return euclidean_distances(X, self._samples, squared=True)
-
-    def _last(self, distances: Array) -> Array:
-        """Return the distance of the last neighbour, the sample itself not counted."""
-        return np.partition(distances, self._k, axis=1)[:, self._k]
-
-
-def _within(distances: Array, reach: Array) -> Any:
-    """Return which are within reach, ties included whatever their rounding."""
-    return sparse.csr_array(distances <= reach * (1 + 1e-9), dtype=np.float64)
+        return codes
 
 
 def _canonical_order(X: Any, source: Mask) -> NDArray[np.intp]:
@@ -384,7 +322,7 @@ METHODS = (
         summary="sparse codes, smooth over neighbours, domains together",
         when="samples are made of parts that recur in both domains, and time is no matter",
         needs=("one target",),
-        cost="t (n r² + n r p + r³)",
+        cost="n²p + t (n r p + n r² + r³)",
         citation=(
             "M. Long, G. Ding, J. Wang, J. Sun, Y. Guo, P. S. Yu: Transfer Sparse Coding for "
             "Robust Image Representation. CVPR 2013."
