@@ -29,7 +29,7 @@ from skatter.methods.transfer_components import (
 )
 from skatter.scatter import indicator_means
 from skatter.selection import nearest_labels
-from skatter.solve import Eigenpairs, solve_squared
+from skatter.solve import Eigenpairs
 
 Array = NDArray[Any]
 
@@ -165,14 +165,8 @@ class JDA(TransferComponents):
             type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
         )
         for _ in iterations:
-            found = solve_squared(
-                product,
-                self._differences(transfer, guess),
-                self.penalty,
-                k,
-                tol=EIGEN_TOL,
-                random_state=self.random_state,
-            )
+            E = self._differences(transfer, guess)
+            found = self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL)
             pairs = self._scaled(found)
             previous, guess = guess, self._guess(transfer, product, pairs)
             changed = float(np.mean(guess[transfer.target] != previous[transfer.target]))

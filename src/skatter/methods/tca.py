@@ -22,7 +22,7 @@ from skatter.methods.transfer_components import (
     check_weight,
     mean_difference,
 )
-from skatter.solve import Eigenpairs, solve_squared
+from skatter.solve import Eigenpairs
 
 
 class TCA(TransferComponents):
@@ -127,8 +127,7 @@ class TCA(TransferComponents):
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         e = mean_difference(transfer, normalize=self.normalize_mmd)
-        pairs = solve_squared(product, e, self.mu, k, tol=self.tol, random_state=self.random_state)
-        return self._scaled(pairs)
+        return self._scaled(self._match_means(product, e, self.mu, k, tol=self.tol))
 
 
 METHODS = (

@@ -12,11 +12,14 @@ columns (or, for SSTCA, has a Cholesky factor), so that products with K are all 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import qr
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -24,13 +27,16 @@ from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Mask
 from skatter.kernels import Kernel, check_gram, gram
 from skatter.methods.base import RivalTransformer, Transfer, kernel_of
-from skatter.solve import Eigenpairs, solve_pencil
+from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
 from skatter.solve.solution import numerical_rank
 from skatter.solve.symmetric import Root
 
 Array = NDArray[Any]
+
+FEW_FEATURES = 1000
+"""Up to this many, a linear kernel is looked at in the coordinates of its features."""
 
 BATCH = 4096
 """New samples mapped at a time: bounds the memory of ``transform``."""
@@ -39,6 +45,34 @@ SCALES = ("unit", "constraint")
 
 EIGEN_TOL = 1e-8
 """Residual of each component relative to its own eigenvalue, inside iterative methods."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """K in an orthonormal basis Q of its range, or as it is.
+
+    Attributes
+    ----------
+    product : callable
+        W -> Qᵀ K Q W.
+    basis : ndarray of shape (n, r) or None
+        Q; None is the identity.
+    """
+
+    product: Operator
+    basis: Array | None = None
+
+    def __call__(self, W: Array) -> Array:
+        """Return K W, both in coordinates."""
+        return self.product(W)
+
+    def of(self, W: Array) -> Array:
+        """Return the coordinates Qᵀ W."""
+        return W if self.basis is None else dot(self.basis.T, W)
+
+    def lift(self, W: Array) -> Array:
+        """Return Q W."""
+        return W if self.basis is None else dot(self.basis, W)
 
 
 class GramProduct:
@@ -57,7 +91,7 @@ class GramProduct:
     def __init__(self, X: Any, kernel: Kernel) -> None:
         X = X.astype(np.float64, copy=False)
         self.n = X.shape[0]
-        self._features = X if kernel.linear and 2 * X.shape[1] < self.n else None
+        self._features = X if kernel.linear and X.shape[1] < self.n else None
         self._gram: Array | None = None
         if self._features is None:
             self._gram = check_gram(X) if kernel.precomputed else gram(X, kernel)
@@ -70,6 +104,16 @@ class GramProduct:
         if sparse.issparse(X):
             return np.asfortranarray(X @ (X.T @ W))
         return dot(X, dot(X.T, W))
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Coordinates in which to look for vectors that K and vectors in its range determine."""
+        X: Any = self._features
+        if not isinstance(X, np.ndarray) or X.shape[1] > FEW_FEATURES:
+            return Coordinates(self)
+        Q, R = qr(X, mode="economic", check_finite=False)
+        gram = dot(R, R.T)
+        return Coordinates(lambda W: dot(gram, W), np.asfortranarray(Q))
 
     def dense(self) -> Array:
         """Return K as a matrix, which is not to be written to."""
@@ -113,6 +157,23 @@ class TransferComponents(RivalTransformer):
         signs = np.where(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])] < 0, -1, 1)
         self._keep(transfer.X, kernel, pairs._replace(vectors=pairs.vectors * signs))
         return self._finish((Z * signs).astype(transfer.X.dtype))
+
+    def _match_means(
+        self, product: GramProduct, E: Array, mu: float, k: int, *, tol: float
+    ) -> Eigenpairs:
+        """Solve K H K w = λ (μ I + K E Eᵀ K) w."""
+        coordinates = product.coordinates
+        h = np.full((product.n, 1), product.n**-0.5)
+        pairs = solve_squared(
+            coordinates,
+            coordinates.of(h),
+            coordinates.of(E),
+            mu,
+            k,
+            tol=tol,
+            random_state=self.random_state,
+        )
+        return pairs._replace(vectors=coordinates.lift(pairs.vectors))
 
     def _pencil(
         self,

@@ -1,11 +1,11 @@
-"""K H K w = λ (μ I + K E Eᵀ K) w from one Krylov space of K, at one product with K a step.
+"""K (I − h hᵀ) K w = λ (μ I + K E Eᵀ K) w from one Krylov space of K, a product with K a step.
 
 The way of :func:`~skatter.solve.symmetric.solve_pencil` would be a Krylov space of an operator that
 holds K twice. But both sides are K², up to a few columns: let V be a basis of the Krylov space of K
-whose first block contains 1 and E, and V₋ all of it but its last block. Then K V₋ = V J₋ exactly,
+whose first block contains h and E, and V₋ all of it but its last block. Then K V₋ = V J₋ exactly,
 with J₋ the first columns of J = Vᵀ K V, so that on V₋
 
-    left   = J₋ᵀ (I − h hᵀ) J₋            h the coordinates of 1/√n in V
+    left   = J₋ᵀ (I − η ηᵀ) J₋            η the coordinates of h in V
     right  = μ I + J₋ᵀ ε εᵀ J₋            ε the coordinates of E in V
 
 without error, and the residual of w = V₋ y is known from the last block alone. A Krylov space of
@@ -20,24 +20,33 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from skatter.solve.blas import dot
+from skatter.solve.blas import dot, subtract_dot
 from skatter.solve.convergence import Pace, excess, widest_cluster
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.small import leading
-from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, solve_pencil, within_rank
+from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, within_rank
 
 Array = NDArray[Any]
 
 
 def solve_squared(
-    product: Operator, E: Array, mu: float, k: int, *, tol: float, random_state: Any = None
+    product: Operator,
+    h: Array,
+    E: Array,
+    mu: float,
+    k: int,
+    *,
+    tol: float,
+    random_state: Any = None,
 ) -> Eigenpairs:
-    """Return the ``k`` largest eigenpairs of K H K w = λ (μ I + K E Eᵀ K) w.
+    """Return the ``k`` largest eigenpairs of K (I − h hᵀ) K w = λ (μ I + K E Eᵀ K) w.
 
     Parameters
     ----------
     product : callable
         W -> K W, in double precision.
+    h : ndarray of shape (n, 1)
+        Not longer than one; 1/√n where I − h hᵀ is to centre.
     E : ndarray of shape (n, r)
         Few columns.
     mu : float
@@ -58,23 +67,24 @@ def solve_squared(
     --------
     >>> import numpy as np
     >>> K = np.diag([2.0, 1.0])
-    >>> solve_squared(lambda W: K @ W, np.zeros((2, 1)), 0.5, 2, tol=1e-6).values
+    >>> h, E = np.full((2, 1), 0.5**0.5), np.zeros((2, 1))
+    >>> solve_squared(lambda W: K @ W, h, E, 0.5, 2, tol=1e-6).values
     array([5.])
     """
     n = len(E)
-    if n <= DENSE or 4 * k > n:
-        root = DiagonalPlusThin(np.full(n, mu), product(np.asfortranarray(E)))
-        return solve_pencil(lambda W: product(_centred(product(W))), root, n, k, tol=tol)
+    if n <= DENSE or 10 * k > n:
+        K = product(np.eye(n, order="F"))
+        return within_rank(*_solve_in_basis(K, h, E, mu, k), np.zeros(k))
     rng = check_random_state(0 if random_state is None else random_state)
 
     def draw(count: int) -> Array:
         return np.asfortranarray(rng.standard_normal((count, n)).T)
 
-    thin = orthonormal(np.hstack([np.full((n, 1), n**-0.5), E]))
+    thin = orthonormal(np.hstack([h, E]))
     n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
     while True:
         first = orthonormal(np.hstack([thin, draw(n_random)]))
-        search = _Search(first, E, mu, k, tol)
+        search = _Search(first, h, E, mu, k, tol)
         krylov = lanczos(product, first, search, draw, np.empty((n, 0)))
         pairs = search.lift(krylov)
         # A space grown from r random directions holds at most r vectors of one eigenspace.
@@ -84,16 +94,25 @@ def solve_squared(
         n_random = min(widest + BLOCK, n - thin.shape[1])
 
 
-def _centred(W: Array) -> Array:
-    W -= W.mean(axis=0)
-    return W
+def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Array, Array]:
+    """Return leading values and vectors y, J being K from some coordinates into more of them."""
+    # I − h hᵀ is the square of I − c h hᵀ; a difference of squares would lose digits.
+    square = float(np.vdot(h, h))
+    beyond = 1 - square if 1 - square > 1e-12 else 0.0
+    c = (1 - np.sqrt(beyond)) / square if square else 0.0
+    centred = subtract_dot(np.array(J, order="F"), c * h, dot(h.T, J))
+    root = DiagonalPlusThin(np.full(J.shape[1], mu), dot(J.T, E))
+    half = root.transposed_times(np.asfortranarray(centred.T))
+    values, v = leading(dot(half, half.T), k)
+    rounding = (10 * np.finfo(J.dtype).eps) ** 2 / mu * float(np.vdot(J, J))
+    return np.where(values > rounding, values, 0.0), root.times(v)
 
 
 class _Search:
     """Solve the small problem in a Krylov space as it grows; see the module."""
 
-    def __init__(self, first: Array, E: Array, mu: float, k: int, tol: float) -> None:
-        self._constant = dot(first.T, np.full((len(first), 1), len(first) ** -0.5))
+    def __init__(self, first: Array, h: Array, E: Array, mu: float, k: int, tol: float) -> None:
+        self._h = dot(first.T, np.asfortranarray(h))
         self._E = dot(first.T, np.asfortranarray(E))
         self._mu, self._k, self._tol = mu, k, tol
         self._pace = Pace(first_look=2)
@@ -111,16 +130,10 @@ class _Search:
     def _solve(self, krylov: Krylov) -> Eigenpairs:
         """Return pairs in coordinates of V₋."""
         J = np.asfortranarray(krylov.matrix)
-        h, e = (_pad(thin, len(J)) for thin in (self._constant, self._E))
+        h, e = (_pad(thin, len(J)) for thin in (self._h, self._E))
         J_inner = J[:, : _inside(krylov)]
-        Jh, Je = dot(J_inner.T, h), dot(J_inner.T, e)
-        left = dot(J_inner.T, J_inner) - dot(Jh, Jh.T)
-        root = DiagonalPlusThin(np.full(len(left), self._mu), Je)
-        half = root.transposed_times(left)
-        T = root.transposed_times(np.asfortranarray(half.T))
-        values, v = leading((T + T.T) / 2, self._k)
-        y = root.times(v)
-        # K (H K w − λ E Eᵀ K w) − λ μ w in the basis and beyond it
+        values, y = _solve_in_basis(J_inner, h, e, self._mu, self._k)
+        # K (K w − h hᵀ K w − λ E Eᵀ K w) − λ μ w in the basis and beyond it
         Ky = dot(J_inner, y)
         z = Ky - dot(h, dot(h.T, Ky)) - values * dot(e, dot(e.T, Ky))
         inside = dot(J, z) - values * self._mu * _pad(y, len(J))
