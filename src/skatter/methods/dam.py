@@ -27,15 +27,17 @@ from scipy.special import softmax
 from sklearn.svm import SVR
 
 from skatter.checks import check_choice, check_real
-from skatter.domains import Domains, Mask
+from skatter.domains import Domains
 from skatter.kernels import Kernel, centre
-from skatter.methods.adaptive_svm import (
+from skatter.methods.base import Transfer, kernel_of, one_against_rest
+from skatter.methods.machines import (
+    STEPS,
+    Expansion,
     KernelMachine,
     average_of_sources,
     check_source_weights,
     read_log_weights,
 )
-from skatter.methods.base import Transfer, kernel_of, one_against_rest
 from skatter.methods.record import Method
 
 Array = NDArray[Any]
@@ -87,7 +89,7 @@ class DAM(KernelMachine):
     kernel_params : dict or None
         Extra arguments of a callable kernel.
     tol : float > 0
-        How far the conditions of optimality may be violated.
+        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
     random_state : int, RandomState instance or None
         For large samples, seeds the median heuristic. None is a fixed seed.
 
@@ -114,7 +116,7 @@ class DAM(KernelMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.dam import DAM
+    >>> from skatter.methods import DAM
     >>> rng = np.random.default_rng(0)
     >>> y = np.tile([0, 1], 60)
     >>> site = np.repeat(["far", "near", "target"], 40)
@@ -145,7 +147,7 @@ class DAM(KernelMachine):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-6,
+        tol: float = 1e-3,
         random_state: Any = None,
     ) -> None:
         self.C = C
@@ -172,9 +174,15 @@ class DAM(KernelMachine):
         check_choice("normalize", self.normalize, (True, False))
         check_source_weights(self.source_weights, ("mmd", "uniform"))
 
-    def _fit(self, transfer: Transfer) -> None:
+    def _resolve_kernel(self, X: Any) -> Kernel:
+        kernel = kernel_of(self, X)
+        if kernel.linear and isinstance(X, np.ndarray):
+            # All machines here have an intercept: blind to a shift, but not to the digits it costs.
+            return replace(kernel, origin=X.mean(axis=0, dtype=np.float64))
+        return kernel
+
+    def _learn(self, transfer: Transfer) -> Expansion:
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
-        self.kernel_ = _near_origin(kernel_of(self, transfer.X), transfer.X)
         K = self._gram(transfer.X, np.arange(transfer.n_samples))
         unit = _total_scatter(K) if self.normalize else 1.0
         K /= unit
@@ -186,7 +194,7 @@ class DAM(KernelMachine):
         target = np.flatnonzero(transfer.target)
         virtual = self._virtual_labels(K, transfer.domains, log_weights)[target]
         coef, intercept = self._regress(K[np.ix_(target, target)], virtual)
-        self._keep(transfer.X, target, coef / unit, intercept)
+        return Expansion(target, coef / unit, intercept)
 
     def _virtual_labels(self, K: Array, domains: Domains, log_weights: Array) -> Array:
         """Return ỹ for all samples: labels where known, averaged decision values elsewhere."""
@@ -200,21 +208,18 @@ class DAM(KernelMachine):
         K[np.diag_indices_from(K)] += 1 / self.theta
         coef, intercept = np.zeros(values.shape), np.zeros(values.shape[1])
         for column, wanted in enumerate(values.T):
-            machine = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol)
+            machine = SVR(
+                kernel="precomputed",
+                C=self.C,
+                epsilon=self.epsilon,
+                tol=self.tol,
+                max_iter=STEPS,
+            )
             machine.random_state = 0  # no parameter; None draws from the global random state
             machine.fit(K, wanted)
             coef[machine.support_, column] = machine.dual_coef_[0]
             intercept[column] = machine.intercept_[0] - means @ coef[:, column]
         return coef, intercept
-
-    def _decide(self, X: Any, from_source: Mask) -> Array:
-        return self._expand(X, self.dual_coef_) + self.intercept_
-
-
-def _near_origin(kernel: Kernel, X: Any) -> Kernel:
-    """Shift the linear kernel: with an intercept, only the digits that it costs are noticed."""
-    shifted = kernel.linear and isinstance(X, np.ndarray)
-    return replace(kernel, origin=X.mean(axis=0, dtype=np.float64)) if shifted else kernel
 
 
 def _total_scatter(K: Array) -> float:
@@ -243,7 +248,7 @@ METHODS = (
         summary="a regressor on the target that follows source classifiers",
         when="several sources of unequal worth, or as the last step after any features",
         needs=("source labels", "one target"),
-        uses=("target labels",),
+        uses=("target labels", "several sources"),
         cost="n² p + C support vector machines per source, C regressions on the target",
         citation=(
             "L. Duan, D. Xu, I. W. Tsang: Domain Adaptation from Multiple Sources: A "

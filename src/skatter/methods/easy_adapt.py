@@ -32,8 +32,8 @@ from scipy import sparse
 from skatter.checks import check_real
 from skatter.domains import Codes, Domains, in_domains
 from skatter.kernels import require_memory
-from skatter.methods.adaptive_svm import KernelMachine, support_vector_machines
-from skatter.methods.base import RivalTransformer, Transfer, kernel_of, one_against_rest
+from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
+from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Method
 
 Array = NDArray[Any]
@@ -132,7 +132,7 @@ class EasyAdapt(RivalTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.easy_adapt import EasyAdapt
+    >>> from skatter.methods import EasyAdapt
     >>> X, site = np.array([[1.0, 2.0], [3.0, 4.0]]), [1, -2]  # a negative id is the target
     >>> EasyAdapt().fit_transform(X, sample_domain=site)
     array([[1., 2., 0., 0., 1., 2.],
@@ -243,7 +243,7 @@ class EasyAdaptSVM(KernelMachine):
     kernel_params : dict or None
         Extra arguments of a callable kernel.
     tol : float > 0
-        How far the conditions of optimality may be violated.
+        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
     random_state : int, RandomState instance or None
         For large samples, seeds the median heuristic. None is a fixed seed.
 
@@ -271,7 +271,7 @@ class EasyAdaptSVM(KernelMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.easy_adapt import EasyAdaptSVM
+    >>> from skatter.methods import EasyAdaptSVM
     >>> rng = np.random.default_rng(0)
     >>> y = np.tile([0, 1], 50)
     >>> site = np.repeat([1, -2], 50)  # a negative id is the target
@@ -295,7 +295,7 @@ class EasyAdaptSVM(KernelMachine):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-6,
+        tol: float = 1e-3,
         random_state: Any = None,
     ) -> None:
         self.C = C
@@ -315,10 +315,9 @@ class EasyAdaptSVM(KernelMachine):
         check_real("shared_weight", self.shared_weight, low=0, open_low=True)
         check_real("tol", self.tol, low=0, open_low=True)
 
-    def _fit(self, transfer: Transfer) -> None:
+    def _learn(self, transfer: Transfer) -> Expansion:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
         self.copy_ids_ = self._copies.ids
-        self.kernel_ = kernel_of(self, transfer.X)
         rows = np.flatnonzero(transfer.labelled | (transfer.target & (self.unlabelled_weight > 0)))
         training = _training_set(transfer.domains.take(rows), self._copies, self.unlabelled_weight)
         require_memory(len(training.sample), np.dtype(np.float64).itemsize)
@@ -332,7 +331,7 @@ class EasyAdaptSVM(KernelMachine):
         )
         in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
         np.add.at(in_copies, training.sample, training.c[:, :, None] * coef[:, None, :])
-        self._keep(transfer.X, rows, in_copies, intercept)
+        return Expansion(rows, in_copies, intercept)
 
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return how much speaks for each class.
@@ -404,6 +403,7 @@ METHODS = (
         summary="one copy of the features for all domains, one more for each",
         when="a few labels in the target, and a linear classifier to follow",
         needs=("one target",),
+        uses=("several sources",),
         cost="n p (m + 1), m domains",
         citation=_EASY_ADAPT,
         grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
@@ -415,6 +415,7 @@ METHODS = (
         summary="shared and private machines that agree on unlabelled target samples",
         when="a few labels in the target, and many target samples without",
         needs=("source labels", "one target", "target labels"),
+        uses=("several sources",),
         cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
         citation=_EA_PLUS_PLUS,
         grid={

@@ -102,7 +102,7 @@ class GFK(MapTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.gfk import GFK
+    >>> from skatter.methods import GFK
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(80, 6)) * [3, 2, 1, 1, 1, 1]
     >>> X[40:] = X[40:, [0, 2, 1, 3, 4, 5]]
@@ -184,7 +184,7 @@ def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> A
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.gfk import subspace_disagreement
+    >>> from skatter.methods import subspace_disagreement
     >>> source = np.array([[3.0, 0, 0], [-3, 0, 0], [0, 2, 0], [0, -2, 0]])
     >>> target = np.array([[3.0, 0, 0], [-3, 0, 0], [0, 0, 1], [0, 0, -1]])
     >>> subspace_disagreement(source, target, 2).round(2)

@@ -112,7 +112,7 @@ class KMM(RivalClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.kmm import KMM
+    >>> from skatter.methods import KMM
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.uniform(-3, 3, size=(60, 1)), rng.uniform(1, 3, size=(40, 1))])
     >>> y = (np.abs(X[:, 0]) > 2).astype(int)

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.svm import SVC
 
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Mask
@@ -40,6 +39,7 @@ from skatter.kernels import median_distance, require_memory
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
+from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import SUBSPACES, Method
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
@@ -144,7 +144,7 @@ class Landmarks(RivalClassifier):
     Half of the source lies where the target is, and half of it elsewhere.
 
     >>> import numpy as np
-    >>> from skatter.methods.landmarks import Landmarks
+    >>> from skatter.methods import Landmarks
     >>> rng = np.random.default_rng(0)
     >>> y = np.tile([0, 1], 60)
     >>> X = rng.normal(size=(120, 4)) + 3 * y[:, None] * [1, 1, 0, 0]
@@ -238,17 +238,9 @@ class Landmarks(RivalClassifier):
             self.kernel_weights_ = np.full(len(factors), 1 / len(factors))
         R = np.hstack([np.sqrt(w) * R for w, R in zip(self.kernel_weights_, factors, strict=True)])
         Z = centred_times(X, self.mean_, R)
-        K = Z @ Z.T
-        machines = [self._machine(K, s) for s in one_against_rest(label, len(self.classes_)).T]
-        self.coef_ = np.array([R @ (Z.T @ coef) for coef, _ in machines])
-        self.intercept_ = np.array([intercept for _, intercept in machines])
-
-    def _machine(self, K: Array, signs: Array) -> tuple[Array, float]:
-        """Return α∘y and the intercept of a support vector machine."""
-        machine = SVC(kernel="precomputed", C=self.C, random_state=0).fit(K, signs)
-        coef = np.zeros(len(K))
-        coef[machine.support_] = machine.dual_coef_[0]
-        return coef, float(machine.intercept_[0])
+        signs = one_against_rest(label, len(self.classes_))
+        coef, self.intercept_ = support_vector_machines(Z @ Z.T, signs, C=self.C, tol=1e-3)
+        self.coef_ = (R @ (Z.T @ coef)).T
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         return centred_times(X, self.mean_, self.coef_.T) + self.intercept_

@@ -82,7 +82,7 @@ class SGF(MapTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.sgf import SGF
+    >>> from skatter.methods import SGF
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(80, 6)) * [3, 2, 1, 1, 1, 1]
     >>> X[40:] = X[40:, [0, 2, 1, 3, 4, 5]]

@@ -73,7 +73,7 @@ class SubspaceAlignment(MapTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.subspace_alignment import SubspaceAlignment
+    >>> from skatter.methods import SubspaceAlignment
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(80, 6)) * [3, 2, 1, 1, 1, 1]
     >>> X[40:] += 5
@@ -140,7 +140,7 @@ def max_dimension_by_bound(
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.methods.subspace_alignment import max_dimension_by_bound
+    >>> from skatter.methods import max_dimension_by_bound
     >>> rng = np.random.default_rng(0)
     >>> source, target = rng.normal(size=(2, 200, 6)) * [5, 4, 3, 1, 1, 1]
     >>> max_dimension_by_bound(source, target, gamma=1e4)

@@ -1,0 +1,247 @@
+"""What kernel machines share: sums of kernel functions, and machines one against the rest."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.svm import SVC
+from sklearn.utils import gen_batches
+
+from skatter.checks import check_choice
+from skatter.components import BATCH, ordered_gram
+from skatter.domains import Domains, Mask
+from skatter.kernels import Kernel, centre
+from skatter.methods.base import RivalClassifier, Transfer, kernel_of, one_against_rest
+
+Array = NDArray[Any]
+
+STEPS = 1_000_000
+"""Of the decomposition method, which changes two coefficients in a step. Its kernel values are in
+single precision, so that a tolerance may be out of reach: it would go on for ever."""
+
+
+class KernelMachine(RivalClassifier):
+    """Base of classifiers f(x) = Σ_i α_i k(x_i, x) + b, with a column of α for each class.
+
+    One has the parameters of a kernel, and implements ``_learn``.
+    """
+
+    _takes_sparse: ClassVar[bool] = True
+
+    def _learn(self, transfer: Transfer) -> Expansion:
+        """Return the machines, given samples in canonical order; ``kernel_`` is set."""
+        raise NotImplementedError
+
+    def _resolve_kernel(self, X: Any) -> Kernel:
+        return kernel_of(self, X)
+
+    def _fit(self, transfer: Transfer) -> None:
+        transfer, order = canonical(transfer, precomputed=self._precomputed)
+        self.kernel_ = self._resolve_kernel(transfer.X)
+        rows, coef, self.intercept_ = self._learn(transfer)
+        used = np.flatnonzero(coef.reshape(len(coef), -1).any(axis=1))
+        used = used if len(used) else np.array([0])
+        self.support_ = order[rows[used]]
+        self.dual_coef_ = coef[used]
+        self.X_fit_ = None if self._precomputed else transfer.X[rows[used]].astype(np.float64)
+
+    def _gram(self, X: Any, rows: Array) -> Array:
+        """Return a fresh Gram matrix of some samples, in double precision."""
+        return ordered_gram(X.astype(np.float64, copy=False), self.kernel_, rows)
+
+    def _expand(self, X: Any, coef: Array) -> Array:
+        """Return Σ_i α_i k(x_i, x) for new samples, a batch at a time to save memory."""
+        X = X.astype(np.float64, copy=False)
+        if self.X_fit_ is None:
+            return np.asarray(X[:, self.support_] @ coef)
+        batches = gen_batches(X.shape[0], BATCH)
+        return np.vstack([self.kernel_(X[rows], self.X_fit_) @ coef for rows in batches])
+
+    def _decide(self, X: Any, from_source: Mask) -> Array:
+        return self._expand(X, self.dual_coef_) + self.intercept_
+
+
+class Expansion(NamedTuple):
+    """Machines as sums of kernel functions.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Samples that they may be made of.
+    coef : ndarray of shape (n, n_machines) or (n, .., n_machines)
+        Coefficients of these samples.
+    intercept : ndarray of shape (n_machines,)
+        b.
+    """
+
+    rows: Array
+    coef: Array
+    intercept: Array
+
+
+def canonical(transfer: Transfer, *, precomputed: bool) -> tuple[Transfer, Array]:
+    """Return the same samples in an order that is their own, and that order.
+
+    The path of a decomposition solver, and with it what its tolerance leaves open, depends on the
+    order of the samples; so the answer would depend on it.
+
+    Parameters
+    ----------
+    transfer : Transfer
+        In the order in which the user gave the samples.
+    precomputed : bool
+        Whether the samples are a Gram matrix, whose columns are then put in order as well.
+
+    Returns
+    -------
+    transfer : Transfer
+        Sorted by what the samples are: equal samples differ by label and domain at most.
+    order : ndarray of shape (n_samples,)
+        Where they stood.
+    """
+    X, domains = transfer.X, transfer.domains
+    samples = np.sort(X, axis=1) if precomputed else X
+    marks = np.column_stack([domains.domain, domains.label])
+    keys = [row + mark.tobytes() for row, mark in zip(_bytes_of_rows(samples), marks, strict=True)]
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__))
+    rows = np.ix_(order, order) if precomputed else order
+    masks = transfer.source[order], transfer.target[order]
+    return Transfer(X[rows], domains.take(order), *masks), order
+
+
+def _bytes_of_rows(X: Any) -> list[bytes]:
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X]
+    parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts]
+
+
+def support_vector_machines(
+    K: Array, signs: Array, *, C: float, tol: float, sample_weight: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the machines that tell the signs in each column apart.
+
+    Where all signs are the same, the machine of smallest norm without loss is f = that sign.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix; it is overwritten.
+    signs : ndarray of shape (n, n_columns)
+        +1 and -1.
+    C : float
+        Cost of the wrong side of the margin.
+    tol : float
+        How far the conditions of optimality may be violated.
+    sample_weight : ndarray of shape (n,) or None
+        Factors of C.
+
+    Returns
+    -------
+    coef : ndarray of shape (n, n_columns)
+        α∘y.
+    intercept : ndarray of shape (n_columns,)
+        b.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0], [3.0]])
+    >>> signs = np.array([[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+    >>> coef, intercept = support_vector_machines(X @ X.T, signs, C=10.0, tol=1e-6)
+    >>> (X @ X.T @ coef + intercept).round(3)
+    array([[-1.,  1.],
+           [ 1.,  1.],
+           [ 3.,  1.]])
+    """
+    # The intercept makes the machine blind to the origin of feature space. Centred values are
+    # small, which matters because the solver keeps them in single precision.
+    means = centre(K)
+    coef, intercept = np.zeros(signs.shape), signs[0].copy()
+    for column in np.flatnonzero((signs != signs[0]).any(axis=0)):
+        machine = SVC(kernel="precomputed", C=C, tol=tol, max_iter=STEPS, random_state=0)
+        machine.fit(K, signs[:, column], sample_weight=sample_weight)
+        coef[machine.support_, column] = machine.dual_coef_[0]
+        intercept[column] = machine.intercept_[0] - means @ coef[:, column]
+    return coef, intercept
+
+
+def average_of_sources(
+    K: Array, domains: Domains, log_weights: Array, *, C: float, tol: float
+) -> tuple[Array, Array]:
+    """Return Σ_s t_s f_s, a machine for each source, as one kernel expansion.
+
+    A source whose labelled samples are all, or none, of a class has no say about that class: the
+    others share its weight. Only where no source can tell does each say what it sees, +1 or -1.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix of all samples.
+    domains : Domains
+        Their labels and domains.
+    log_weights : ndarray of shape (n_sources,)
+        Logarithms of t_s, up to a constant.
+    C, tol : float
+        As in :func:`support_vector_machines`.
+
+    Returns
+    -------
+    coef : ndarray of shape (n, n_columns)
+        Coefficients of all samples; one column for each class, one for two classes.
+    intercept : ndarray of shape (n_columns,)
+        Intercepts.
+    """
+    signs = one_against_rest(domains.label, len(domains.classes))
+    sources = np.flatnonzero(~domains.is_target)
+    rows = [np.flatnonzero((domains.domain == s) & domains.labelled) for s in sources]
+    coef, intercept = np.zeros(signs.shape), np.zeros(signs.shape[1])
+    for own, share in zip(rows, _shares([signs[own] for own in rows], log_weights), strict=True):
+        if len(own):
+            machines = support_vector_machines(K[np.ix_(own, own)], signs[own], C=C, tol=tol)
+            coef[own] = share * machines[0]
+            intercept += share * machines[1]
+    return coef, intercept
+
+
+def _shares(signs: list[Array], log_weights: Array) -> Array:
+    """Return t_s for each source and column, which add up to one over the sources."""
+    sees = np.array([len(own) > 0 for own in signs])[:, None]
+    tells = np.array([(own != own[:1]).any(axis=0) for own in signs])
+    speaks = np.where(tells.any(axis=0), tells, sees)
+    return softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
+
+
+def check_source_weights(value: Any, rules: tuple[str, ...]) -> None:
+    """Check ``source_weights``: the name of a rule, or positive numbers."""
+    if isinstance(value, str):
+        check_choice("source_weights", value, rules)
+        return
+    weights = np.asarray(value)
+    if weights.ndim != 1 or weights.dtype.kind not in "iuf":
+        listed = ", ".join(repr(rule) for rule in rules)
+        raise TypeError(
+            f"source_weights must be {listed} or one number for each source, got {value!r}."
+        )
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise ValueError(
+            f"source_weights must be positive and finite, got {value!r}. Leave the samples of a "
+            "source out of fit to give it no weight."
+        )
+
+
+def read_log_weights(value: Any, source_ids: Array) -> Array:
+    """Return the logarithms of the weights that a user gave; zeros where ``value`` is a rule."""
+    if isinstance(value, str):
+        return np.zeros(len(source_ids))
+    weights = np.asarray(value, dtype=float)
+    if len(weights) != len(source_ids):
+        listed = ", ".join(str(i) for i in source_ids[:5])
+        raise ValueError(
+            f"source_weights has {len(weights)} values for {len(source_ids)} sources ({listed}). "
+            "Give one for each, in the sorted order of their ids."
+        )
+    return np.log(weights)
