@@ -40,7 +40,7 @@ def test_the_list_says_what_each_does_and_needs():
     assert re.split(" {2,}", line.strip()) == [
         "sca",
         "classes apart, domains together",
-        "source labels; target labels if there",
+        "source labels; target labels, several sources if there",
         "features",
     ]
 
