@@ -28,6 +28,7 @@ from skatter.solve import (
     solve_dual,
     solve_padded,
 )
+from skatter.solve.small import column_signs
 
 Array = NDArray[Any]
 
@@ -351,7 +352,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return dual_norms(eigenvalues, Z, domains, route.weights)
 
         factor = scale_factors(self.scale, eigenvalues, norms)
-        factor = factor * np.where(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])] < 0, -1, 1)
+        factor = factor * column_signs(Z)
         factor = factor.astype(Z.dtype)
         solution = solution._replace(coefficients=B * factor, projections=Z * factor)
         return route._replace(solution=solution)

@@ -36,6 +36,7 @@ from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations
 from skatter.methods.record import SUBSPACES, Method
+from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes, principal_axes
 
 Array = NDArray[Any]
@@ -248,7 +249,8 @@ class DIP(RivalTransformer):
         )
         W = minimise(lambda W: _at_projections(terms, X, W), start, iterations, tol=self.tol)
         self.mean_ = axes.mean
-        self.components_ = _positive(axes.directions @ _principal_basis(X, W)).T
+        directions = axes.directions @ _principal_basis(X, W)
+        self.components_ = (directions * column_signs(directions)).T
         self.n_components_ = d
         self.objective_ = iterations.objective
         self.n_iter_ = len(iterations.objective)
@@ -373,12 +375,6 @@ def _principal_basis(X: Array, W: Array) -> Array:
     Z = X @ W
     _, rotation = np.linalg.eigh(Z.T @ Z)
     return W @ rotation[:, ::-1]
-
-
-def _positive(directions: Array) -> Array:
-    """Turn each direction so that its entry of largest magnitude is positive."""
-    largest = np.abs(directions).argmax(axis=0)
-    return directions * np.sign(directions[largest, np.arange(directions.shape[1])])
 
 
 METHODS = (

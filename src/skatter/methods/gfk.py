@@ -35,13 +35,13 @@ from skatter.methods.record import SUBSPACES, Method
 from skatter.methods.subspaces import (
     MapTransformer,
     centred_times,
-    column_signs,
     domain_axes,
     feature_mean,
     partial_least_squares,
     require_classes,
 )
 from skatter.solve import principal_axes
+from skatter.solve.small import column_signs
 
 Array = NDArray[Any]
 

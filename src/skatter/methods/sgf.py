@@ -26,12 +26,12 @@ from skatter.methods.record import SUBSPACES, Method
 from skatter.methods.subspaces import (
     MapTransformer,
     centred_times,
-    column_signs,
     domain_axes,
     feature_mean,
     partial_least_squares,
     require_classes,
 )
+from skatter.solve.small import column_signs
 
 Array = NDArray[Any]
 

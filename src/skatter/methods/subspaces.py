@@ -94,11 +94,6 @@ def centred_times(X: Any, mean: Array, W: Array) -> Array:
     return X @ W - mean @ W if sparse.issparse(X) else (X - mean) @ W
 
 
-def column_signs(W: Array) -> Array:
-    """Return the sign of the entry of largest magnitude of every column."""
-    return np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1, 1)
-
-
 def require_classes(transfer: Transfer, name: str) -> None:
     """Raise where the labelled source samples are not of two classes, as ``name`` needs them."""
     n_classes = len(np.unique(transfer.label[transfer.source & transfer.labelled]))

@@ -30,6 +30,7 @@ from skatter.methods.base import RivalTransformer, Transfer, kernel_of
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
+from skatter.solve.small import column_signs
 from skatter.solve.solution import numerical_rank
 from skatter.solve.symmetric import Root
 
@@ -154,7 +155,7 @@ class TransferComponents(RivalTransformer):
         k = min(self.n_components or self._default_n_components, product.n)
         pairs = self._at_least_one(self._solve(transfer, product, k), product.n)
         Z = product(np.asfortranarray(pairs.vectors))
-        signs = np.where(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])] < 0, -1, 1)
+        signs = column_signs(Z)
         self._keep(transfer.X, kernel, pairs._replace(vectors=pairs.vectors * signs))
         return self._finish((Z * signs).astype(transfer.X.dtype))
 

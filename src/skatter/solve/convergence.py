@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.solve.lanczos import BLOCK
 from skatter.solve.solution import rank_cutoff
 
 Array = NDArray[Any]
+Found = TypeVar("Found")
 
 
 def excess(eigenvalues: Array, residuals: Array, tol: float) -> float:
@@ -44,6 +47,31 @@ def widest_cluster(eigenvalues: Array, gap: float) -> int:
     apart = np.flatnonzero(-np.diff(eigenvalues) > gap * eigenvalues[:-1])
     ends = np.concatenate([[-1], apart, [len(eigenvalues) - 1]])
     return int(np.diff(ends).max())
+
+
+def with_enough_directions(
+    find: Callable[[int], tuple[Found, int, bool]], n_random: int, most: int
+) -> Found:
+    """Search with more and more random directions until they are enough.
+
+    A space grown from r random directions holds at most r vectors of one eigenspace. Where r or
+    more of the wanted eigenvalues are equal there may be others, and r is too small.
+
+    Parameters
+    ----------
+    find : callable
+        From a number of random directions to what was found with them, the width of its widest
+        cluster of eigenvalues, and whether the space was the whole one.
+    n_random : int
+        Directions to begin with.
+    most : int
+        Directions at most.
+    """
+    while True:
+        found, widest, whole = find(min(n_random, most))
+        if whole or widest < n_random:
+            return found
+        n_random = widest + BLOCK
 
 
 class Pace:

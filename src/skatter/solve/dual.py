@@ -35,7 +35,12 @@ from sklearn.utils import check_random_state
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
 from skatter.solve.blas import dot, subtract_dot
-from skatter.solve.convergence import Pace, excess, widest_cluster
+from skatter.solve.convergence import (
+    Pace,
+    excess,
+    widest_cluster,
+    with_enough_directions,
+)
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.small import leading
@@ -153,23 +158,19 @@ class DualPath:
         return self._lanczos(self.operator.direct, first, lambda _: True)
 
     def _grow(self, settings: list[Objective], k: int) -> list[Setting]:
-        """Let Lanczos find the components, with as many random directions as they need.
-
-        A space grown from r random directions holds at most r vectors of one eigenspace. Where r
-        or more of the wanted eigenvalues are equal there may be others, and r is too small.
-        """
+        """Let Lanczos find the components, with as many random directions as they need."""
         thin = self._thin_basis()
-        n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
-        while True:
-            n_random = min(n_random, self._n - 1 - thin.shape[1])
+
+        def find(n_random: int) -> tuple[list[Setting], int, bool]:
             first = orthonormal(np.hstack([thin, self._draw(n_random)]))
             search = _Search(self, settings, k)
             self._krylov = self._lanczos(self.operator, self._begin_with(first), search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
             widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
-            if widest < n_random or self._size == self._n - 1:
-                return solved
-            n_random = widest + BLOCK
+            return solved, widest, self._size == self._n - 1
+
+        n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
+        return with_enough_directions(find, n_random, self._n - 1 - thin.shape[1])
 
     def _lanczos(self, apply: Operator, first: Array, enough: Callable[[Krylov], bool]) -> Krylov:
         """K is centred, so that G removes constants."""

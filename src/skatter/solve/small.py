@@ -11,6 +11,20 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 Array = NDArray[Any]
 
 
+def column_signs(W: Array) -> Array:
+    """Return the sign of the entry of largest magnitude of every column.
+
+    Times these signs, components are the same in every run and on every machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
+    array([-1,  1])
+    """
+    return np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1, 1)
+
+
 def leading(T: Array, k: int) -> tuple[Array, Array]:
     """Return the largest ``k`` eigenpairs of a symmetric matrix, largest first.
 

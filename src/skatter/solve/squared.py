@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import dot, subtract_dot
-from skatter.solve.convergence import Pace, excess, widest_cluster
+from skatter.solve.convergence import (
+    Pace,
+    excess,
+    widest_cluster,
+    with_enough_directions,
+)
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.small import leading
 from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, within_rank
@@ -81,17 +86,16 @@ def solve_squared(
         return np.asfortranarray(rng.standard_normal((count, n)).T)
 
     thin = orthonormal(np.hstack([h, E]))
-    n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
-    while True:
+
+    def find(n_random: int) -> tuple[Eigenpairs, int, bool]:
         first = orthonormal(np.hstack([thin, draw(n_random)]))
         search = _Search(first, h, E, mu, k, tol)
         krylov = lanczos(product, first, search, draw, np.empty((n, 0)))
         pairs = search.lift(krylov)
-        # A space grown from r random directions holds at most r vectors of one eigenspace.
-        widest = widest_cluster(pairs.values, 10 * tol)
-        if widest < n_random or len(krylov.matrix) == n:
-            return pairs
-        n_random = min(widest + BLOCK, n - thin.shape[1])
+        return pairs, widest_cluster(pairs.values, 10 * tol), len(krylov.matrix) == n
+
+    n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
+    return with_enough_directions(find, n_random, n - thin.shape[1])
 
 
 def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Array, Array]:

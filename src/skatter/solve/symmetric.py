@@ -19,9 +19,14 @@ from scipy.linalg import qr, solve_triangular
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import cholesky_in_place, dot, subtract_dot
-from skatter.solve.convergence import Pace, excess, widest_cluster
+from skatter.solve.convergence import (
+    Pace,
+    excess,
+    widest_cluster,
+    with_enough_directions,
+)
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
-from skatter.solve.small import leading
+from skatter.solve.small import column_signs, leading
 from skatter.solve.solution import numerical_rank
 
 Array = NDArray[Any]
@@ -96,17 +101,14 @@ def leading_pairs(
     def draw(count: int) -> Array:
         return np.asfortranarray(rng.standard_normal((count, size)).astype(dtype).T)
 
-    n_random = BLOCK
-    while True:
+    def find(n_random: int) -> tuple[Eigenpairs, int, bool]:
         first = orthonormal(draw(n_random))
         krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
         values, Y = leading(krylov.matrix, k)
         found = within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
-        # A space grown from r random directions holds at most r vectors of one eigenspace.
-        widest = widest_cluster(found.values, 10 * tol)
-        if widest < n_random or len(krylov.matrix) == size:
-            return found
-        n_random = min(widest + BLOCK, size)
+        return found, widest_cluster(found.values, 10 * tol), len(krylov.matrix) == size
+
+    return with_enough_directions(find, BLOCK, size)
 
 
 def within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
@@ -304,9 +306,8 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
         # Small variances leave the images of orthonormal vectors orthogonal to few digits.
         images = transposed(np.asfortranarray(directions)) / np.sqrt(pairs.values)
         directions = qr(images, mode="economic", check_finite=False)[0]
-    largest = np.abs(directions).argmax(axis=0)
-    signs = np.where(directions[largest, np.arange(directions.shape[1])] < 0, -1, 1)
-    return PrincipalAxes(mean, pairs.values / n, directions * signs.astype(X.dtype))
+    signs = column_signs(directions).astype(X.dtype)
+    return PrincipalAxes(mean, pairs.values / n, directions * signs)
 
 
 def _gram(X: Array) -> Array:
