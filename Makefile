@@ -21,6 +21,8 @@ lint: $(VENV)/.test
 benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/speed.py --out benchmarks/results
 	$(BIN)/python benchmarks/tuning.py --out benchmarks/results
+	$(BIN)/python benchmarks/rivals.py --out benchmarks/results
+	$(BIN)/python benchmarks/surf.py --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:

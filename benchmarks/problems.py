@@ -13,7 +13,7 @@ import scipy
 import sklearn
 
 import skatter
-from skatter.datasets import load_digits_pair
+from skatter.datasets import load_digits_pair, load_mnist_usps
 from skatter.kernels import median_distance
 
 
@@ -53,6 +53,14 @@ def digits(n_target: int) -> Problem:
     y = np.where(data.domain == "uci", data.y, -1)
     name = f"Digits UCI -> MNIST, n = {len(source)} + {n_target}, p = {data.X.shape[1]}, 10 classes"
     return Problem(name, data.X[rows], y[rows], data.domain[rows])
+
+
+def mnist_usps() -> Problem:
+    """Real digits, MNIST to USPS, as M. Long et al. share them; needs ``SKATTER_DATA``."""
+    data = load_mnist_usps()
+    source = data.domain == "mnist"
+    name = f"Digits MNIST -> USPS, n = {source.sum()} + {(~source).sum()}, p = {data.X.shape[1]}"
+    return Problem(name, data.X, np.where(source, data.y, -1), data.domain)
 
 
 def machine() -> str:
