@@ -1,5 +1,6 @@
 """The quadratic programs: the minimum, feasible on the way, with a bound that holds."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -189,3 +190,22 @@ def test_neither_matrix_nor_start_is_written_to():
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(np.linalg.LinAlgError):
         solve(-np.eye(3), np.zeros(3), box(np.zeros(3), np.full(3, 1e6)), np.ones(3))
+
+
+def test_a_sum_at_its_bound_does_not_drown_a_nearly_singular_matrix():
+    """With the curvature of the bound in the matrix that is factored, this one is not positive."""
+    rng = np.random.default_rng(1)
+    X, label, T = rng.normal(size=(200, 3)), rng.integers(3, size=200), rng.normal(size=(200, 3))
+    Q = rbf_kernel(X, gamma=1e-3)
+    q = rbf_kernel(X, T + [2, 0, 0], gamma=1e-3).mean(axis=1)
+    members = (label == np.arange(3)[:, None]).astype(float)
+    low, high = members.sum(axis=1) / 400, np.full(3, 2.0)
+    region = box(
+        np.zeros(200), np.full(200, 2.0), G=members, low=low, high=high, E=np.ones((1, 200))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        x, _ = solve(Q, q, region, np.full(200, 1 / 200), tol=1e-12)
+    assert x.sum() == pytest.approx(1, abs=1e-9)
+    assert (members @ x >= low - 1e-9).all()
+    assert (members @ x).min() == pytest.approx(low[(members @ x).argmin()], abs=1e-6)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.methods.iteration import Iterations
-from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot, subtract_dot
+from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
 
 Array = NDArray[Any]
 
@@ -69,11 +69,6 @@ class Region:
         sums = self.G @ x
         return np.concatenate([x - self.lower, self.upper - x, sums - self.low, self.high - sums])
 
-    def along(self, d: Array) -> Array:
-        """Return T d: how fast the distances grow in direction d."""
-        sums = self.G @ d
-        return np.concatenate([d, -d, sums, -sums])
-
     def split(self, z: Array) -> tuple[Array, Array]:
         """Return what values at the bounds amount to in each coordinate and in each sum."""
         n, m = len(self.lower), len(self.low)
@@ -85,12 +80,11 @@ class Region:
         of_x, of_sums = self.split(z)
         return of_x + of_sums @ self.G
 
-    def add_curvature(self, M: Array, weights: Array) -> Array:
-        """Return M + Tᵀ diag(weights) T, overwriting M (Fortran order)."""
+    def curvature(self, weights: Array) -> tuple[Array, Array]:
+        """Return d and w with Tᵀ diag(weights) T = diag(d) + Gᵀ diag(w) G."""
         n, m = len(self.lower), len(self.low)
-        _diagonal(M)[...] += weights[: 2 * n].reshape(2, n).sum(axis=0)
-        of_sums = weights[2 * n :].reshape(2, m).sum(axis=0)
-        return subtract_dot(M, -self.G.T, of_sums[:, None] * self.G)
+        of_x, of_sums = weights[: 2 * n].reshape(2, n), weights[2 * n :].reshape(2, m)
+        return of_x.sum(axis=0), of_sums.sum(axis=0)
 
 
 def box(
@@ -241,23 +235,31 @@ def _newton(Q: Array, gradient: Array, region: Region, point: _Point) -> Callabl
     E x constant are
 
         (Q + Tᵀ diag(z/s) T) dx + Eᵀ dy = −(∇f − Tᵀz + Eᵀy) + Tᵀ(wanted/s − z),   E dx = 0.
+
+    A sum at its bound has a curvature w beyond all measure, which would drown Q. So it is kept
+    out of the matrix that is factored: u = w (G dx) is an unknown beside dy.
     """
     _, s, z, y = point
-    M = region.add_curvature(np.array(Q, dtype=float, order="F"), z / s)
-    _diagonal(M)[...] += JITTER * np.trace(Q) / len(Q)
+    of_x, of_sums = region.curvature(z / s)
+    M = np.array(Q, dtype=float, order="F")
+    _diagonal(M)[...] += of_x + JITTER * np.trace(Q) / len(Q)
     factor = cholesky_in_place(M)
-    MinvE = cholesky_solve(factor, np.array(region.E.T, order="F"))
-    schur = region.E @ MinvE
+    sums = np.vstack([region.E, region.G])
+    image = cholesky_solve(factor, np.array(sums.T, order="F"))
+    schur = sums @ image
+    _diagonal(schur)[len(region.E) :] += 1 / of_sums
     residual = gradient - region.force(z) + y @ region.E
 
     def toward(wanted: Array) -> _Point:
         pull = wanted / s - z
         rhs = region.force(pull) - residual
         free = cholesky_solve(factor, np.array(rhs[:, None], order="F"))[:, 0]
-        dy = np.linalg.solve(schur, region.E @ free)
-        dx = free - MinvE @ dy
-        ds = region.along(dx)
-        return _Point(dx, ds, pull - z / s * ds, dy)
+        forces = np.linalg.solve(schur, sums @ free)
+        dx = free - image @ forces
+        # G dx itself, as a small difference of large numbers, would not have the digits.
+        along_sums = forces[len(region.E) :] / of_sums
+        ds = np.concatenate([dx, -dx, along_sums, -along_sums])
+        return _Point(dx, ds, pull - z / s * ds, forces[: len(region.E)])
 
     return toward
 
