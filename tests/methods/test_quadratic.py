@@ -197,7 +197,8 @@ def test_a_sum_at_its_bound_does_not_drown_a_nearly_singular_matrix():
     rng = np.random.default_rng(1)
     X, label, T = rng.normal(size=(200, 3)), rng.integers(3, size=200), rng.normal(size=(200, 3))
     Q = rbf_kernel(X, gamma=1e-3)
-    q = rbf_kernel(X, T + [2, 0, 0], gamma=1e-3).mean(axis=1)
+    T[:, 0] += 2
+    q = rbf_kernel(X, T, gamma=1e-3).mean(axis=1)
     members = (label == np.arange(3)[:, None]).astype(float)
     low, high = members.sum(axis=1) / 400, np.full(3, 2.0)
     region = box(
