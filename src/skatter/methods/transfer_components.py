@@ -24,6 +24,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skatter.checks import check_choice, check_integer, check_real
+from skatter.components import BATCH
 from skatter.domains import Mask
 from skatter.kernels import Kernel, check_gram, gram
 from skatter.methods.base import RivalTransformer, Transfer, kernel_of
@@ -31,16 +32,12 @@ from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
 from skatter.solve.small import column_signs
-from skatter.solve.solution import numerical_rank
 from skatter.solve.symmetric import Root
 
 Array = NDArray[Any]
 
 FEW_FEATURES = 1000
 """Up to this many, a linear kernel is looked at in the coordinates of its features."""
-
-BATCH = 4096
-"""New samples mapped at a time: bounds the memory of ``transform``."""
 
 SCALES = ("unit", "constraint")
 
@@ -197,13 +194,9 @@ class TransferComponents(RivalTransformer):
 
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""
-        rank = numerical_rank(pairs.values)
-        W = pairs.vectors[:, :rank]
-        if self.scale == "unit":
-            W = W / np.linalg.norm(W, axis=0)
-        else:
-            W = W / np.sqrt(pairs.values[:rank])
-        return Eigenpairs(pairs.values[:rank], W, pairs.residuals[:rank])
+        W = pairs.vectors
+        length = np.linalg.norm(W, axis=0) if self.scale == "unit" else np.sqrt(pairs.values)
+        return pairs._replace(vectors=W / length)
 
     def _at_least_one(self, pairs: Eigenpairs, n: int) -> Eigenpairs:
         """Return a component of zeros where nothing was found; say where fewer were."""

@@ -43,7 +43,7 @@ from skatter.solve.convergence import (
 )
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.operator import INDEFINITE, DualOperator
-from skatter.solve.small import leading
+from skatter.solve.small import leading, pad_rows
 from skatter.solve.solution import Solution, numerical_rank, relative_residuals
 
 Array = NDArray[Any]
@@ -75,8 +75,8 @@ class Setting:
         rank = numerical_rank(self.eigenvalues)
         return Setting(
             self.eigenvalues[:rank],
-            _pad(self.roots[:, :rank], rows),
-            _pad(self.inner[:, :rank], rows),
+            pad_rows(self.roots[:, :rank], rows),
+            pad_rows(self.inner[:, :rank], rows),
             self.residuals[:rank],
         )
 
@@ -185,8 +185,8 @@ class DualPath:
         """Solve eq. (1) in the coordinates of the basis."""
         coefficients = self.operator.coefficients
         J = np.asfortranarray(krylov.matrix)
-        f = _pad(self._between, len(J))
-        u = _pad(self._nuisance * coefficients.nuisance_weights(objective), len(J))
+        f = pad_rows(self._between, len(J))
+        u = pad_rows(self._nuisance * coefficients.nuisance_weights(objective), len(J))
         Ju = dot(J, u)
         gain = _positive_solve(np.eye(u.shape[1], dtype=J.dtype) + dot(u.T, Ju), Ju.T)
         Jf = dot(J, f) - dot(Ju, dot(gain, f))
@@ -295,13 +295,6 @@ def _residuals(
     k = len(eigenvalues)
     images = dot(K, np.asfortranarray(np.hstack([signal, nuisance])))
     return relative_residuals(images[:, :k], eigenvalues * (ridge * Z + images[:, k:]))
-
-
-def _pad(first: Array, rows: int) -> Array:
-    """Append rows of zeros."""
-    out = np.zeros((rows, first.shape[1]), dtype=first.dtype)
-    out[: len(first)] = first
-    return out
 
 
 def _positive_solve(A: Array, B: Array) -> Array:

@@ -25,6 +25,22 @@ def column_signs(W: Array) -> Array:
     return np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1, 1)
 
 
+def pad_rows(first: Array, rows: int) -> Array:
+    """Append rows of zeros: coordinates in a space are coordinates in a larger one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pad_rows(np.ones((1, 2)), 3)
+    array([[1., 1.],
+           [0., 0.],
+           [0., 0.]])
+    """
+    out = np.zeros((rows, first.shape[1]), dtype=first.dtype, order="F")
+    out[: len(first)] = first
+    return out
+
+
 def leading(T: Array, k: int) -> tuple[Array, Array]:
     """Return the largest ``k`` eigenpairs of a symmetric matrix, largest first.
 

@@ -28,7 +28,7 @@ from skatter.solve.convergence import (
     with_enough_directions,
 )
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
-from skatter.solve.small import leading
+from skatter.solve.small import leading, pad_rows
 from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, within_rank
 
 Array = NDArray[Any]
@@ -134,30 +134,23 @@ class _Search:
     def _solve(self, krylov: Krylov) -> Eigenpairs:
         """Return pairs in coordinates of V₋."""
         J = np.asfortranarray(krylov.matrix)
-        h, e = (_pad(thin, len(J)) for thin in (self._h, self._E))
+        h, e = (pad_rows(thin, len(J)) for thin in (self._h, self._E))
         J_inner = J[:, : _inside(krylov)]
         values, y = _solve_in_basis(J_inner, h, e, self._mu, self._k)
         # K (K w − h hᵀ K w − λ E Eᵀ K w) − λ μ w in the basis and beyond it
         Ky = dot(J_inner, y)
         z = Ky - dot(h, dot(h.T, Ky)) - values * dot(e, dot(e.T, Ky))
-        inside = dot(J, z) - values * self._mu * _pad(y, len(J))
+        inside = dot(J, z) - values * self._mu * pad_rows(y, len(J))
         size = np.hypot(np.linalg.norm(inside, axis=0), krylov.residual_norms(z))
         return within_rank(values, y, size / np.sqrt(self._mu))
 
     def lift(self, krylov: Krylov) -> Eigenpairs:
         """Return the pairs of the space as it is, in coordinates of the samples."""
         pairs = self._solve(krylov)
-        return pairs._replace(vectors=krylov.lift(_pad(pairs.vectors, len(krylov.matrix))))
+        return pairs._replace(vectors=krylov.lift(pad_rows(pairs.vectors, len(krylov.matrix))))
 
 
 def _inside(krylov: Krylov) -> int:
     """Columns of V₋: all but the last block, or all where nothing is left beyond it."""
     beyond, last = krylov.coupling.shape
     return len(krylov.matrix) - (last if beyond else 0)
-
-
-def _pad(first: Array, rows: int) -> Array:
-    """Append rows of zeros."""
-    out = np.zeros((rows, first.shape[1]), dtype=first.dtype, order="F")
-    out[: len(first)] = first
-    return out

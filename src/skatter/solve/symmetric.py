@@ -287,10 +287,11 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
     """
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
+    X = X if sparse.issparse(X) else np.asarray(X - mean, order="C")
     centred, transposed = _centred_products(X, mean)
     first, second = (centred, transposed) if p <= n else (transposed, centred)
     if min(n, p) <= SMALL_GRAM and not sparse.issparse(X):
-        values, vectors = leading(_gram(X - mean), k)
+        values, vectors = leading(_gram(X), k)
         pairs = within_rank(values, vectors, np.zeros_like(values))
     else:
         pairs = leading_pairs(
@@ -318,11 +319,10 @@ def _gram(X: Array) -> Array:
 def _centred_products(
     X: Any, mean: Array
 ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-    """Products with the centred samples and with their transpose."""
+    """Products with the centred samples and with their transpose; dense ones are centred."""
     if sparse.issparse(X):
         return (
             lambda W: np.asfortranarray(X @ W - mean @ W),
             lambda W: np.asfortranarray(X.T @ W - np.outer(mean, W.sum(axis=0))),
         )
-    centred = np.asarray(X - mean, order="C")
-    return lambda W: dot(centred, W), lambda W: dot(centred.T, W)
+    return lambda W: dot(X, W), lambda W: dot(X.T, W)
