@@ -36,14 +36,14 @@ class Problem:
 
 
 @pytest.fixture(scope="session")
-def require() -> Callable[[str], ModuleType]:
+def require() -> Callable[..., ModuleType]:
     """Import an optional module; skip where it is missing, but fail where CI is set."""
 
-    def load(name: str) -> ModuleType:
+    def load(name: str, extra: str = "test") -> ModuleType:
         try:
             return importlib.import_module(name)
         except ImportError as error:
-            reason = f"{name} is not installed ({error}): pip install 'skatter[test]'"
+            reason = f"{name} is not installed ({error}): pip install 'skatter[{extra}]'"
             if os.environ.get("CI"):
                 pytest.fail(f"CI must not skip a test: {reason}")
             pytest.skip(reason)

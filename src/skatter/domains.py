@@ -111,6 +111,27 @@ class Domains:
         """Return the view of these rows, in this order; class and domain codes stay."""
         return replace(self, label=self.label[rows], domain=self.domain[rows])
 
+    def restrict(self, rows: Codes | Mask) -> Domains:
+        """Return the view of these rows alone: classes and domains that none of them has are gone.
+
+        Examples
+        --------
+        >>> view = read_domains(["cat", "dog", None], ["home", "zoo", "zoo"])
+        >>> view.restrict([1]).classes.tolist(), view.restrict([1]).domain_ids.tolist()
+        (['dog'], ['zoo'])
+        """
+        domains, domain = np.unique(self.domain[rows], return_inverse=True)
+        label = np.array(self.label[rows])
+        classes, codes = np.unique(label[label != UNLABELLED], return_inverse=True)
+        label[label != UNLABELLED] = codes
+        return Domains(
+            label,
+            self.classes[classes],
+            domain.astype(np.intp),
+            self.domain_ids[domains],
+            self.is_target[domains],
+        )
+
     def hide(self, rows: Codes | Mask) -> Domains:
         """Return a view in which these rows keep their domain and lose their label."""
         label = self.label.copy()

@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 import skatter
 from skatter import SCACV
 from skatter.methods import METHODS, Method, get_method
+from skatter.methods.generalization import Generalizer
 from skatter.methods.record import Kind, Need
 
 ANSWERS = {"features": "transform", "classifier": "predict", "weights": "predict"}
@@ -36,8 +37,11 @@ TOLERANCE = 1e-7
 
 
 @pytest.fixture(params=sorted(METHODS))
-def method(request) -> Method:
-    return METHODS[request.param]
+def method(request, require) -> Method:
+    chosen = METHODS[request.param]
+    if chosen.extra:
+        require(chosen.extra, extra=chosen.extra)
+    return chosen
 
 
 @pytest.fixture
@@ -482,8 +486,8 @@ MANY = 150_000
 def large():
     X = np.random.default_rng(0).normal(size=(MANY, 2))
     y = np.arange(MANY) % 3
-    y[-MANY // 4 :] = -1  # all needs are met: labels here, some labels there
-    return X, y, np.repeat([1, -2], MANY // 2)
+    y[-MANY // 4 :] = -1  # all needs are met: two sources, and some labels in the target
+    return X, y, np.repeat([1, 3, -2, -2], MANY // 4)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -587,7 +591,8 @@ def test_a_missing_source_is_named(method, data):
         fit(method, data, y=data.y, sample_domain=np.full(len(data.y), -2))
 
 
-def test_more_than_one_target_is_refused_where_the_method_takes_one(method, data):
+def test_more_than_one_target_is_refused_where_the_method_takes_one(method, make_problem):
+    data = fit_for(method, make_problem(4))
     domain = np.where(signed(data).domain == 1, -7, signed(data).domain)
     if "one target" not in method.needs:
         assert len(answer(method, fit(method, data, sample_domain=domain), data.X_new))
@@ -609,6 +614,46 @@ def test_without_names_of_domains_a_method_that_needs_a_target_says_that_it_sees
         return
     with pytest.warns(UserWarning, match="sees no target"):
         fit(method, data, y=data.y, sample_domain=None)
+
+
+def test_without_names_of_domains_a_method_that_needs_several_sources_says_so(method, data):
+    if "several sources" not in method.needs:
+        return
+    with pytest.warns(UserWarning, match="sees one source domain: sample_domain is None"):
+        fit(method, data, y=data.y, sample_domain=None)
+
+
+def test_a_single_source_is_refused_where_several_are_needed(method, two_domains):
+    data = fit_for(method, two_domains)
+    if "several sources" not in method.needs:
+        assert len(answer(method, fit(method, data), data.X_new))
+        return
+    with pytest.raises(ValueError, match=r"two source domains or more, got 1 \(amsterdam\)"):
+        fit(method, data)
+
+
+def test_a_method_that_generalises_learns_nothing_from_a_target(method, data):
+    if not issubclass(method.estimator, Generalizer) or "one target" in method.uses:
+        return
+    nonsense = np.where(data.unlabelled[:, None], 1e3, data.X)
+    absent = {
+        "X": data.X[~data.unlabelled],
+        "y": data.y[~data.unlabelled],
+        "sample_domain": data.domain[~data.unlabelled],
+    }
+    expected = answer(method, fit(method, data), data.X_new)
+    for changes in ({"X": nonsense}, absent):
+        assert_same_bits(answer(method, fit(method, data, **changes), data.X_new), expected)
+
+
+def test_a_single_sample_of_a_new_domain_is_refused_where_a_set_is_needed(method, data):
+    model = fit(method, data)
+    alone = {"X": data.X_new[:1], "sample_domain": ["zagreb"]}
+    if "a set of new samples" not in method.needs:
+        assert len(answer(method, model, **alone)) == 1
+        return
+    with pytest.raises(ValueError, match=r"a set of samples.*zagreb.*1 sample"):
+        answer(method, model, **alone)
 
 
 def test_weights_are_of_the_source_and_not_negative(method, data):
@@ -704,6 +749,22 @@ def test_a_class_seen_once_is_fine(method, data):
     known = data.known.copy()
     twos = np.flatnonzero(known == 2)
     known[twos[1:]] = -1
+    out = answer(method, fit(method, data, y=known), data.X_new)
+    assert np.isfinite(out.astype(float)).all()
+
+
+def test_a_class_may_be_absent_from_a_source(method, data):
+    first = data.domain == data.domain[~data.unlabelled][0]
+    known = np.where(first & (data.known == 2), -1, data.known)
+    out = answer(method, fit(method, data, y=known), data.X_new)
+    assert np.isfinite(out.astype(float)).all()
+
+
+def test_one_labelled_sample_of_each_class_and_domain_is_enough(method, data):
+    groups = np.stack([data.known, np.unique(data.domain, return_inverse=True)[1]])
+    _, firsts = np.unique(groups, axis=1, return_index=True)
+    known = np.full(len(data.y), -1)
+    known[firsts] = data.known[firsts]
     out = answer(method, fit(method, data, y=known), data.X_new)
     assert np.isfinite(out.astype(float)).all()
 

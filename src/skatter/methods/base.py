@@ -22,7 +22,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
-from skatter.domains import Domains, Mask, in_domains, read_domains
+from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
 from skatter.kernels import Kernel, resolve_kernel
 
 Array = NDArray[Any]
@@ -41,12 +41,15 @@ class Transfer:
     source, target : ndarray of bool of shape (n_samples,)
         Which samples belong to the pooled sources and to the target. Both are all samples where
         no domain was named and nothing is unlabelled: there is no shift to be seen then.
+    rows : ndarray of int of shape (n_samples,)
+        Which of the samples given to ``fit`` these are.
     """
 
     X: Any
     domains: Domains
     source: Mask
     target: Mask
+    rows: Codes
 
     @property
     def n_samples(self) -> int:
@@ -154,13 +157,16 @@ class Rival(BaseEstimator):
             )
         transfer = self._pair(X, domains, unnamed=unnamed)
         self._check_labels(transfer)
-        self.classes_ = np.array(domains.classes)
-        self.domain_ids_ = np.array(domains.domain_ids)
-        self.source_ids_ = np.array(domains.domain_ids[~domains.is_target])
+        seen = transfer.domains
+        self.classes_ = np.array(seen.classes)
+        self.domain_ids_ = np.array(seen.domain_ids)
+        self.source_ids_ = np.array(seen.domain_ids[~seen.is_target])
         return transfer
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
+        """Tell source from target, or say why that cannot be done."""
         name = type(self).__name__
+        rows = np.arange(domains.n_samples)
         if unnamed and domains.n_domains == 1:
             warnings.warn(
                 f"{name} sees no target: sample_domain is None and no sample is unlabelled. All "
@@ -168,7 +174,7 @@ class Rival(BaseEstimator):
                 stacklevel=4,
             )
             everyone = np.ones(domains.n_samples, dtype=bool)
-            return Transfer(X, domains, everyone, everyone)
+            return Transfer(X, domains, everyone, everyone, rows)
         source, target = domains.source, domains.target
         if not target.any():
             raise ValueError(
@@ -189,7 +195,7 @@ class Rival(BaseEstimator):
                 f"{name} takes one target domain, got {len(targets)} ({listed}). Fit one model for "
                 "each, or give them one id in sample_domain to pool them."
             )
-        return Transfer(X, domains, source, target)
+        return Transfer(X, domains, source, target, rows)
 
     def _check_labels(self, transfer: Transfer) -> None:
         name = type(self).__name__

@@ -40,12 +40,12 @@ class KernelMachine(RivalClassifier):
         return kernel_of(self, X)
 
     def _fit(self, transfer: Transfer) -> None:
-        transfer, order = canonical(transfer, precomputed=self._precomputed)
+        transfer = canonical(transfer, precomputed=self._precomputed)
         self.kernel_ = self._resolve_kernel(transfer.X)
         rows, coef, self.intercept_ = self._learn(transfer)
         used = np.flatnonzero(coef.reshape(len(coef), -1).any(axis=1))
         used = used if len(used) else np.array([0])
-        self.support_ = order[rows[used]]
+        self.support_ = transfer.rows[rows[used]]
         self.dual_coef_ = coef[used]
         self.X_fit_ = None if self._precomputed else transfer.X[rows[used]].astype(np.float64)
 
@@ -83,8 +83,8 @@ class Expansion(NamedTuple):
     intercept: Array
 
 
-def canonical(transfer: Transfer, *, precomputed: bool) -> tuple[Transfer, Array]:
-    """Return the same samples in an order that is their own, and that order.
+def canonical(transfer: Transfer, *, precomputed: bool) -> Transfer:
+    """Return the same samples in an order that is their own.
 
     The path of a decomposition solver, and with it what its tolerance leaves open, depends on the
     order of the samples; so the answer would depend on it.
@@ -98,19 +98,21 @@ def canonical(transfer: Transfer, *, precomputed: bool) -> tuple[Transfer, Array
 
     Returns
     -------
-    transfer : Transfer
+    Transfer
         Sorted by what the samples are: equal samples differ by label and domain at most.
-    order : ndarray of shape (n_samples,)
-        Where they stood.
     """
     X, domains = transfer.X, transfer.domains
     samples = np.sort(X, axis=1) if precomputed else X
     marks = np.column_stack([domains.domain, domains.label])
     keys = [row + mark.tobytes() for row, mark in zip(_bytes_of_rows(samples), marks, strict=True)]
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__))
-    rows = np.ix_(order, order) if precomputed else order
-    masks = transfer.source[order], transfer.target[order]
-    return Transfer(X[rows], domains.take(order), *masks), order
+    return Transfer(
+        X[np.ix_(order, order) if precomputed else order],
+        domains.take(order),
+        transfer.source[order],
+        transfer.target[order],
+        transfer.rows[order],
+    )
 
 
 def _bytes_of_rows(X: Any) -> list[bytes]:

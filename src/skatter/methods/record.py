@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["features", "classifier", "weights"]
-Need = Literal["source labels", "one target", "target labels", "several sources"]
+Need = Literal[
+    "source labels", "one target", "target labels", "several sources", "a set of new samples"
+]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Method:
     when : str
         When to reach for it, in one line.
     needs : tuple of str
-        What must be there at fit.
+        What must be there at fit, or when new samples come.
     uses : tuple of str
         What it learns from where it is there, beyond what it needs.
     cost : str
@@ -37,6 +39,9 @@ class Method:
         Where it comes from.
     grid : mapping
         Values worth trying, per parameter.
+    extra : str
+        The extra of the package that must be installed, named after the module it brings; none
+        where empty.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Method:
     citation: str
     uses: tuple[Need, ...] = ()
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    extra: str = ""
 
 
 COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)
