@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
-from skatter.selection import SCACV
+from skatter.selection import SCACV, LeaveOneDomainOut
 
 __version__ = version("skatter")
 
@@ -18,6 +18,7 @@ __all__ = [
     "USCA",
     "DomainPipeline",
     "KernelFisher",
+    "LeaveOneDomainOut",
     "__version__",
     "make_domain_pipeline",
 ]

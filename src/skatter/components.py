@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_integer, check_real, check_samples
 from skatter.domains import Domains, read_domains
 from skatter.kernels import Kernel, centre, check_gram, gram, require_memory, resolve_kernel
-from skatter.objective import Coefficients, Objective
+from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.solve import (
     INDEFINITE,
@@ -47,11 +47,11 @@ class _MappedLinear:
     feature_map: Any
 
     def __call__(self, X: Any, Y: Any) -> Array:
-        features = (_map(self.feature_map, X), _map(self.feature_map, Y))
+        features = (explicit_features(self.feature_map, X), explicit_features(self.feature_map, Y))
         return safe_sparse_dot(features[0], features[1].T, dense_output=True)
 
 
-def _map(feature_map: Any, X: Any) -> Any:
+def explicit_features(feature_map: Any, X: Any) -> Any:
     """Explicit features in the floating type of X; X itself where there is no map."""
     if feature_map is None:
         return X
@@ -123,11 +123,12 @@ def scale_factors(scale: str, eigenvalues: Array, norms: Callable[[], Array]) ->
     return whitening / np.where(length > 0, length, 1)
 
 
-def dual_norms(eigenvalues: Array, Z: Array, domains: Domains, weights: Objective) -> Array:
-    """Return ‖b‖ of each component from its projections: b = (N z/λ − M z)/ρ."""
-    coefficients = Coefficients(domains, Z.dtype)
+def dual_coefficients(
+    eigenvalues: Array, Z: Array, coefficients: Coefficients, weights: Objective
+) -> Array:
+    """Return B with K B = Z from the projections: b = (N z/λ − M z)/ρ."""
     numerator = coefficients.numerator(weights, Z) / np.where(eigenvalues > 0, eigenvalues, 1)
-    return np.linalg.norm(numerator - coefficients.denominator(weights, Z), axis=0) / weights.ridge
+    return np.asarray((numerator - coefficients.denominator(weights, Z)) / weights.ridge)
 
 
 def ordered_gram(X: Any, kernel: Kernel, order: Any) -> Array:
@@ -209,7 +210,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _project(self, X: Any) -> Array:
         if hasattr(self, "dual_coef_"):
             return self.kernel_(X, self.X_fit_) @ self.dual_coef_ - self.offset_
-        features = _map(self.feature_map_, X)
+        features = explicit_features(self.feature_map_, X)
         return safe_sparse_dot(features, self.components_.T, dense_output=True) - self.offset_
 
     @property
@@ -232,6 +233,10 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights, given the total scatter in feature space."""
         raise NotImplementedError
+
+    def _factors(self) -> Factors:
+        """Return whose means the thin scatters compare."""
+        return SCA_FACTORS
 
     def _check_domains(self, domains: Domains) -> None:
         """Raise where this preset cannot work with these labels."""
@@ -303,7 +308,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         explicit = kernel.linear or self.feature_map is not None
         if not explicit or self.class_rows == "labelled" or self.solver in ("lanczos", "dense"):
             return kernel, None
-        features = _map(self.feature_map_, X)
+        features = explicit_features(self.feature_map_, X)
         if self.solver == "auto" and features.shape[1] >= features.shape[0]:
             return kernel, None
         return kernel, features
@@ -311,7 +316,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _primal(self, features: Any, domains: Domains, k: int) -> _Route:
         before = measure(Geometry.of_features(features), domains)
         weights = self._objective(domains, before.total)
-        path = PrimalPath(features, domains)
+        path = PrimalPath(features, domains, self._factors())
         return _Route(path.solve(weights, k), path.moments.mean, before, weights)
 
     def _dual(self, X: Any, kernel: Kernel, domains: Domains, k: int) -> _Route:
@@ -335,6 +340,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 tol=self.tol,
                 solver=self.solver,
                 random_state=self.random_state,
+                factors=self._factors(),
             )
         solution = solution._replace(
             coefficients=solution.coefficients[back], projections=solution.projections[back]
@@ -349,7 +355,10 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         def norms() -> Array:
             if self.class_rows == "labelled":
                 return np.linalg.norm(B, axis=0)
-            return dual_norms(eigenvalues, Z, domains, route.weights)
+            coefficients = Coefficients(domains, Z.dtype, self._factors())
+            return np.linalg.norm(
+                dual_coefficients(eigenvalues, Z, coefficients, route.weights), axis=0
+            )
 
         factor = scale_factors(self.scale, eigenvalues, norms)
         factor = factor * column_signs(Z)

@@ -14,6 +14,7 @@ means the same at any sample size; the paper's own sums are a choice of weights
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,6 +97,30 @@ def usca(delta: float, *, ridge: float) -> Objective:
     return Objective(domain=delta, ridge=ridge)
 
 
+@dataclass(frozen=True)
+class Factors:
+    """Whose means the thin scatters compare: SCA's own, or those of a relative.
+
+    Each is a function of the domains that returns a matrix U with n rows and few columns, whose
+    scatter is ‖Uᵀ Z‖².
+
+    Attributes
+    ----------
+    between : callable
+        F of the between-class scatter, R = F Fᵀ. Orthonormal where total scatter is beside it.
+    domain, conditional_domain : callable
+        U of the domain and of the conditional domain scatter.
+    """
+
+    between: Callable[[Domains], Array] = class_factor
+    domain: Callable[[Domains], Array] = domain_factor
+    conditional_domain: Callable[[Domains], Array] = conditional_factor
+
+
+SCA_FACTORS = Factors()
+"""Class means, domain means, and the means of each class over the domains, as in the paper."""
+
+
 @dataclass(frozen=True, eq=False)
 class Coefficients:
     """The matrices H, R, S, L and L_c of one sample, as thin factors that are never multiplied out.
@@ -106,22 +131,25 @@ class Coefficients:
         Labels and domains of the sample.
     dtype : dtype
         Floating type of the factors.
+    factors : Factors
+        How R, L and L_c are made of labels and domains.
     """
 
     domains: Domains
     dtype: Any = np.float64
+    factors: Factors = SCA_FACTORS
 
     @cached_property
     def between(self) -> Array:
-        """F with R = F Fᵀ and FᵀF = I."""
-        return self._typed(class_factor(self.domains))
+        """F with R = F Fᵀ."""
+        return self._typed(self.factors.between(self.domains))
 
     @cached_property
     def nuisance(self) -> tuple[Array, Array]:
         """U_d and U_c, factors of the domain and the conditional domain scatter."""
         return (
-            self._typed(domain_factor(self.domains)),
-            self._typed(conditional_factor(self.domains)),
+            self._typed(self.factors.domain(self.domains)),
+            self._typed(self.factors.conditional_domain(self.domains)),
         )
 
     def _typed(self, factor: Array) -> Array:

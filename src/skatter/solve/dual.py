@@ -33,7 +33,7 @@ from scipy.linalg import solve
 from sklearn.utils import check_random_state
 
 from skatter.domains import Domains
-from skatter.objective import Coefficients, Objective
+from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.solve.blas import dot, subtract_dot
 from skatter.solve.convergence import (
     Pace,
@@ -254,6 +254,7 @@ def solve_dual(
     tol: float,
     solver: str = "auto",
     random_state: Any = None,
+    factors: Factors = SCA_FACTORS,
 ) -> Solution:
     """Return the ``k`` leading components, or fewer where the rank is lower.
 
@@ -273,8 +274,10 @@ def solve_dual(
         ``"dense"`` uses the whole space as the basis.
     random_state : int, RandomState instance or None
         Seeds Lanczos.
+    factors : Factors
+        How the thin scatters are made.
     """
-    coefficients = Coefficients(domains, K.dtype)
+    coefficients = Coefficients(domains, K.dtype, factors)
     operator = DualOperator(K, coefficients, objective)
     path = DualPath(operator, tol=tol, random_state=random_state)
     (setting,) = path.solve([objective], k, solver=solver)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.domains import Domains
-from skatter.objective import Coefficients, Objective
+from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.scatter import centre_classes, class_indicators
 from skatter.solve.small import leading_generalised
 from skatter.solve.solution import Solution, numerical_rank, relative_residuals
@@ -91,11 +91,13 @@ class PrimalPath:
         Explicit features, not centred.
     domains : Domains
         Labels and domains.
+    factors : Factors
+        How the thin scatters are made.
     """
 
-    def __init__(self, features: Any, domains: Domains) -> None:
+    def __init__(self, features: Any, domains: Domains, factors: Factors = SCA_FACTORS) -> None:
         self.features = features
-        self.coefficients = Coefficients(domains, features.dtype)
+        self.coefficients = Coefficients(domains, features.dtype, factors)
         self.moments = moments(features, self.coefficients)
 
     def solve(self, objective: Objective, k: int) -> Solution:

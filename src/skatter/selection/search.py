@@ -1,16 +1,18 @@
-"""Choosing hyper-parameters without target labels.
+"""The paper's search, :class:`SCACV`: 5-fold cross-validation on source labels.
 
-:class:`SCACV` is the paper's search: 5-fold cross-validation on source labels. In each fold the
-held-out samples stay in the Gram matrix and in their domain and lose only their label. So one
-Gram matrix serves all folds; one factorisation and one Krylov space per fold serve every β and δ;
-and components are nested in k.
+In each fold the held-out samples stay in the Gram matrix and in their domain and lose only their
+label. So one Gram matrix serves all folds; one factorisation and one Krylov space per fold serve
+every β and δ; and components are nested in k.
+
+Where whole domains are left out (:class:`~skatter.selection.LeaveOneDomainOut`), the held-out
+samples leave the fold altogether, and are projected as new samples are: that is what will be done
+to a domain nobody has seen.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from time import perf_counter
 from typing import Any, ClassVar
@@ -23,18 +25,17 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_integer, check_real
-from skatter.components import dual_norms, ordered_gram, scale_factors
 from skatter.domains import Codes, Domains
-from skatter.kernels import centre
-from skatter.objective import Coefficients, Objective
 from skatter.sca import SCA
-from skatter.scatter import Geometry, measure
-from skatter.solve import DualOperator, DualPath, PrimalPath, canonical_order
-from skatter.solve.blas import subtract_dot
+from skatter.selection.folds import FoldSolver, nearest_labels
+from skatter.selection.splitters import LeaveOneDomainOut
 
 Array = NDArray[Any]
 Point = tuple[int, float, float]
 """k, δ and β: sorted, so that ties go to the smaller k, then the smaller δ."""
+
+Fold = Callable[[Codes, list[tuple[float, float]]], Iterator[Array]]
+"""Held-out rows and settings (β, δ) to projections of all samples, setting by setting."""
 
 BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
@@ -59,7 +60,9 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Candidates; None is the table of ``tune``.
     cv : int, splitter or iterable
         Folds over the labelled source samples; an integer means shuffled stratified folds. A
-        splitter that takes groups is given the domains.
+        splitter that takes groups is given the domains. Held-out samples lose their label and stay
+        in their domain, unlabelled; with :class:`LeaveOneDomainOut` they leave altogether, and the
+        fold learns nothing from them.
     classifier : classifier or None
         Judge of a setting; None is 1-nearest-neighbour, for which all k are scored in one pass.
     refit : bool
@@ -137,8 +140,9 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         betas, deltas = self._grid(template)
         samples, domains = template._read(X, y, sample_domain, labelled)
         ks, folds = self._ks(domains), self._folds(domains)
-        solver = _FoldSolver(template, samples, domains)
-        scores, seconds = self._search(solver, domains, folds, ks, betas, deltas)
+        make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
+        projected = make(template, samples, domains, max(ks))
+        scores, seconds = self._search(projected, domains, folds, ks, betas, deltas)
         self._report(list(product(ks, deltas, betas)), scores, seconds)
         self.n_features_in_ = samples.shape[1]
         if self.refit:
@@ -229,9 +233,35 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # --- the search -----------------------------------------------------------------------------
 
+    def _hide(self, template: SCA, X: Any, domains: Domains, k: int) -> Fold:
+        """Learn from all samples, without the labels of those that are held out."""
+        solver = FoldSolver(template, X, domains)
+
+        def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
+            for Z, _ in solver.solve(domains.hide(held), settings, k):
+                yield Z
+
+        return project
+
+    def _leave_out(self, template: SCA, X: Any, domains: Domains, k: int) -> Fold:
+        """Learn from the other domains alone, kernel and its bandwidth included."""
+
+        def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
+            rows = np.flatnonzero(~np.isin(domains.domain, domains.domain[held]))
+            own, new = X[rows], X[held]
+            if template._precomputed:
+                own, new = own[:, rows], new[:, rows]
+            present = domains.restrict(rows)
+            for Z, Z_new in FoldSolver(template, own, present).solve(present, settings, k, new):
+                both = np.zeros((domains.n_samples, Z.shape[1]), dtype=Z.dtype)
+                both[rows], both[held] = Z, Z_new
+                yield both
+
+        return project
+
     def _search(
         self,
-        solver: _FoldSolver,
+        project: Fold,
         domains: Domains,
         folds: list[Codes],
         ks: list[int],
@@ -245,7 +275,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for f, held in enumerate(folds):
             start = perf_counter()
             settings = [(betas[b], deltas[d]) for d, b in points]
-            projected = solver.solve(held, settings, max(ks))
+            projected = project(held, settings)
             for (d, b), Z in zip(points, _timed(projected, seconds[0, f : f + 1]), strict=True):
                 scores[:, d, b, f] = self._score(Z, domains, held, ks)
             seconds[1, f] = perf_counter() - start - seconds[0, f]
@@ -317,84 +347,3 @@ def _timed(items: Iterator[Array], seconds: Array) -> Iterator[Array]:
         if item is None:
             return
         yield item
-
-
-def nearest_labels(train: Array, label: Codes, new: Array, ks: Sequence[int]) -> Iterator[Codes]:
-    """1-nearest-neighbour labels from the first k columns, for each k in increasing order.
-
-    Distances are built up column by column, so all k cost little more than the largest one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> train, new = np.array([[0.0, 0.0], [1.0, 9.0]]), np.array([[0.9, 0.0]])
-    >>> [list(map(int, guess)) for guess in nearest_labels(train, np.array([5, 7]), new, [1, 2])]
-    [[7], [5]]
-    """
-    # ‖a − b‖² less ‖a‖², which is the same for every b; one column for each new sample
-    distance = np.zeros((len(train), len(new)), dtype=train.dtype, order="F")
-    done = 0
-    for k in ks:
-        a, b = new[:, done:k], train[:, done:k]
-        if b.shape[1]:
-            left = np.hstack([2 * b, -np.sum(np.square(b), axis=1, keepdims=True)])
-            right = np.hstack([a, np.ones((len(a), 1), dtype=a.dtype)])
-            distance = subtract_dot(distance, left, right.T)
-        done = max(done, min(k, train.shape[1]))
-        yield label[np.argmin(distance, axis=0)]
-
-
-class _FoldSolver:
-    """Projections of all samples with a fold's labels hidden, for many settings.
-
-    The Gram matrix, or the explicit features, are made once.
-    """
-
-    def __init__(self, template: SCA, X: Any, domains: Domains) -> None:
-        if template.class_rows != "all":
-            raise ValueError("SCACV searches with class_rows='all' only.")
-        self._template, self._domains = template, domains
-        kernel, self._features = template._feature_space(X)
-        if self._features is None:
-            self._K = ordered_gram(X, kernel, np.arange(X.shape[0]))
-            centre(self._K)
-            self._total = float(np.trace(self._K)) / len(self._K)
-        else:
-            self._total = measure(Geometry.of_features(self._features), domains).total
-
-    def solve(
-        self, held: Codes, settings: Sequence[tuple[float, float]], k: int
-    ) -> Iterator[Array]:
-        """Yield Z, row by row of the user's samples, for each (β, δ)."""
-        domains = self._domains.hide(held)
-        weights = [
-            self._template._objective_at(beta, delta, domains, self._total)
-            for beta, delta in settings
-        ]
-        solve = self._dual if self._features is None else self._primal
-        for objective, (eigenvalues, Z) in zip(weights, solve(domains, weights, k), strict=True):
-            if not len(eigenvalues):
-                yield np.zeros((domains.n_samples, 1), dtype=Z.dtype)
-                continue
-            norms = partial(dual_norms, eigenvalues, Z, domains, objective)
-            yield Z * scale_factors(self._template.scale, eigenvalues, norms)
-
-    def _primal(
-        self, domains: Domains, weights: list[Objective], k: int
-    ) -> Iterator[tuple[Array, Array]]:
-        path = PrimalPath(self._features, domains)
-        for objective in weights:
-            solution = path.solve(objective, k)
-            yield solution.eigenvalues, solution.projections
-
-    def _dual(
-        self, domains: Domains, weights: list[Objective], k: int
-    ) -> Iterator[tuple[Array, Array]]:
-        order = canonical_order(domains)
-        back = np.argsort(order)
-        coefficients = Coefficients(domains.take(order), self._K.dtype)
-        operator = DualOperator(self._K[np.ix_(order, order)], coefficients, weights[0])
-        path = DualPath(operator, tol=self._template.tol, random_state=self._template.random_state)
-        k = min(k, len(back) - 1)
-        for setting in path.solve(weights, k, solver=self._template.solver):
-            yield setting.eigenvalues, path.projections(setting)[back]
