@@ -39,7 +39,15 @@ import sklearn.base, sklearn.metrics, sklearn.model_selection, sklearn.pipeline
 import importlib.metadata
 """
 PUBLIC = {
-    "skatter": ["KPCA", "SCA", "SCACV", "USCA", "KernelFisher", "make_domain_pipeline"],
+    "skatter": [
+        "KPCA",
+        "SCA",
+        "SCACV",
+        "USCA",
+        "KernelFisher",
+        "LeaveOneDomainOut",
+        "make_domain_pipeline",
+    ],
     "skatter.domains": ["Domains", "read_domains"],
     "skatter.kernels": ["Kernel", "resolve_kernel", "gram", "centre"],
     "skatter.scatter": [
@@ -57,6 +65,8 @@ PUBLIC = {
         "load_digits_pair",
         "load_mnist_usps",
         "load_office_caltech",
+        "load_pacs",
+        "load_rotated_mnist",
         "make_figure1",
     ],
 }

@@ -127,6 +127,22 @@ def test_text_is_no_array_of_numbers(path):
         read_arrays(path, ("X",))
 
 
+def test_text_is_read_where_it_is_asked_for(path):
+    names = np.array(["amazon", "dslr", "amazon"])
+    write(path, {"X": np.ones((3, 2)), "domain": names})
+    X, domain = read_arrays(path, ("X", "domain"), text=("domain",))
+    assert X.tolist() == [[1, 1]] * 3
+    assert [name.rstrip() for name in domain] == names.tolist()  # MATLAB pads with spaces
+    assert domain.dtype.kind == "U"
+
+
+@pytest.mark.parametrize("value", [np.ones(3), np.array([b"amazon"])], ids=["numbers", "bytes"])
+def test_what_is_no_text_is_refused_where_text_is_asked_for(tmp_path, value):
+    path = write(tmp_path / "part.npz", {"domain": value})
+    with pytest.raises(ValueError, match=r"domain in .*part\.npz must be an array of text"):
+        read_arrays(path, ("domain",), text=("domain",))
+
+
 def test_complex_numbers_are_refused(path):
     write(path, {"X": np.array([[1j]])})
     with pytest.raises(ValueError, match="real numbers"):
@@ -158,11 +174,12 @@ class Trap:
         return Path.touch, (self.path,)
 
 
-def test_a_pickle_in_an_archive_is_refused_and_never_runs(tmp_path):
+@pytest.mark.parametrize("text", [(), ("X",)], ids=["for numbers", "for text"])
+def test_a_pickle_in_an_archive_is_refused_and_never_runs(tmp_path, text):
     sprung = tmp_path / "sprung"
     path = write(tmp_path / "part.npz", {"X": np.array([Trap(sprung)], dtype=object)})
     with pytest.raises(ValueError, match=r"X in .*part\.npz must be .*objects"):
-        read_arrays(path, ("X",))
+        read_arrays(path, ("X",), text=text)
     assert not sprung.exists()
     np.load(path, allow_pickle=True)["X"]
     assert sprung.exists()  # the trap does work

@@ -1,4 +1,4 @@
-"""The loader reads four files as its docstring says; the files here are tiny ones of its format."""
+"""The loader reads its files as its docstring says; the files here are tiny ones of its format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.io import savemat
 
 from skatter.datasets import load_office_caltech
 from skatter.datasets.home import KnownFile
-from skatter.datasets.office_caltech import CLASSES, FEATURES
+from skatter.datasets.office_caltech import CLASSES, FEATURES, OTHER_NAMES
 
 SIZES = {"amazon": 7, "caltech": 9, "dslr": 4, "webcam": 5}
 
@@ -119,12 +119,89 @@ def test_the_citation_names_features_and_images(home):
     assert [name in citation for name in ("Gong", "Saenko", "Griffin")] == [True] * 3
 
 
+# --- one file for all domains ---------------------------------------------------------------------
+
+CALLED = ["dslr", "amazon", "caltech10", "amazon", "webcam"]
+DEEP = np.array([[3, 4, 0], [0, 0, 2], [6, 0, 8], [0, 0, 0], [1, 2, 2]], dtype=np.float16)
+
+
+@pytest.fixture
+def deep_home(tmp_path, monkeypatch):
+    """A data home with one archive, whose rows are not sorted by domain."""
+    effnet = FEATURES["effnet"]
+    path = tmp_path / effnet.folder / effnet.files["all"].name
+    path.parent.mkdir()
+    labels = np.array([10, 1, 2, 3, 4], dtype=np.uint8)
+    np.savez(path, X=DEEP, y=labels, domain=np.array(CALLED), class_names=np.array(CLASSES))
+    monkeypatch.setitem(FEATURES, "effnet", replace(effnet, files={"all": known(path)}))
+    return tmp_path
+
+
+def test_domains_of_one_file_are_those_of_its_rows_by_their_usual_names(deep_home):
+    data = load_office_caltech("effnet", data_home=deep_home)
+    assert data.domain.tolist() == ["dslr", "amazon", "caltech", "amazon", "webcam"]
+    assert data.y.tolist() == [9, 0, 1, 2, 3]
+    assert data.class_names == CLASSES
+    assert data.name == "office_caltech_effnet"
+    assert OTHER_NAMES == {"caltech10": "caltech"}
+
+
+def test_rows_of_the_deep_network_get_unit_length(deep_home):
+    data = load_office_caltech("effnet", data_home=deep_home)
+    expected = [[0.6, 0.8, 0], [0, 0, 1], [0.6, 0, 0.8], [0, 0, 0], [1 / 3, 2 / 3, 2 / 3]]
+    np.testing.assert_allclose(data.X, expected, atol=1e-15)
+    assert data.X.dtype == np.float64
+    assert "Euclidean norm" in data.preprocessing
+
+
+def test_raw_features_are_those_of_the_archive(deep_home):
+    data = load_office_caltech("effnet", preprocess=False, data_home=deep_home)
+    np.testing.assert_array_equal(data.X, DEEP)
+    assert data.X.dtype == np.float64
+    assert data.preprocessing == "None."
+
+
+def test_the_deep_features_have_their_own_citation(deep_home):
+    citation = load_office_caltech("effnet", data_home=deep_home).citation
+    assert [name in citation for name in ("Tan", "Saenko", "Griffin", "Gong")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_missing_archive_says_where_it_belongs_and_comes_from(tmp_path):
+    with pytest.raises(FileNotFoundError, match="LeoGautheron") as caught:
+        load_office_caltech("effnet", data_home=tmp_path)
+    path = tmp_path / "office_caltech10_effnetlite0" / "office_caltech10_effnetlite0.npz"
+    assert f"Put it at {path}" in str(caught.value)
+
+
+def test_a_changed_archive_is_refused(deep_home):
+    effnet = FEATURES["effnet"]
+    path = deep_home / effnet.folder / effnet.files["all"].name
+    path.write_bytes(path.read_bytes()[:-1] + b"\xff")
+    with pytest.raises(ValueError, match=r"effnetlite0\.npz is not the file .* SHA-256"):
+        load_office_caltech("effnet", data_home=deep_home)
+
+
+def test_an_archive_without_domains_is_refused(deep_home, monkeypatch):
+    effnet = FEATURES["effnet"]
+    path = deep_home / effnet.folder / "other.npz"
+    np.savez(path, X=DEEP, y=np.ones(5))
+    monkeypatch.setitem(FEATURES, "effnet", replace(effnet, files={"all": known(path)}))
+    with pytest.raises(ValueError, match="holds no variable domain"):
+        load_office_caltech("effnet", data_home=deep_home)
+
+
 # --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("features", ["SURF", None, "decaf"])
 def test_unknown_features_are_refused_before_any_file_is_looked_for(tmp_path, features):
-    with pytest.raises(ValueError, match=f"features must be one of 'surf', got {features!r}"):
+    known_ones = "features must be one of 'surf', 'effnet'"
+    with pytest.raises(ValueError, match=f"{known_ones}, got {features!r}"):
         load_office_caltech(features, data_home=tmp_path)
 
 

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skatter.datasets import Dataset, load_mnist_usps, load_office_caltech
+from skatter.datasets import (
+    Dataset,
+    load_mnist_usps,
+    load_office_caltech,
+    load_pacs,
+    load_rotated_mnist,
+)
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +28,24 @@ def surf() -> Dataset:
 def mnist_usps() -> Dataset:
     """MNIST and USPS of Long et al., raw pixels."""
     return load_or_skip(load_mnist_usps)
+
+
+@pytest.fixture(scope="session")
+def office_effnet() -> Dataset:
+    """Office + Caltech10, features of EfficientNet-Lite0 as they are in the file."""
+    return load_or_skip(lambda: load_office_caltech("effnet", preprocess=False))
+
+
+@pytest.fixture(scope="session")
+def rotated_mnist() -> Dataset:
+    """MNIST digits at six angles, raw pixels."""
+    return load_or_skip(load_rotated_mnist)
+
+
+@pytest.fixture(scope="session")
+def pacs() -> Dataset:
+    """PACS, features of EfficientNet-Lite0 as they are in the file."""
+    return load_or_skip(lambda: load_pacs(preprocess=False))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 skatter downloads nothing and makes no folder. A user puts the files into one folder, the data
 home; a loader looks there and checks size and SHA-256 before it reads a file. Only arrays of
-numbers are read: nothing is ever unpickled.
+numbers are read, and of text where a loader asks for it: nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -95,10 +95,13 @@ def _check(what: str, found: int | str, expected: int | str, path: Path, origin:
         )
 
 
-def read_arrays(path: Path, names: tuple[str, ...]) -> tuple[NDArray[Any], ...]:
-    """Return named arrays of numbers from a MATLAB (version 5) or NumPy ``.npz`` file.
+def read_arrays(
+    path: Path, names: tuple[str, ...], *, text: tuple[str, ...] = ()
+) -> tuple[NDArray[Any], ...]:
+    """Return named arrays from a MATLAB (version 5) or NumPy ``.npz`` file.
 
-    Nothing but plain arrays of numbers is accepted: no structs, cells or objects.
+    Nothing but plain arrays of numbers, or of text where asked for, is accepted: no structs,
+    cells or objects.
 
     Parameters
     ----------
@@ -106,11 +109,13 @@ def read_arrays(path: Path, names: tuple[str, ...]) -> tuple[NDArray[Any], ...]:
         The file; its suffix is ``.mat`` or ``.npz``.
     names : tuple of str
         The variables to read.
+    text : tuple of str
+        Those of ``names`` that must be arrays of text; the others must be arrays of numbers.
 
     Raises
     ------
     ValueError
-        If a variable is missing or is something else than an array of numbers.
+        If a variable is missing or is something else than an array of its kind.
     """
     read = {".mat": _read_mat, ".npz": _read_npz}[path.suffix]
     arrays = read(path, names)
@@ -118,7 +123,12 @@ def read_arrays(path: Path, names: tuple[str, ...]) -> tuple[NDArray[Any], ...]:
     if missing:
         raise ValueError(f"{path} holds no variable {', '.join(missing)}.")
     for name in names:
-        if not _is_plain(arrays[name]):
+        if name in text and not _is_plain(arrays[name], "U"):
+            raise ValueError(
+                f"{name} in {path} must be an array of text; numbers, structs, cells, objects and "
+                "sparse matrices are not read."
+            )
+        if name not in text and not _is_plain(arrays[name], "biuf"):
             raise ValueError(
                 f"{name} in {path} must be a dense array of real numbers; structs, cells, text, "
                 "objects and sparse matrices are not read."
@@ -126,8 +136,8 @@ def read_arrays(path: Path, names: tuple[str, ...]) -> tuple[NDArray[Any], ...]:
     return tuple(arrays[name] for name in names)
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+def _is_plain(value: Any, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
 
 
 def _read_mat(path: Path, names: tuple[str, ...]) -> dict[str, Any]:

