@@ -218,6 +218,11 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
+    def _needs_gram(self) -> bool:
+        """Whether the equation is one in the coefficients of samples, and in nothing else."""
+        return self.class_rows == "labelled"
+
+    @property
     def _n_features_out(self) -> int:
         return self.n_components_
 
@@ -306,7 +311,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             # Centred, the linear kernel is blind to a shift, but not to the digits it costs.
             kernel = replace(kernel, origin=X.mean(axis=0))
         explicit = kernel.linear or self.feature_map is not None
-        if not explicit or self.class_rows == "labelled" or self.solver in ("lanczos", "dense"):
+        if not explicit or self._needs_gram or self.solver in ("lanczos", "dense"):
             return kernel, None
         features = explicit_features(self.feature_map_, X)
         if self.solver == "auto" and features.shape[1] >= features.shape[0]:
@@ -329,23 +334,26 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         before = measure(Geometry.of_gram(K), ordered)
         weights = self._objective(domains, before.total)
         k = min(k, len(K) - 1)
-        if self.class_rows == "labelled":
-            solution = solve_padded(K, ordered, weights, k)
-        else:
-            solution = solve_dual(
-                K,
-                ordered,
-                weights,
-                k,
-                tol=self.tol,
-                solver=self.solver,
-                random_state=self.random_state,
-                factors=self._factors(),
-            )
+        solution = self._solve(K, ordered, weights, k)
         solution = solution._replace(
             coefficients=solution.coefficients[back], projections=solution.projections[back]
         )
         return _Route(solution, means[back], before, weights)
+
+    def _solve(self, K: Array, domains: Domains, weights: Objective, k: int) -> Solution:
+        """Solve on the centred Gram matrix, rows in canonical order."""
+        if self.class_rows == "labelled":
+            return solve_padded(K, domains, weights, k)
+        return solve_dual(
+            K,
+            domains,
+            weights,
+            k,
+            tol=self.tol,
+            solver=self.solver,
+            random_state=self.random_state,
+            factors=self._factors(),
+        )
 
     def _scaled(self, route: _Route, domains: Domains) -> _Route:
         """Apply ``scale`` and fix the signs: the largest entry of a component is positive."""
@@ -353,7 +361,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         eigenvalues, B, Z = solution.eigenvalues, solution.coefficients, solution.projections
 
         def norms() -> Array:
-            if self.class_rows == "labelled":
+            if self._needs_gram:
                 return np.linalg.norm(B, axis=0)
             coefficients = Coefficients(domains, Z.dtype, self._factors())
             return np.linalg.norm(

@@ -159,12 +159,12 @@ class SCA(ScatterComponents):
         super()._check_parameters()
         check_real("beta", self.beta, low=0, high=1)
         check_real("delta", self.delta, low=0)
-        _check_ridge(self.ridge)
+        check_ridge(self.ridge)
 
     def _check_domains(self, domains: Domains) -> None:
-        _require_labels(self, domains)
+        require_labels(self, domains)
         if self.beta == 1:
-            _require_two_classes(domains, "beta=1", "choose beta < 1")
+            require_two_classes(domains, "beta=1", "choose beta < 1")
 
     def _default_n_components(self, domains: Domains) -> int:
         between = int(np.count_nonzero(domains.class_counts)) - 1
@@ -177,7 +177,7 @@ class SCA(ScatterComponents):
         return objectives.sca(
             beta,
             delta,
-            ridge=_ridge(self.ridge, self.normalize, total),
+            ridge=ridge_weight(self.ridge, self.normalize, total),
             normalize=self.normalize,
             n_labelled=domains.n_labelled,
         )
@@ -252,10 +252,10 @@ class USCA(ScatterComponents):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("delta", self.delta, low=0)
-        _check_ridge(self.ridge)
+        check_ridge(self.ridge)
 
     def _objective(self, domains: Domains, total: float) -> Objective:
-        return objectives.usca(self.delta, ridge=_ridge(self.ridge, self.normalize, total))
+        return objectives.usca(self.delta, ridge=ridge_weight(self.ridge, self.normalize, total))
 
 
 class KernelFisher(ScatterComponents):
@@ -328,11 +328,11 @@ class KernelFisher(ScatterComponents):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _check_ridge(self.ridge)
+        check_ridge(self.ridge)
 
     def _check_domains(self, domains: Domains) -> None:
-        _require_labels(self, domains)
-        _require_two_classes(domains, "KernelFisher", "use USCA or SCA with beta < 1")
+        require_labels(self, domains)
+        require_two_classes(domains, "KernelFisher", "use USCA or SCA with beta < 1")
 
     def _default_n_components(self, domains: Domains) -> int:
         return int(np.count_nonzero(domains.class_counts)) - 1
@@ -341,7 +341,7 @@ class KernelFisher(ScatterComponents):
         return objectives.sca(
             1.0,
             0.0,
-            ridge=_ridge(self.ridge, self.normalize, total),
+            ridge=ridge_weight(self.ridge, self.normalize, total),
             normalize=self.normalize,
             n_labelled=domains.n_labelled,
         )
@@ -404,12 +404,13 @@ class KPCA(ScatterComponents):
         return objectives.usca(0.0, ridge=1.0)
 
 
-def _check_ridge(ridge: Any) -> None:
+def check_ridge(ridge: Any) -> None:
+    """Raise where ``ridge`` is neither None nor a positive number."""
     if ridge is not None:
         check_real("ridge", ridge, low=0, open_low=True)
 
 
-def _ridge(ridge: float | None, normalize: bool, total: float) -> float:
+def ridge_weight(ridge: float | None, normalize: bool, total: float) -> float:
     """Return the weight ρ of ‖W‖²: in units of the total scatter, or the paper's."""
     if not normalize:
         return 1.0 if ridge is None else float(ridge)
@@ -417,7 +418,8 @@ def _ridge(ridge: float | None, normalize: bool, total: float) -> float:
     return relative * total if total > 0 else relative
 
 
-def _require_labels(estimator: Any, domains: Domains) -> None:
+def require_labels(estimator: Any, domains: Domains) -> None:
+    """Raise where nothing is labelled."""
     if not domains.n_labelled:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None or has "
@@ -426,6 +428,7 @@ def _require_labels(estimator: Any, domains: Domains) -> None:
         )
 
 
-def _require_two_classes(domains: Domains, what: str, remedy: str) -> None:
+def require_two_classes(domains: Domains, what: str, remedy: str) -> None:
+    """Raise where ``what`` has fewer than two classes to tell apart."""
     if np.count_nonzero(domains.class_counts) < 2:
         raise ValueError(f"{what} needs labelled samples of two classes or more; {remedy}.")

@@ -1,8 +1,10 @@
 """The methods, behind one interface and in one registry."""
 
 from skatter.methods.adaptive_svm import AdaptiveSVM
+from skatter.methods.cidg import CIDG
 from skatter.methods.coral import CORAL
 from skatter.methods.dam import DAM
+from skatter.methods.dica import DICA, UDICA
 from skatter.methods.dip import DIP, DIPCC
 from skatter.methods.easy_adapt import EasyAdapt, EasyAdaptSVM
 from skatter.methods.gfk import GFK, subspace_disagreement
@@ -10,6 +12,8 @@ from skatter.methods.hfa import HFA
 from skatter.methods.jda import JDA
 from skatter.methods.kmm import KMM
 from skatter.methods.landmarks import Landmarks
+from skatter.methods.marginal_kernel import MarginalKernelSVM
+from skatter.methods.mda import MDA
 from skatter.methods.record import Method
 from skatter.methods.registry import METHODS, get_method
 from skatter.methods.sgf import SGF
@@ -20,24 +24,29 @@ from skatter.methods.tjm import TJM
 from skatter.methods.tsc import TSC
 
 __all__ = [
+    "CIDG",
     "CORAL",
     "DAM",
+    "DICA",
     "DIP",
     "DIPCC",
     "GFK",
     "HFA",
     "JDA",
     "KMM",
+    "MDA",
     "METHODS",
     "SGF",
     "SSTCA",
     "TCA",
     "TJM",
     "TSC",
+    "UDICA",
     "AdaptiveSVM",
     "EasyAdapt",
     "EasyAdaptSVM",
     "Landmarks",
+    "MarginalKernelSVM",
     "Method",
     "SubspaceAlignment",
     "get_method",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.domains import Domains
+from skatter.kernels import check_gram
 from skatter.methods.base import Rival, RivalTransformer, Transfer
 
 Array = NDArray[Any]
@@ -41,7 +42,7 @@ class Generalizer(Rival):
         if self._needs_several and sources.n_domains == 1:
             self._say_single(str(sources.domain_ids[0]), unnamed=unnamed)
         everyone = np.ones(len(rows), dtype=bool)
-        chosen = X[np.ix_(rows, rows)] if self._precomputed else X[rows]
+        chosen = check_gram(X)[np.ix_(rows, rows)] if self._precomputed else X[rows]
         return Transfer(chosen, sources, everyone, ~everyone, rows)
 
     def _say_single(self, source: str, *, unnamed: bool) -> None:

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 
+from skatter.methods.generalization import Generalizer
 from skatter.methods.record import Kind, Method
 from skatter.methods.registry import METHODS
 
@@ -66,9 +67,13 @@ needs no pipeline at all. `get_method("sca").grid` holds values of the parameter
 - **Several sources** are pooled, unless the table lists "several sources": such a method keeps
   them apart, or brings them together with the target.
 - **One target:** a method that lists it takes exactly one. Fit one model for each, or pool several
-  targets under one id. A method that does not list it takes any number of targets, or none.
+  targets under one id. A method that does not list it takes any number of targets, or none; one
+  that is made for domain generalization learns nothing from them.
 - **New samples** belong to the target, unless `sample_domain` names a source that `fit` has seen.
-  An answer never depends on which other samples are asked for at the same time.
+  An answer never depends on which other samples are asked for at the same time, except where a
+  method lists "a set of new samples": it must see some of a domain to predict it.
+- **Which settings?** For a target that nobody has seen, choose by domains left out:
+  `GridSearchCV(model, grid, cv=LeaveOneDomainOut()).fit(X, y, groups=site, sample_domain=site)`.
 
 ## The methods
 
@@ -116,7 +121,8 @@ def say_needs(method: Method) -> str:
     >>> say_needs(METHODS["kpca"])
     'nothing'
     """
-    needs = ", ".join(method.needs) or "nothing"
+    extra = (f"the extra {method.extra}",) if method.extra else ()
+    needs = ", ".join(method.needs + extra) or "nothing"
     return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs
 
 
@@ -151,6 +157,10 @@ ADVICE: tuple[tuple[str, Callable[[Method], bool]], ...] = (
     (
         "The target cannot be seen yet, or there are several",
         lambda method: not {"one target", "target labels"} & set(method.needs),
+    ),
+    (
+        "Nothing is learnt from a target, even if there is one",
+        lambda method: issubclass(method.estimator, Generalizer),
     ),
     (
         "There are no labels while features are learnt",

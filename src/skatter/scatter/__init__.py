@@ -17,12 +17,14 @@ The factors U_d, F, U_c and the projection S are the ones that the objective use
 """
 
 from skatter.scatter.factors import (
+    balanced_domain_factor,
     centre_classes,
     class_factor,
     class_indicators,
     conditional_factor,
     domain_factor,
     indicator_means,
+    scatter_of_means,
 )
 from skatter.scatter.geometry import Geometry, Scatters, measure
 from skatter.scatter.measures import (
@@ -39,6 +41,7 @@ __all__ = [
     "MMD",
     "Geometry",
     "Scatters",
+    "balanced_domain_factor",
     "between_class_scatter",
     "centre_classes",
     "class_factor",
@@ -51,6 +54,7 @@ __all__ = [
     "measure",
     "mmd",
     "scatter",
+    "scatter_of_means",
     "total_scatter",
     "within_class_scatter",
 ]

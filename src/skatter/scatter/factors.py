@@ -38,7 +38,7 @@ def domain_factor(domains: Domains) -> Array:
     L_ij = (m-1)/(m² n_a²) within domain a and -1/(m² n_a n_b) between a and b: eq. (8).
     """
     counted = np.flatnonzero(domains.domain_counts)
-    return _scatter_of_means(indicator_means(domains.domain, domains.n_domains)[:, counted])
+    return scatter_of_means(indicator_means(domains.domain, domains.n_domains)[:, counted])
 
 
 def class_factor(domains: Domains) -> Array:
@@ -63,12 +63,32 @@ def conditional_factor(domains: Domains) -> Array:
     for k in present:
         own = np.where(domains.label == k, domains.domain, -1)
         means = indicator_means(own, domains.n_domains)
-        parts.append(_scatter_of_means(means[:, means.any(axis=0)]) / np.sqrt(len(present)))
+        parts.append(scatter_of_means(means[:, means.any(axis=0)]) / np.sqrt(len(present)))
     return np.hstack(parts)
 
 
-def _scatter_of_means(E: Array) -> Array:
-    """Factor of the scatter of a set of m means, (1/m) E (I − 11ᵀ/m) Eᵀ; no column for m = 1."""
+def balanced_domain_factor(domains: Domains) -> Array:
+    """Factor of the scatter of domain means in which all classes weigh the same.
+
+    The mean of a domain is the mean of the means of the classes it has; unlabelled samples do not
+    count. So domains that differ in nothing but how frequent each class is have the same mean.
+    """
+    means = [
+        _mean_of_class_means(domains, d)
+        for d in range(domains.n_domains)
+        if (domains.labelled & (domains.domain == d)).any()
+    ]
+    return scatter_of_means(np.column_stack([np.zeros((domains.n_samples, 0)), *means]))
+
+
+def _mean_of_class_means(domains: Domains, domain: int) -> Array:
+    own = np.where(domains.domain == domain, domains.label, -1)
+    means = indicator_means(own, len(domains.classes))
+    return np.asarray(means[:, means.any(axis=0)].mean(axis=1))
+
+
+def scatter_of_means(E: Array) -> Array:
+    """Factor of the scatter of a set of m means, (1/m) E (I − 11ᵀ/m) Eᵀ; no column for m < 2."""
     m = E.shape[1]
     return E @ helmert(m).T / np.sqrt(m) if m > 1 else E[:, :0]
 

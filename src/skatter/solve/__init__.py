@@ -1,6 +1,7 @@
 """Solve: from an objective to components, one file a route."""
 
 from skatter.solve.dual import DualPath, solve_dual
+from skatter.solve.nugget import NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
 from skatter.solve.padded import solve_padded
 from skatter.solve.primal import PrimalPath
@@ -22,12 +23,15 @@ __all__ = [
     "DualOperator",
     "DualPath",
     "Eigenpairs",
+    "NuggetPencil",
     "PrimalPath",
     "Solution",
     "canonical_order",
     "leading_pairs",
     "principal_axes",
     "solve_dual",
+    "solve_not_symmetric",
+    "solve_nugget",
     "solve_padded",
     "solve_pencil",
     "solve_squared",

@@ -1,0 +1,464 @@
+"""Marginal kernel support vector machine: what a domain is like decides how its samples are read.
+
+A sample is the pair of its domain's marginal distribution P and its features x, and
+
+    k̄((P, x), (P', x')) = k_P(P, P') k(x, x'),    k_P(P, P') = exp(−γ_P ‖μ_P − μ_P'‖²),
+
+where μ_P = E k'(x, ·) is the mean of P in the feature space of a second kernel k'. Of samples,
+⟨μ_P, μ_P'⟩ is the mean of a block of the Gram matrix of k'. Every source counts the same,
+
+    minimise  ½ ‖f‖² + (C/S) Σ_d (n/n_d) Σ_{i in d} max(0, 1 − y_i (f(P_d, x_i) + b)),
+
+S sources of n_d samples, n together: a support vector machine with weights n/(S n_d), which are 1
+where all sources are of a size. It is one sum of kernel functions for each source,
+
+    f(P, x) = Σ_d k_P(P_d, P) f_d(x),    f_d(x) = Σ_{i in d} α_i k(x_i, x),
+
+mixed by how much like each source a new domain is. With γ_P = 0 the sources are pooled; as γ_P
+grows, sources that differ have no more in common than b: given b, each f_d is what the samples of
+its source alone make it, and f says nothing about a domain that is not a source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import gen_batches
+
+from skatter.checks import check_choice, check_real
+from skatter.components import BATCH
+from skatter.domains import Codes, Domains, in_domains, read_domains
+from skatter.kernels import Kernel, resolve_kernel
+from skatter.methods.base import Transfer, one_against_rest
+from skatter.methods.generalization import Generalizer
+from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
+from skatter.methods.record import Method
+
+Array = NDArray[Any]
+
+
+class MarginalKernelSVM(Generalizer, KernelMachine):
+    """Support vector machine on pairs of a domain's marginal distribution and a sample.
+
+        k̄((P, x), (P', x')) = exp(−γ_P ‖μ_P − μ_P'‖²) k(x, x')
+
+    with the mean μ_P of a domain in the feature space of a Gaussian kernel: domains that look
+    alike learn from each other, and a new domain is answered for most by the sources that it looks
+    like. Every source counts the same in the loss, whatever its size. Several classes are told
+    apart one against the rest.
+
+    The answer for a sample depends on the **distribution of its domain**, which is to be estimated
+    from a set of samples. The method is transductive at the level of the marginal, unlike
+    :class:`~skatter.SCA` or DICA, which need nothing of a new domain: say so where they are
+    compared. Which set tells the distribution:
+
+    - of a source of ``fit``: its labelled samples there;
+    - of a target that ``fit`` was given, two samples or more: those samples. They serve for this
+      alone; what is learnt, bandwidths included, does not depend on them. So named or, where there
+      was one target, without ``sample_domain``, samples are answered for one at a time;
+    - of any other domain: all samples that carry its id in the same call, or all samples of the
+      call where there is no ``sample_domain``. There must be two at least. Of a few samples, the
+      mean is known poorly, and the domain seems farther from all sources than it is.
+
+    Where ``fit`` knew no names of domains, and so saw one, new samples without ``sample_domain``
+    are of this domain.
+
+    The intercepts are common to all domains, unlike f. About a domain that is far from all
+    sources, f says little and the intercepts decide: compare ``marginal_distances_`` of a target
+    with those of the sources, and choose a smaller ``marginal_gamma`` if they are much larger.
+
+    Parameters
+    ----------
+    C : float > 0
+        Cost of a sample on the wrong side of the margin, where all sources are of a size; else
+        times n/(S n_d), for a source of n_d among S sources of n samples.
+    marginal_gamma : "median" or float >= 0
+        γ_P. ``"median"``: half of 1 / median of ‖μ_P − μ_P'‖² over pairs of sources that differ.
+        0 pools the sources. Above a few times the median rule, a new domain is like no source.
+    embedding_gamma : "median" or float > 0
+        Bandwidth of the Gaussian kernel exp(−γ' ‖x − x'‖²) that μ_P is the mean of;
+        ``"median"``: 1 / median of ‖x − x'‖² over the samples of the sources.
+    kernel : str or callable
+        k: any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
+        arrays that returns the matrix of kernel values. A precomputed kernel also takes the place
+        of the Gaussian one, and new samples must then be of a domain of ``fit``: their kernel
+        among themselves is not known.
+    gamma : "median", "printed", float or None
+        Bandwidth of k; see :func:`skatter.kernels.resolve_kernel`.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : dict or None
+        Extra arguments of a callable kernel.
+    tol : float > 0
+        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
+    random_state : int, RandomState instance or None
+        For large samples, seeds the median heuristic. None is a fixed seed.
+
+    Attributes
+    ----------
+    marginal_gamma_ : float
+        γ_P.
+    marginal_ids_ : ndarray of shape (n_marginals,)
+        Domains whose marginal is known: the sources in the sorted order of their ids, then the
+        targets of ``fit``.
+    marginal_distances_ : ndarray of shape (n_marginals, n_sources)
+        ‖μ_P − μ_d‖² between these domains and the sources.
+    support_ : ndarray of shape (n_support,)
+        Which training samples the machines are made of.
+    dual_coef_ : ndarray of shape (n_support, n_sources, n_machines)
+        Their coefficients in f_d of each source, zero but for their own; one machine for each
+        class, or one for two classes.
+    intercept_ : ndarray of shape (n_machines,)
+        b.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    G. Blanchard, G. Lee, C. Scott: Generalizing from Several Related Classification Tasks to a New
+    Unlabeled Sample. NIPS, 2011.
+
+    Examples
+    --------
+    In each town, the threshold is where the town is: only the distribution tells which one holds.
+
+    >>> import numpy as np
+    >>> from skatter.methods import MarginalKernelSVM
+    >>> rng = np.random.default_rng(0)
+    >>> town = np.repeat(np.arange(9), 40)
+    >>> X = rng.normal(size=(360, 1)) + town[:, None] / 2
+    >>> y = (X[:, 0] > town / 2).astype(int)
+    >>> seen = town != 4
+    >>> for marginal_gamma in (0, "median"):  # 0 pools the towns
+    ...     model = MarginalKernelSVM(marginal_gamma=marginal_gamma)
+    ...     model.fit(X[seen], y[seen], sample_domain=town[seen]).score(X[~seen], y[~seen])
+    0.225
+    0.95
+    """
+
+    _needs_several: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        marginal_gamma: Any = "median",
+        embedding_gamma: Any = "median",
+        kernel: Any = "rbf",
+        gamma: Any = "median",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.marginal_gamma = marginal_gamma
+        self.embedding_gamma = embedding_gamma
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.random_state = random_state
+
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return how much speaks for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; of a domain that ``fit`` has not seen, a set of them.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains. None: the target of ``fit`` if there was one; else all samples are of
+            one new domain, unless ``fit`` knew no names of domains.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; for two classes one value, positive for the second.
+        """
+        X = self._new_samples(X)
+        likeness = np.exp(-self.marginal_gamma_ * self._squared_distances(X, sample_domain))
+        _, n_sources, n_machines = self.dual_coef_.shape
+        by_source = self._expand(X, self.dual_coef_.reshape(-1, n_sources * n_machines))
+        by_source = by_source.reshape(-1, n_sources, n_machines)
+        values = np.einsum("id,idm->im", likeness, by_source) + self.intercept_
+        return values[:, 0] if n_machines == 1 else values
+
+    def _check_parameters(self) -> None:
+        check_real("C", self.C, low=0, open_low=True)
+        check_real("tol", self.tol, low=0, open_low=True)
+        _check_bandwidth("marginal_gamma", self.marginal_gamma)
+        _check_bandwidth("embedding_gamma", self.embedding_gamma, positive=True)
+
+    def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
+        """Keep the labelled samples of the sources, and all there is for the marginals."""
+        kept = super()._pair(X, domains, unnamed=unnamed)
+        parts = (kept.X, kept.domains, kept.source, kept.target, kept.rows)
+        return _Given(*parts, X_given=X, domains_given=domains, unnamed=unnamed)
+
+    def _fit(self, transfer: Transfer) -> None:
+        super()._fit(transfer)
+        assert isinstance(transfer, _Given)
+        self._know_targets(transfer)
+
+    def _learn(self, transfer: Transfer) -> Expansion:
+        domains, n_sources = transfer.domains, transfer.domains.n_domains
+        self._embeddings = MeanEmbeddings.of(transfer, self._embedding_kernel(transfer.X))
+        distances = self._embeddings.between()
+        self.marginal_gamma_ = self._resolve_marginal_gamma(distances)
+        rows = np.arange(domains.n_samples)
+        K = self._gram(transfer.X, rows)
+        times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
+        coef, intercept = support_vector_machines(
+            K,
+            one_against_rest(domains.label, len(domains.classes)),
+            C=self.C,
+            tol=self.tol,
+            sample_weight=(domains.n_samples / n_sources / domains.domain_counts)[domains.domain],
+        )
+        by_source = np.zeros((len(rows), n_sources, coef.shape[1]))
+        by_source[rows, domains.domain] = coef
+        return Expansion(rows, by_source, intercept)
+
+    def _embedding_kernel(self, X: Any) -> Kernel:
+        if self._precomputed:
+            return self.kernel_
+        return resolve_kernel(X, "rbf", gamma=self.embedding_gamma, random_state=self.random_state)
+
+    def _resolve_marginal_gamma(self, distances: Array) -> float:
+        if isinstance(self.marginal_gamma, str):
+            return median_bandwidth(distances)
+        return float(self.marginal_gamma)
+
+    def _know_targets(self, given: _Given) -> None:
+        """Compare targets with the sources; say who is meant where no domain is named."""
+        domains = given.domains_given
+        targets = np.flatnonzero(domains.is_target & (domains.domain_counts > 1))
+        rows = [np.flatnonzero(domains.domain == target) for target in targets]
+        distances = [self._embeddings.to(*self._sets(given.X_given, own)) for own in rows]
+        self.marginal_ids_ = np.concatenate([self.source_ids_, domains.domain_ids[targets]])
+        self.marginal_distances_ = np.vstack([self._embeddings.between(), *distances])
+        self._unnamed: int | None = None
+        if len(targets) == 1:
+            self._unnamed = len(self.source_ids_)
+        elif given.unnamed and domains.n_domains == 1:
+            self._unnamed = 0
+
+    def _sets(self, X: Any, own: Codes) -> tuple[Any, Any]:
+        """Return samples for :meth:`MeanEmbeddings.to`."""
+        if self._precomputed:
+            return X[np.ix_(own, self._embeddings.rows)], X[np.ix_(own, own)]
+        return X[own], X[own]
+
+    def _squared_distances(self, X: Any, sample_domain: Any) -> Array:
+        """Return ‖μ_P − μ_d‖² for the domain P of each new sample and each source d."""
+        seen, new = self._read_new(sample_domain, X.shape[0])
+        distances = np.empty((X.shape[0], len(self.source_ids_)))
+        distances[seen >= 0] = self.marginal_distances_[seen[seen >= 0]]
+        for name, own in new.items():
+            self._check_set(name, len(own))
+            distances[own] = self._embeddings.to(*self._sets(X, own))
+        return distances
+
+    def _read_new(self, sample_domain: Any, n: int) -> tuple[Codes, dict[str, Codes]]:
+        """Return whose marginal is known of each sample, -1 for nobody's, and the other sets."""
+        if sample_domain is None and self._unnamed is not None:
+            return np.full(n, self._unnamed), {}
+        seen = np.full(n, -1)
+        if sample_domain is None:
+            return seen, {"the new domain": np.arange(n)}
+        for number in range(len(self.marginal_ids_)):
+            ids = self.marginal_ids_[number : number + 1]
+            seen[in_domains(sample_domain, ids, n_samples=n)] = number
+        domains = read_domains(None, sample_domain, n_samples=n)
+        codes = np.unique(domains.domain[seen < 0])
+        return seen, {
+            str(domains.domain_ids[d]): np.flatnonzero(domains.domain == d) for d in codes
+        }
+
+    def _check_set(self, domain: str, n_samples: int) -> None:
+        name = type(self).__name__
+        if self._precomputed:
+            raise ValueError(
+                f"{name} cannot tell what a new domain ({domain}) is like from a precomputed "
+                "kernel with the samples of fit. Give unlabelled samples of it to fit, as a "
+                "target, or name a domain of fit in sample_domain."
+            )
+        if n_samples < 2:
+            raise ValueError(
+                f"{name} needs a set of samples to tell what a new domain is like, and {domain} "
+                "has 1 sample. Give more samples of it at once, or unlabelled ones to fit, as a "
+                "target, or name a domain of fit in sample_domain."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Given(Transfer):
+    """What is learnt from and, beside it, what the user gave.
+
+    Attributes
+    ----------
+    X_given : ndarray or CSR matrix
+        All samples, those of targets too.
+    domains_given : Domains
+        Their domains.
+    unnamed : bool
+        Whether no domain was named.
+    """
+
+    X_given: Any
+    domains_given: Domains
+    unnamed: bool
+
+
+class MeanEmbeddings(NamedTuple):
+    """Means μ_d of the sources in the feature space of a kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        k'.
+    X : ndarray or CSR matrix of shape (n_samples, n_features), or None
+        Samples of the sources; None where ``kernel`` is precomputed.
+    rows : ndarray of shape (n_samples,)
+        Which of the samples given to ``fit`` these are.
+    shares : ndarray of shape (n_samples, n_sources)
+        1/n_d for samples of source d, zero for others: μ = Φᵀ shares.
+    inner : ndarray of shape (n_sources, n_sources)
+        ⟨μ_d, μ_e⟩.
+
+    Examples
+    --------
+    >>> X, domains = np.array([[0.0], [2.0], [5.0]]), read_domains([0, 1, 0], ["a", "a", "b"])
+    >>> everyone = np.ones(3, dtype=bool)
+    >>> sources = Transfer(X, domains, everyone, ~everyone, np.arange(3))
+    >>> means = MeanEmbeddings.of(sources, Kernel("linear"))
+    >>> means.between()
+    array([[ 0., 16.],
+           [16.,  0.]])
+    >>> new = np.array([[1.0], [3.0]])
+    >>> means.to(new, new)
+    array([1., 9.])
+    """
+
+    kernel: Kernel
+    X: Any
+    rows: Codes
+    shares: Array
+    inner: Array
+
+    @classmethod
+    def of(cls, sources: Transfer, kernel: Kernel) -> MeanEmbeddings:
+        """Average the blocks of the Gram matrix, which is never there as a whole."""
+        X, domain = sources.X.astype(np.float64, copy=False), sources.domains.domain
+        counts = sources.domains.domain_counts
+        shares = (domain[:, None] == np.arange(len(counts))) / counts
+        means = [mean_of_rows(kernel, X[domain == d], X) for d in range(len(counts))]
+        inner = np.array(means) @ shares
+        kept = None if kernel.precomputed else X
+        return cls(kernel, kept, sources.rows, shares, (inner + inner.T) / 2)
+
+    def between(self) -> Array:
+        """Return ‖μ_d − μ_e‖² of all pairs of sources."""
+        norms = np.diagonal(self.inner)
+        return _squared_distance(norms[:, None], norms, self.inner)
+
+    def to(self, X: Any, X_own: Any) -> Array:
+        """Return ‖μ − μ_d‖² between a new set of samples and each source.
+
+        Parameters
+        ----------
+        X, X_own : ndarray or CSR matrix of shape (n_new, n_features)
+            The samples, twice; where the kernel is precomputed, its values with the samples of
+            the sources and among the new ones.
+        """
+        X, X_own = X.astype(np.float64, copy=False), X_own.astype(np.float64, copy=False)
+        own = mean_of_rows(self.kernel, X_own, X_own).mean()
+        cross = mean_of_rows(self.kernel, X, self.X) @ self.shares
+        return _squared_distance(own, np.diagonal(self.inner), cross)
+
+
+def mean_of_rows(kernel: Kernel, X: Any, Y: Any) -> Array:
+    """Return the mean over x of k(x, y) for each y, a batch at a time to save memory.
+
+    Examples
+    --------
+    >>> mean_of_rows(Kernel("linear"), np.array([[1.0], [3.0]]), np.array([[1.0], [10.0]]))
+    array([ 2., 20.])
+    """
+    batches = gen_batches(X.shape[0], BATCH)
+    total = sum(kernel(X[rows], Y).sum(axis=0) for rows in batches)
+    return np.asarray(total / X.shape[0])
+
+
+def _squared_distance(first: Array, second: Array, inner: Array) -> Array:
+    """Return ‖a‖² + ‖b‖² − 2⟨a, b⟩, zero where only rounding is left."""
+    squared = first + second - 2 * inner
+    rounding = 100 * np.finfo(np.float64).eps * (np.abs(first) + np.abs(second))
+    return np.where(squared > rounding, squared, 0.0)
+
+
+def median_bandwidth(distances: Array) -> float:
+    """Return 1/2 / median over pairs of domains that differ, 1 where none do.
+
+    In exp(−‖μ_P − μ_P'‖² / 2s²), s² is the median.
+
+    Examples
+    --------
+    >>> median_bandwidth(np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 8.0], [0.0, 8.0, 0.0]]))
+    0.1
+    """
+    pairs = distances[np.triu_indices_from(distances, k=1)]
+    return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
+
+
+def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
+    """Multiply a Gram matrix in place by the factor of each pair of domains.
+
+    Examples
+    --------
+    >>> K = np.ones((3, 3))
+    >>> times_blocks(K, np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1, 0]))
+    >>> K
+    array([[1. , 0.5, 1. ],
+           [0.5, 1. , 0.5],
+           [1. , 0.5, 1. ]])
+    """
+    for d, row in enumerate(factors[:, domain]):
+        for i in np.flatnonzero(domain == d):
+            K[i] *= row
+
+
+def _check_bandwidth(name: str, value: Any, *, positive: bool = False) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ("median",))
+        return
+    check_real(name, value, low=0, open_low=positive)
+
+
+METHODS = (
+    Method(
+        name="marginal-svm",
+        estimator=MarginalKernelSVM,
+        kind="classifier",
+        summary="kernel on pairs of a domain's distribution and a sample",
+        when="many sources whose classifiers change with their distributions",
+        needs=("source labels", "several sources", "a set of new samples"),
+        uses=("one target",),
+        cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
+        citation=(
+            "G. Blanchard, G. Lee, C. Scott: Generalizing from Several Related Classification "
+            "Tasks to a New Unlabeled Sample. NIPS, 2011."
+        ),
+        grid={
+            "C": (0.1, 1.0, 10.0, 100.0),
+            "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
+        },
+    ),
+)
