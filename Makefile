@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	$(BIN)/skatter demo --out demo
 
+# One BLAS thread for each worker: two pools of threads on the same cores stand in each other's way.
 test: lint
-	$(BIN)/pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -19,10 +20,13 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 benchmark: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[torch]"
 	$(BIN)/python benchmarks/speed.py --out benchmarks/results
 	$(BIN)/python benchmarks/tuning.py --out benchmarks/results
 	$(BIN)/python benchmarks/rivals.py --out benchmarks/results
 	$(BIN)/python benchmarks/surf.py --out benchmarks/results
+	$(BIN)/python benchmarks/generalization.py speed --out benchmarks/results
+	$(BIN)/python benchmarks/generalization.py accuracy --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:

@@ -12,6 +12,7 @@ from skatter.methods.hfa import HFA
 from skatter.methods.jda import JDA
 from skatter.methods.kmm import KMM
 from skatter.methods.landmarks import Landmarks
+from skatter.methods.lre_svm import LRESVM, LRESVMAdaptation
 from skatter.methods.marginal_kernel import MarginalKernelSVM
 from skatter.methods.mda import MDA
 from skatter.methods.record import Method
@@ -22,6 +23,7 @@ from skatter.methods.subspace_alignment import SubspaceAlignment, max_dimension_
 from skatter.methods.tca import TCA
 from skatter.methods.tjm import TJM
 from skatter.methods.tsc import TSC
+from skatter.methods.uml import UML
 
 __all__ = [
     "CIDG",
@@ -34,6 +36,7 @@ __all__ = [
     "HFA",
     "JDA",
     "KMM",
+    "LRESVM",
     "MDA",
     "METHODS",
     "SGF",
@@ -42,9 +45,11 @@ __all__ = [
     "TJM",
     "TSC",
     "UDICA",
+    "UML",
     "AdaptiveSVM",
     "EasyAdapt",
     "EasyAdaptSVM",
+    "LRESVMAdaptation",
     "Landmarks",
     "MarginalKernelSVM",
     "Method",

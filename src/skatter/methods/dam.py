@@ -190,7 +190,7 @@ class DAM(KernelMachine):
     def _learn(self, transfer: Transfer) -> Expansion:
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
         K = self._gram(transfer.X, np.arange(transfer.n_samples))
-        unit = _total_scatter(K) if self.normalize else 1.0
+        unit = scatter_of_gram(K) if self.normalize else 1.0
         K /= unit
         self.mmd_ = _discrepancies(K, transfer)
         if isinstance(self.source_weights, str) and self.source_weights == "mmd":
@@ -199,7 +199,14 @@ class DAM(KernelMachine):
         self.source_weights_ = softmax(log_weights)
         target = np.flatnonzero(transfer.target)
         virtual = self._virtual_labels(K, transfer.domains, log_weights)[target]
-        coef, intercept = self._regress(K[np.ix_(target, target)], virtual)
+        coef, intercept = regress(
+            K[np.ix_(target, target)],
+            virtual,
+            C=self.C,
+            theta=self.theta,
+            epsilon=self.epsilon,
+            tol=self.tol,
+        )
         return Expansion(target, coef / unit, intercept)
 
     def _virtual_labels(self, K: Array, domains: Domains, log_weights: Array) -> Array:
@@ -208,27 +215,41 @@ class DAM(KernelMachine):
         labels = one_against_rest(domains.label, len(domains.classes))
         return np.where(domains.labelled[:, None], labels, K @ coef + intercept)
 
-    def _regress(self, K: Array, values: Array) -> tuple[Array, Array]:
-        """Fit one regressor to each column of values, with the kernel K + I/θ."""
-        means = centre(K)  # the same regressors, in smaller numbers
-        K[np.diag_indices_from(K)] += 1 / self.theta
-        coef, intercept = np.zeros(values.shape), np.zeros(values.shape[1])
-        for column, wanted in enumerate(values.T):
-            machine = SVR(
-                kernel="precomputed",
-                C=self.C,
-                epsilon=self.epsilon,
-                tol=self.tol,
-                max_iter=STEPS,
-            )
-            machine.random_state = 0  # no parameter; None draws from the global random state
-            machine.fit(K, wanted)
-            coef[machine.support_, column] = machine.dual_coef_[0]
-            intercept[column] = machine.intercept_[0] - means @ coef[:, column]
-        return coef, intercept
+
+def regress(
+    K: Array, values: Array, *, C: float, theta: float, epsilon: float, tol: float
+) -> tuple[Array, Array]:
+    """Fit one regressor to each column of values, with the kernel K + I/θ.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix; it is overwritten.
+    values : ndarray of shape (n, n_columns)
+        Virtual labels.
+    C, theta, epsilon, tol : float
+        As in :class:`DAM`.
+
+    Returns
+    -------
+    coef : ndarray of shape (n, n_columns)
+        Coefficients of the samples.
+    intercept : ndarray of shape (n_columns,)
+        b.
+    """
+    means = centre(K)  # the same regressors, in smaller numbers
+    K[np.diag_indices_from(K)] += 1 / theta
+    coef, intercept = np.zeros(values.shape), np.zeros(values.shape[1])
+    for column, wanted in enumerate(values.T):
+        machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, max_iter=STEPS)
+        machine.random_state = 0  # no parameter; None draws from the global random state
+        machine.fit(K, wanted)
+        coef[machine.support_, column] = machine.dual_coef_[0]
+        intercept[column] = machine.intercept_[0] - means @ coef[:, column]
+    return coef, intercept
 
 
-def _total_scatter(K: Array) -> float:
+def scatter_of_gram(K: Array) -> float:
     """Return the mean squared distance from the mean in feature space; 1 where that is zero."""
     scatter = float(np.trace(K)) / len(K) - float(K.mean())
     return scatter if scatter > 0 else 1.0

@@ -21,6 +21,7 @@ from skatter.methods import (
     jda,
     kmm,
     landmarks,
+    lre_svm,
     marginal_kernel,
     mda,
     sgf,
@@ -29,6 +30,7 @@ from skatter.methods import (
     tca,
     tjm,
     tsc,
+    uml,
 )
 from skatter.methods.record import Method
 
@@ -46,6 +48,7 @@ _MODULES = (
     jda,
     kmm,
     landmarks,
+    lre_svm,
     marginal_kernel,
     mda,
     sgf,
@@ -54,6 +57,7 @@ _MODULES = (
     tca,
     tjm,
     tsc,
+    uml,
 )
 
 METHODS: Mapping[str, Method] = {

@@ -1,0 +1,687 @@
+"""Low-rank exemplar classifiers: domains that nobody named show in how exemplars agree.
+
+Every positive sample x_i of a class has a logistic classifier w_i of its own, against all samples
+of other classes; see :mod:`skatter.methods.exemplars`. Samples of one latent domain look alike to
+its exemplars, so that the matrix of likelihoods G(W)_il = s(w_iᵀx_l) among the P positives should
+have low rank, about the number of latent domains. With F near G, for each class,
+
+    minimise  Σ_i [ ‖w_i‖² + C₊ log(1 + exp(−w_iᵀx_i)) + C₋ Σ_j log(1 + exp(w_iᵀx_j⁻)) ]
+              + λ₁ ‖F‖_* + λ₂ ‖F − G(W)‖²    over W and F,
+
+where x_j⁻ are the samples of other classes and ‖F‖_* is the sum of singular values. Alternately,
+
+    F <- U diag(max(σ − λ₁/(2λ₂), 0)) Vᵀ    for    G(W) = U diag(σ) Vᵀ,
+    W <- the exemplars' own problems, each tied to its row of F,
+
+neither of which raises the objective. A new sample belongs to the class whose K best exemplars find
+it likely: those of the latent domain that it resembles, whichever that is.
+
+With a target, exemplars count by how near to it they are, v_i = exp(−β ‖m_s − m_t‖²) with the means
+of the source and of the target samples nearest to x_i; and the domain adaptation machine
+(:mod:`skatter.methods.dam`) fits a regressor on the target to their weighted opinion.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, svd
+from scipy.special import expit
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
+
+from skatter.checks import check_choice, check_integer, check_real
+from skatter.components import BATCH
+from skatter.domains import Mask
+from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
+from skatter.methods.dam import regress, scatter_of_gram
+from skatter.methods.exemplars import Exemplars, common_start, solve
+from skatter.methods.generalization import Generalizer
+from skatter.methods.iteration import Iterations
+from skatter.methods.machines import Expansion, KernelMachine, canonical
+from skatter.methods.record import Method
+
+Array = NDArray[Any]
+
+GAIN = 1e-5
+"""Share of its objective that an exemplar may still gain when a round leaves it."""
+
+STEPS = 50
+"""Of an exemplar's search in one round; it takes a handful."""
+
+REGRESSION_TOL = 1e-3
+"""How far the conditions of optimality of the regressors may be violated."""
+
+SQUARES = 1e-6
+"""Singular values above this share of the norm are as good when found through their squares."""
+
+_CITATION = (
+    "Z. Xu, W. Li, L. Niu, D. Xu: Exploiting Low-Rank Structure from Latent Domains for Domain "
+    "Generalization. ECCV, 2014."
+)
+
+
+class _ExemplarLearner(RivalClassifier):
+    """What generalization and adaptation share: the exemplars, and what they say of new samples."""
+
+    C_positive: float
+    C_negative: float
+    rank_weight: float
+    tie_weight: float
+    n_best: int
+    normalize: bool
+    max_iter: int
+    tol: float
+    verbose: int
+
+    def _check_parameters(self) -> None:
+        for name in ("C_positive", "C_negative"):
+            check_real(name, getattr(self, name), low=0, open_low=True)
+        for name in ("rank_weight", "tie_weight", "tol"):
+            check_real(name, getattr(self, name), low=0)
+        for name in ("n_best", "max_iter"):
+            check_integer(name, getattr(self, name), low=1)
+        check_choice("normalize", self.normalize, (True, False))
+
+    def _learn_exemplars(self, X: Array, label: Array, rows: Array) -> Array:
+        """Learn one classifier for each sample, and return their order, class by class.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Labelled samples.
+        label : ndarray of shape (n_samples,)
+            Class codes, none of them -1.
+        rows : ndarray of shape (n_samples,)
+            Which of the samples given to ``fit`` these are.
+        """
+        frame = Frame.of(X) if self.normalize else Frame.raw(X.shape[1])
+        Z, basis = coordinates(frame(X))
+        members = [np.flatnonzero(label == code) for code in np.unique(label)]
+        W, self.ranks_ = self._alternate(Z, members)
+        order = np.concatenate(members)
+        self.exemplars_, self.exemplar_class_ = rows[order], np.array(label[order])
+        self.exemplar_coef_, self.exemplar_intercept_ = frame.undo(
+            np.vstack(W) if basis is None else np.vstack(W) @ basis.T
+        )
+        return order
+
+    def _alternate(self, Z: Array, members: list[Array]) -> tuple[list[Array], Array]:
+        """Return the exemplars of each class, in its order, and the rank of F for each class."""
+        W = [_independent(self._problem(Z, own, tie=0.0)) for own in members]
+        rounds = Iterations(
+            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
+        )
+        threshold = _threshold(self.rank_weight, self.tie_weight)
+        ranks = np.zeros(len(members), dtype=int)
+        for _ in rounds:
+            objective = 0.0
+            for k, own in enumerate(members):
+                problem = self._problem(Z, own, tie=self.tie_weight)
+                F, nuclear_norm, ranks[k] = shrink(problem.likelihoods(W[k]), threshold)
+                W[k], values = solve(problem, W[k], F, tol=GAIN, max_iter=STEPS)
+                objective += float(values.sum()) + self.rank_weight * nuclear_norm
+            rounds.record(objective, note=f"rank {ranks.mean():.1f} on average")
+        self.objective_, self.n_iter_ = rounds.objective, len(rounds.objective)
+        return W, ranks
+
+    def _problem(self, Z: Array, own: Array, *, tie: float) -> Exemplars:
+        others = np.delete(np.arange(len(Z)), own)
+        return Exemplars(
+            Z[np.concatenate([own, others])], len(own), self.C_positive, self.C_negative, tie
+        )
+
+    def _class_scores(self, X: Array, weights: Array) -> Array:
+        """Return the opinion of the best exemplars of each class; 0 of a class without any."""
+        X = X.astype(np.float64, copy=False)
+        scores = np.zeros((len(X), len(self.classes_)))
+        for code in np.unique(self.exemplar_class_):
+            own = self.exemplar_class_ == code
+            coef, intercept = self.exemplar_coef_[own].T, self.exemplar_intercept_[own]
+            for batch in gen_batches(len(X), BATCH):
+                likelihood = expit(X[batch] @ coef + intercept)
+                scores[batch, code] = best_average(likelihood, weights[own], self.n_best)
+        return scores
+
+
+class LRESVM(Generalizer, _ExemplarLearner):
+    """Low-rank exemplar classifiers (LRE-SVM): latent domains, found by how exemplars agree.
+
+        minimise  Σ_i [ ‖w_i‖² + C₊ log(1 + exp(−w_iᵀx_i)) + C₋ Σ_j log(1 + exp(w_iᵀx_j⁻)) ]
+                  + λ₁ ‖F‖_* + λ₂ ‖F − G(W)‖²,    G(W)_il = s(w_iᵀx_l)
+
+    for each class: one logistic classifier w_i for each of its samples x_i, against the samples
+    x_j⁻ of all other classes, such that the likelihoods G which the exemplars give each other are
+    near a matrix F of low rank. The score of a class at a new sample is the mean of the ``n_best``
+    largest likelihoods s(w_iᵀx) of its exemplars.
+
+    Sources are pooled: which sample came from where is not used, since the method looks for
+    latent domains. The classifiers are linear; for a kernel, let its features come first, e.g.
+    ``make_pipeline(KernelPCA(kernel="rbf"), LRESVM())``, which is exact, or a
+    :class:`sklearn.kernel_approximation.Nystroem` map.
+
+    Parameters
+    ----------
+    C_positive : float > 0
+        C₊, cost of the one positive sample of an exemplar.
+    C_negative : float > 0
+        C₋, cost of each negative one.
+    rank_weight : float >= 0
+        λ₁, what rank costs. 0: the exemplars of a class are independent, F = G.
+    tie_weight : float >= 0
+        λ₂, how closely the likelihoods follow F. Singular values of G below λ₁/(2λ₂) vanish in F.
+        0: the exemplars are independent, F = 0.
+    n_best : int
+        K, how many exemplars of a class have a say about a new sample; all, where it has fewer.
+    normalize : bool
+        True: samples are centred and divided by the root of their total scatter, so that the
+        costs do not depend on origin and units of the features. False: samples as they are.
+    max_iter : int
+        Rounds at most.
+    tol : float >= 0
+        Stop when a round changes the objective by less than this share of itself; 0 runs all.
+    verbose : int
+        Print a line for every round where positive.
+
+    Attributes
+    ----------
+    exemplars_ : ndarray of shape (n_exemplars,)
+        Which training samples have a classifier: all labelled ones of the sources, by class.
+    exemplar_class_ : ndarray of shape (n_exemplars,)
+        Their classes, as indices into ``classes_``.
+    exemplar_coef_ : ndarray of shape (n_exemplars, n_features)
+        Their classifiers, for samples as they are given.
+    exemplar_intercept_ : ndarray of shape (n_exemplars,)
+        Their intercepts.
+    ranks_ : ndarray of shape (n_classes,)
+        Rank of F for each class.
+    objective_ : list of float
+        After each round, the sum over classes.
+    n_iter_ : int
+        Number of rounds.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    Notes
+    -----
+    As published, a constant 1 is appended to the samples, so that ‖w‖² holds the intercept too.
+    The published form is ``normalize=False``.
+
+    All exemplars of a class are solved at once; see :mod:`skatter.methods.exemplars`. What is
+    learnt takes as much memory as the training samples.
+
+    References
+    ----------
+    Z. Xu, W. Li, L. Niu, D. Xu: Exploiting Low-Rank Structure from Latent Domains for Domain
+    Generalization. ECCV, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import LinearSVC
+    >>> from skatter.methods import LRESVM
+    >>> rng = np.random.default_rng(0)
+    >>> y, site = np.tile([0, 1], 60), np.repeat([0, 1, 2], 40)
+    >>> X = rng.normal(size=(120, 2)) + 6 * np.eye(3, 2)[site]  # latent or not: three places
+    >>> X[:, 0] += np.where(site == 1, -3, 3) * y  # one class lies left of the other, or right
+    >>> model = LRESVM().fit(X, y, sample_domain=site)
+    >>> LinearSVC().fit(X, y).score(X, y) < model.score(X, y)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        C_positive: float = 10.0,
+        C_negative: float = 1.0,
+        rank_weight: float = 10.0,
+        tie_weight: float = 10.0,
+        n_best: int = 5,
+        normalize: bool = True,
+        max_iter: int = 30,
+        tol: float = 1e-3,
+        verbose: int = 0,
+    ) -> None:
+        self.C_positive = C_positive
+        self.C_negative = C_negative
+        self.rank_weight = rank_weight
+        self.tie_weight = tie_weight
+        self.n_best = n_best
+        self.normalize = normalize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    def _fit(self, transfer: Transfer) -> None:
+        transfer = canonical(transfer, precomputed=False)
+        X = transfer.X.astype(np.float64, copy=False)
+        self._learn_exemplars(X, transfer.label, transfer.rows)
+
+    def _decide(self, X: Any, from_source: Mask) -> Array:
+        scores = self._class_scores(X, np.ones(len(self.exemplars_)))
+        return _in_columns(scores)
+
+
+class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
+    """LRE-SVM for domain adaptation: exemplars near the target teach a regressor on the target.
+
+        v_i = exp(−β ‖mean of source samples near x_i − mean of target samples near x_i‖²)
+        ỹ_c(x) = 2 q_c(x) / Σ_c' q_c'(x) − 1,    q_c(x) = Σ_best v_i s(w_iᵀx) / Σ_best v_i
+        minimise  ½ ‖w‖² + C Σ_x |wᵀφ(x) + b − f_x|_ε + θ/2 Σ_x (f_x − ỹ(x))²
+
+    for each class c, over w, b and the values f_x at the target samples x. The exemplars w_i of
+    the sources are those of :class:`LRESVM`; the best of a class at x are those ``n_best`` with
+    the largest v_i s(w_iᵀx). The regression is that of :class:`DAM`, with exemplars in the place
+    of source classifiers; where the label of a target sample is known, +1 or -1 takes the place
+    of ỹ. Of two classes, one regressor tells the second from the first.
+
+    Sources are pooled, as in :class:`LRESVM`. A class that only the target has is learnt from the
+    target's labels.
+
+    Parameters
+    ----------
+    C : float > 0
+        Cost of an error of the regression beyond ``epsilon``.
+    theta : float > 0
+        θ, the trust in the exemplars and in target labels.
+    epsilon : float >= 0
+        Errors of the regression up to this one cost nothing.
+    beta : float >= 0
+        β, how fast the weight of an exemplar falls with its distance from the target; 0 weighs
+        all alike.
+    n_neighbors : int
+        How many source samples, the exemplar itself included, and how many target samples are
+        near; all, where there are fewer.
+    C_positive, C_negative : float > 0
+        Costs of the one positive and of each negative sample of an exemplar.
+    rank_weight, tie_weight : float >= 0
+        λ₁ and λ₂ of :class:`LRESVM`.
+    n_best : int
+        How many exemplars of a class have a say about a target sample.
+    normalize : bool
+        True: samples are centred and divided by the root of their total scatter for the
+        exemplars, and the kernel by the target's scatter in its feature space for the regression,
+        so that costs do not depend on origin and units of the features. False: as they are.
+    kernel : str or callable
+        Of the regressor: any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two
+        arrays that returns the matrix of kernel values. A linear one cannot say all that several
+        exemplars say.
+    gamma : "median", "printed", float or None
+        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : dict or None
+        Extra arguments of a callable kernel.
+    max_iter : int
+        Rounds at most.
+    tol : float >= 0
+        Stop when a round changes the objective by less than this share of itself; 0 runs all.
+    verbose : int
+        Print a line for every round where positive.
+    random_state : int, RandomState instance or None
+        For large samples, seeds the median heuristic. None is a fixed seed.
+
+    Attributes
+    ----------
+    exemplar_weights_ : ndarray of shape (n_exemplars,)
+        v_i, up to a factor: 1 for the nearest exemplar of each class.
+    exemplars_, exemplar_class_, exemplar_coef_, exemplar_intercept_, ranks_ : ndarray
+        As in :class:`LRESVM`.
+    objective_ : list of float
+        Of the exemplars, after each round.
+    n_iter_ : int
+        Number of rounds.
+    support_ : ndarray of shape (n_support,)
+        Which training samples the regressors are made of; all are the target's.
+    dual_coef_ : ndarray of shape (n_support, n_machines)
+        Their coefficients; one regressor for each class, or one for two classes.
+    intercept_ : ndarray of shape (n_machines,)
+        b.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    Z. Xu, W. Li, L. Niu, D. Xu: Exploiting Low-Rank Structure from Latent Domains for Domain
+    Generalization. ECCV, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import LRESVMAdaptation
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 60)
+    >>> site = np.repeat(["far", "near", "target"], 40)
+    >>> X = rng.normal(size=(120, 5)) + 2 * y[:, None]
+    >>> X[:, -1] += 6 * (site == "far") + (site == "target")
+    >>> target = site == "target"
+    >>> model = LRESVMAdaptation().fit(X, np.where(target, -1, y), sample_domain=site)
+    >>> model.score(X[target], y[target])
+    0.975
+    >>> weights = model.exemplar_weights_
+    >>> here = site[model.exemplars_]
+    >>> bool(weights[here == "near"].mean() > 2 * weights[here == "far"].mean())
+    True
+    """
+
+    _takes_sparse: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        C: float = 10.0,
+        *,
+        theta: float = 10.0,
+        epsilon: float = 0.01,
+        beta: float = 1.0,
+        n_neighbors: int = 5,
+        C_positive: float = 10.0,
+        C_negative: float = 1.0,
+        rank_weight: float = 10.0,
+        tie_weight: float = 10.0,
+        n_best: int = 5,
+        normalize: bool = True,
+        kernel: Any = "rbf",
+        gamma: Any = "median",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        max_iter: int = 30,
+        tol: float = 1e-3,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.theta = theta
+        self.epsilon = epsilon
+        self.beta = beta
+        self.n_neighbors = n_neighbors
+        self.C_positive = C_positive
+        self.C_negative = C_negative
+        self.rank_weight = rank_weight
+        self.tie_weight = tie_weight
+        self.n_best = n_best
+        self.normalize = normalize
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("C", "theta"):
+            check_real(name, getattr(self, name), low=0, open_low=True)
+        for name in ("epsilon", "beta"):
+            check_real(name, getattr(self, name), low=0)
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        if self._precomputed:
+            raise ValueError(
+                f"{type(self).__name__} needs features, of which exemplars are linear functions: "
+                "kernel must not be 'precomputed'. Give samples, and a function as kernel."
+            )
+
+    def _learn(self, transfer: Transfer) -> Expansion:
+        source_classes(transfer, type(self).__name__)
+        X = transfer.X.astype(np.float64, copy=False)
+        rows = np.flatnonzero(transfer.source & transfer.labelled)
+        order = self._learn_exemplars(X[rows], transfer.label[rows], transfer.rows[rows])
+        self.exemplar_weights_ = self._weights(
+            X[rows[order]], X[transfer.source], X[transfer.target]
+        )
+        target = np.flatnonzero(transfer.target)
+        opinions = self._virtual_labels(transfer, X[target], target)
+        K = self._gram(X, target)
+        unit = scatter_of_gram(K) if self.normalize else 1.0
+        coef, intercept = regress(
+            K / unit,
+            opinions,
+            C=self.C,
+            theta=self.theta,
+            epsilon=self.epsilon,
+            tol=REGRESSION_TOL,
+        )
+        return Expansion(target, coef / unit, intercept)
+
+    def _weights(self, exemplars: Array, X_source: Array, X_target: Array) -> Array:
+        """Return v_i of all exemplars, with the largest of each class set to one."""
+        distance = distances_to_target(exemplars, X_source, X_target, self.n_neighbors)
+        unit = Frame.of(X_source).unit ** 2 if self.normalize else 1.0
+        log_weights = -self.beta * distance / unit
+        for code in np.unique(self.exemplar_class_):
+            own = self.exemplar_class_ == code
+            log_weights[own] -= log_weights[own].max()
+        return np.asarray(np.exp(log_weights))
+
+    def _virtual_labels(self, transfer: Transfer, X: Array, rows: Array) -> Array:
+        """Return ỹ of target samples: labels where known, opinions of exemplars elsewhere."""
+        scores = self._class_scores(X, self.exemplar_weights_)
+        opinions = _in_columns(shares(scores)) if scores.shape[1] == 2 else 2 * shares(scores) - 1
+        label = transfer.label[rows]
+        labels = one_against_rest(label, len(transfer.classes))
+        return np.where((label >= 0)[:, None], labels, opinions)
+
+
+class Frame(NamedTuple):
+    """Origin and unit of the features, and a constant 1 beside them.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_features,)
+        What is subtracted from a sample.
+    unit : float
+        What it is divided by.
+    """
+
+    origin: Array
+    unit: float
+
+    @classmethod
+    def of(cls, X: Array) -> Frame:
+        """Take the mean, and the root of the mean squared distance from it; 1 where it is zero."""
+        origin = X.mean(axis=0, dtype=np.float64)
+        scatter = float(((X - origin) ** 2).sum(axis=1).mean())
+        return cls(origin, np.sqrt(scatter) if scatter > 0 else 1.0)
+
+    @classmethod
+    def raw(cls, n_features: int) -> Frame:
+        """Leave samples as they are."""
+        return cls(np.zeros(n_features), 1.0)
+
+    def __call__(self, X: Array) -> Array:
+        """Return ((x − origin)/unit, 1) for each sample."""
+        Z = np.ones((X.shape[0], X.shape[1] + 1))
+        np.divide(X - self.origin, self.unit, out=Z[:, :-1])
+        return Z
+
+    def undo(self, W: Array) -> tuple[Array, Array]:
+        """Return coefficients and intercepts, for samples as they are, of classifiers in rows."""
+        coef = W[:, :-1] / self.unit
+        return coef, W[:, -1] - coef @ self.origin
+
+
+def coordinates(Z: Array) -> tuple[Array, Array | None]:
+    """Return samples in no more coordinates than there are samples, and the basis of these.
+
+    The classifiers lie in the span of the samples: with Zᵀ = QR, the samples Rᵀ have the same
+    inner products, and w = Q w' for their classifiers w'.
+
+    Examples
+    --------
+    >>> Z = np.array([[3.0, 0.0, 4.0], [0.0, 2.0, 0.0]])
+    >>> inner, basis = coordinates(Z)
+    >>> inner.shape, bool(np.allclose(inner @ basis.T, Z))
+    ((2, 2), True)
+    """
+    if Z.shape[1] <= Z.shape[0]:
+        return Z, None
+    Q, R = np.linalg.qr(Z.T)
+    return np.ascontiguousarray(R.T), Q
+
+
+def _independent(problem: Exemplars) -> Array:
+    """Return the exemplars of a problem without a tie."""
+    P = problem.n_positives
+    start = np.tile(common_start(problem), (P, 1))
+    return solve(problem, start, np.zeros((P, P)), tol=GAIN, max_iter=STEPS)[0]
+
+
+def _threshold(rank_weight: float, tie_weight: float) -> float:
+    """Return λ₁/(2λ₂), below which singular values vanish."""
+    if rank_weight == 0:
+        return 0.0
+    return rank_weight / (2 * tie_weight) if tie_weight else np.inf
+
+
+def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
+    """Minimise t ‖F‖_* + ½ ‖F − G‖² over F: all singular values lose t, down to 0.
+
+    Parameters
+    ----------
+    G : ndarray of shape (n, n)
+        Matrix.
+    threshold : float
+        t.
+
+    Returns
+    -------
+    F : ndarray of shape (n, n)
+        Minimiser.
+    nuclear_norm : float
+        Sum of its singular values.
+    rank : int
+        How many of them are not zero.
+
+    Examples
+    --------
+    >>> shrink(np.diag([3.0, 1.0]), 2.0)
+    (array([[1., 0.],
+           [0., 0.]]), 1.0, 1)
+    """
+    size = float(np.linalg.norm(G))
+    if threshold >= size:
+        return np.zeros_like(G), 0.0, 0
+    if threshold > SQUARES * size:
+        # The few that stay are found among the eigenvalues of GᵀG.
+        squares, V = eigh(G.T @ G, subset_by_value=(threshold**2, np.inf))
+        sigma = np.sqrt(squares)
+        F = G @ (V * (1 - threshold / sigma)) @ V.T
+    else:
+        U, sigma, Vt = svd(G, full_matrices=False)
+        sigma = sigma[sigma > threshold]
+        F = (U[:, : len(sigma)] * (sigma - threshold)) @ Vt[: len(sigma)] if threshold else G
+    return F, float((sigma - threshold).sum()), len(sigma)
+
+
+def best_average(likelihood: Array, weights: Array, n_best: int) -> Array:
+    """Return Σ v_i p_i / Σ v_i over those few exemplars whose v_i p_i are largest, for each sample.
+
+    Parameters
+    ----------
+    likelihood : ndarray of shape (n_samples, n_exemplars)
+        p_i.
+    weights : ndarray of shape (n_exemplars,)
+        v_i, not negative.
+    n_best : int
+        How many count; all where there are fewer.
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1, 0.5]])
+    >>> best_average(p, np.array([1.0, 1.0, 1.0]), 2), best_average(p, np.array([0.1, 1, 1]), 1)
+    (array([0.7]), array([0.5]))
+    """
+    n = len(weights)
+    if n_best >= n:
+        return np.asarray(likelihood @ (weights / weights.sum()))
+    weighted = likelihood * weights
+    best = np.argpartition(weighted, n - n_best, axis=1)[:, n - n_best :]
+    total = np.take_along_axis(weighted, best, axis=1).sum(axis=1)
+    return np.asarray(total / np.maximum(weights[best].sum(axis=1), np.finfo(float).tiny))
+
+
+def distances_to_target(
+    exemplars: Array, X_source: Array, X_target: Array, n_neighbors: int
+) -> Array:
+    """Return the squared distance between source and target about each exemplar.
+
+    It is the maximum mean discrepancy of the two where the exemplar is, ‖m_s − m_t‖² with the
+    means of its nearest source and of its nearest target samples. Between all of the source and
+    all of the target it would be small for whatever lies in the middle, between the classes.
+
+    Examples
+    --------
+    >>> source = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> target = np.array([[1.0], [3.0], [99.0]])
+    >>> distances_to_target(source[[0, 3]], source, target, 2)
+    array([ 1., 81.])
+    """
+    source, target = (_means_of_nearest(exemplars, X, n_neighbors) for X in (X_source, X_target))
+    return np.asarray(np.einsum("if,if->i", source - target, source - target))
+
+
+def _means_of_nearest(places: Array, X: Array, n_neighbors: int) -> Array:
+    nearest = NearestNeighbors(n_neighbors=min(n_neighbors, len(X))).fit(X)
+    found = nearest.kneighbors(places, return_distance=False)
+    return np.vstack([X[near].mean(axis=0) for near in found])
+
+
+def shares(scores: Array) -> Array:
+    """Return scores that sum to one for each sample; equal ones where all are zero.
+
+    Examples
+    --------
+    >>> shares(np.array([[0.1, 0.3], [0.0, 0.0]]))
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    scores = scores + np.finfo(float).tiny
+    return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+
+def _in_columns(scores: Array) -> Array:
+    """Return scores of classes as decision values: one column for two classes."""
+    return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
+
+
+METHODS = (
+    Method(
+        name="lre-svm",
+        estimator=LRESVM,
+        kind="classifier",
+        summary="one classifier per sample, tied by likelihoods of low rank",
+        when="unseen domains, and sources that are mixtures of unnamed domains",
+        needs=("source labels",),
+        cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
+        citation=_CITATION,
+        grid={
+            "C_positive": (0.1, 1.0, 10.0),
+            "C_negative": (0.1, 1.0, 10.0),
+            "rank_weight": (0.1, 1.0, 10.0),
+            "tie_weight": (0.1, 1.0, 10.0),
+        },
+    ),
+    Method(
+        name="lre-svm-da",
+        estimator=LRESVMAdaptation,
+        kind="classifier",
+        summary="exemplars near the target teach a regressor on the target",
+        when="sources that are mixtures, some of it like the target",
+        needs=("source labels", "one target"),
+        uses=("target labels",),
+        cost="that of lre-svm + C regressions on the target",
+        citation=_CITATION,
+        grid={
+            "C_positive": (0.1, 1.0, 10.0),
+            "C_negative": (0.1, 1.0, 10.0),
+            "rank_weight": (0.1, 1.0, 10.0),
+            "tie_weight": (0.1, 1.0, 10.0),
+            "beta": (0.0, 1.0, 10.0),
+        },
+    ),
+)

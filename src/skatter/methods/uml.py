@@ -1,0 +1,623 @@
+"""UML, unbiased metric learning: neighbours of a class in the other data sets count as one's own.
+
+A metric d_M(x, x') = (x − x')ᵀM(x − x') under which a sample q is nearer to samples i of its class,
+in its own data set and in the others, than to samples j of other classes:
+
+    minimise  F(M) = Σ_q Σ_i w_qi Σ_j h(1 + d_M(q, i) − d_M(q, j)) / W + reg tr M / tr M₀
+
+    i    the k nearest samples of q's class in each of the m data sets, found once in input space,
+         with weight w_qi = ω in q's own data set and (1 − ω)/(m − 1) in each other one
+    j    the J nearest samples of other classes, of any data set, under M itself
+    h    the hinge, rounded off so that its slope has no jump: 0, then u²/2 from 0 to 1, then u − ½
+    W    the sum of all w_qi over the triplets, so that F is a weighted mean
+    M₀   the projection on the first r principal axes, times the factor that makes d_M₀(q, i) one on
+         average; it is where the search starts
+
+**This is a surrogate.** The published method learns M by structural metric learning to rank
+(McFee and Lanckriet, ICML 2010): a slack for each q, bounded by the ranking of all samples that
+violates its margin most, and a cutting-plane solver over positive semidefinite M. What is kept is
+what makes the metric unbiased, that the relevant samples of q mix its own data set with the others,
+and a trace as regulariser. What differs is the loss, a hinge over triplets of near samples as in
+large-margin nearest neighbours (LMNN), and the search, over A of rank r with M = AᵀA. The published
+method also learns several metrics and picks one on weakly labelled web images; here parameters are
+chosen on the sources, as for any other estimator.
+
+**The search.** A hinge falls with d_M(q, j), so the J nearest j are those with the largest hinges,
+and F is the maximum over all choices of J impostors for each q: one function of M, and a convex
+one. The J nearest among the impostors known so far give a lower bound of F. A round lowers the
+bound by some steps of L-BFGS over A; then those nearest under the new metric become known too, and
+the bound is exact there. This is the cutting-plane idea, with impostors for rankings.
+
+With P_qi = ∂F/∂d(q, i), sparse and signed, and L the Laplacian of the graph P + Pᵀ, the derivative
+is ∂F/∂A = 2 A XᵀL X + 2 (reg / tr M₀) A: two thin products with the samples and one with L.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import qr
+from scipy.optimize import minimize
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
+
+from skatter.checks import check_integer, check_real
+from skatter.domains import Domains, Mask
+from skatter.methods.base import Transfer
+from skatter.methods.generalization import GeneralizingTransformer
+from skatter.methods.iteration import Iterations
+from skatter.methods.machines import canonical
+from skatter.methods.record import Method
+from skatter.methods.subspaces import centred_times
+from skatter.solve import principal_axes
+from skatter.solve.small import column_signs
+from skatter.solve.symmetric import PrincipalAxes
+
+Array = NDArray[Any]
+
+DEFAULT_COMPONENTS = 100
+"""Rank of the metric where none is given and the samples allow it."""
+
+STEPS = 20
+"""Of L-BFGS in a round."""
+
+NOTHING = 1e-6
+"""Trace of a metric, as a share of that at the start, that is none."""
+
+BATCH = 2**17
+"""Numbers held at once where pairs of samples are compared: what a cache holds."""
+
+
+class UML(GeneralizingTransformer):
+    """Unbiased metric learning: a surrogate of the published method, by triplets.
+
+        minimise  Σ_q Σ_i w_qi Σ_j h(1 + d(q, i) − d(q, j)) / W + reg tr M / tr M₀
+
+    over metrics d(x, x') = ‖A(x − x')‖², M = AᵀA. Of every sample q, the nearest samples i of its
+    class in each data set are to be nearer than the nearest samples j of other classes, by a
+    margin. Neighbours in the own data set weigh w = ``own_weight``, those in each of the m − 1
+    others (1 − ``own_weight``)/(m − 1): the smaller the weight, the less the metric may rely on
+    what tells the data sets apart. A hinge h, rounded off at its corner, is the loss; W makes the
+    sum a weighted mean.
+
+    Features are z = A(x − mean), so that Euclidean distances between them are the learnt ones:
+    ``make_domain_pipeline(UML(), KNeighborsClassifier(1))``. Units do not matter: the margin is
+    one where neighbours i are one apart, on average, at the start. A class that is absent from a
+    data set has no neighbours there. With a single data set ``own_weight`` counts as 1, and it is
+    large-margin nearest neighbours with a penalty on the trace. Sparse samples are not filled, but
+    A is dense: n_components × n_features numbers, and some twenty times as many in the search.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Rank r of the metric at most, and number of features. None: 100, or fewer where the samples
+        allow no more.
+    n_neighbors : int
+        k, neighbours of the same class that each sample has in every data set.
+    own_weight : float in [0, 1]
+        ω, weight of neighbours in the own data set; the others share the rest.
+    reg : float >= 0
+        Weight of the trace of M, which is divided by its value at the start. Where it is so large
+        that no metric at all is cheapest, a warning says so.
+    n_impostors : int
+        J, nearest samples of other classes that each sample is to be kept away from. Where classes
+        overlap, the few nearest ones are nearer than the neighbours of the own class under any
+        metric, and to have none is cheapest; more of them give it something to hold on to.
+    max_iter : int
+        Rounds at most, each of up to 20 steps of L-BFGS.
+    tol : float >= 0
+        Stop when a round changes the objective by less than this share of itself; 0 runs all
+        rounds.
+    verbose : int
+        Print a line for every round where positive.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        A, turned so that the features of the training samples are uncorrelated, those of the
+        largest variance first; the entry of largest magnitude of each row is positive.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    n_components_ : int
+        Number of features, r.
+    objective_ : list of float
+        Value after each round, with the impostors that are nearest then. It falls as a rule, and
+        may rise where new impostors come near; the metric of the lowest value is kept.
+    n_iter_ : int
+        Number of rounds.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, data sets and sources seen in ``fit``.
+
+    Notes
+    -----
+    A surrogate, not the published algorithm. The same: relevant samples are drawn from the own
+    and from the other data sets, against irrelevant ones of any; a trace regularises. Different:
+    the published method ranks all samples with structural metric learning to rank, margin
+    rescaling and a cutting-plane solver; here near samples form triplets. It learns several metrics
+    and selects one by weakly labelled web images; here ``own_weight`` and the rest are chosen on
+    the sources, for instance by leaving one of them out.
+
+    References
+    ----------
+    C. Fang, Y. Xu, D. N. Rockmore: Unbiased Metric Learning: On the Utilization of Multiple
+    Datasets and Web Images for Softening Bias. ICCV, 2013.
+
+    K. Q. Weinberger, L. K. Saul: Distance Metric Learning for Large Margin Nearest Neighbor
+    Classification. Journal of Machine Learning Research 10, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import UML
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 90)
+    >>> site = np.repeat(["amsterdam", "basel", "cairo"], 60)
+    >>> X = rng.normal(size=(180, 6))
+    >>> X[:, 0] += 3 * y
+    >>> X[:, 1] += 2 * np.repeat([0, 1, 2], 60)  # the site, and nothing else
+    >>> uml = UML(n_components=1).fit(X, y, sample_domain=site)
+    >>> int(np.abs(uml.components_[0]).argmax())
+    0
+    """
+
+    _needs_labels: ClassVar[bool] = True
+    _takes_sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int = 3,
+        own_weight: float = 0.5,
+        reg: float = 0.1,
+        n_impostors: int = 30,
+        max_iter: int = 30,
+        tol: float = 1e-2,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.own_weight = own_weight
+        self.reg = reg
+        self.n_impostors = n_impostors
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, low=1)
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        check_real("own_weight", self.own_weight, low=0, high=1)
+        check_real("reg", self.reg, low=0)
+        check_integer("n_impostors", self.n_impostors, low=1)
+        check_integer("max_iter", self.max_iter, low=1)
+        check_real("tol", self.tol, low=0)
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        if len(transfer.classes) < 2:
+            raise ValueError(
+                f"UML needs samples of at least two classes, got 1 class ({transfer.classes[0]}). "
+                "Give labelled samples of another one."
+            )
+
+    def _fit(self, transfer: Transfer) -> None:
+        transfer = canonical(transfer, precomputed=False)
+        domains = transfer.domains
+        axes = _leading_axes(transfer.X, self.n_components)
+        space = _Space.of(transfer.X, axes)
+        targets = _Targets.of(space.X, domains, self.n_neighbors, self.own_weight)
+        space = space.in_units(_mean_distance(space.project(space.start), targets))
+        iterations = Iterations("UML", max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+        A = self._search(space, targets, domains.label, iterations)
+        if np.vdot(A, A) < NOTHING * len(A):
+            warnings.warn(
+                f"UML: with reg={self.reg:g} and n_impostors={self.n_impostors} it is cheapest to "
+                "have no metric at all, and features are next to constant. Choose a smaller reg, "
+                "or more impostors where classes overlap.",
+                stacklevel=3,
+            )
+        self.mean_ = axes.mean
+        self.components_ = space.components(A)
+        self.n_components_ = len(A)
+        self.objective_ = iterations.objective
+        self.n_iter_ = len(iterations.objective)
+
+    def _search(
+        self, space: _Space, targets: _Targets, label: Array, iterations: Iterations
+    ) -> Array:
+        """Return the A of the round that ends with the lowest objective."""
+        A = best = space.start
+        lowest = np.inf
+        known = nearest_impostors(space.project(A), label, self.n_impostors)
+        for _ in iterations:
+            A = _lower(TripletLoss(space.X, targets, known, self.n_impostors, self.reg), A)
+            nearest = nearest_impostors(space.project(A), label, self.n_impostors)
+            value, _ = TripletLoss(space.X, targets, nearest, self.n_impostors, self.reg)(A)
+            if value < lowest:
+                best, lowest = A, value
+            known = union(known, nearest)
+            iterations.record(value)
+        return best
+
+    def _transform(self, X: Any, from_source: Mask) -> Array:
+        return np.asarray(centred_times(X, self.mean_, self.components_.T), dtype=X.dtype)
+
+
+def _leading_axes(X: Any, n_components: int | None) -> PrincipalAxes:
+    """Return as many principal axes as the metric has components."""
+    bound = min(X.shape[0] - 1, X.shape[1])
+    # What sizes alone rule out is refused before any work.
+    _check_dimension(n_components, bound)
+    wanted = DEFAULT_COMPONENTS if n_components is None else n_components
+    axes = principal_axes(X.astype(np.float64, copy=False), min(wanted, bound))
+    _check_dimension(n_components, len(axes.variances))
+    if not len(axes.variances):
+        raise ValueError("All samples coincide, so that no metric can be learnt. Check X.")
+    return axes
+
+
+def _check_dimension(n_components: int | None, available: int) -> None:
+    if n_components is not None and n_components > available:
+        raise ValueError(
+            f"n_components={n_components} exceeds what the samples allow: at most {available} "
+            "here (the rank of the labelled source samples, centred). Choose fewer, or None."
+        )
+
+
+class _Space(NamedTuple):
+    """Coordinates in which the metric is searched for.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, q)
+        Samples. Distances do not see a mean: dense samples have none, sparse ones keep theirs.
+    start : ndarray of shape (r, q)
+        The first principal axes.
+    basis : ndarray of shape (n_features, q) or None
+        Orthonormal basis of the coordinates; None where they are the features themselves.
+    unit : float
+        Length of the unit in the user's.
+    """
+
+    X: Any
+    start: Array
+    basis: Array | None
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, X: Any, axes: PrincipalAxes) -> _Space:
+        """Gradients are combinations of samples: where they are few, their span is enough."""
+        directions = axes.directions.T
+        if sparse.issparse(X):
+            return cls(X.astype(np.float64), directions, None)
+        X = np.asarray(X - axes.mean, dtype=np.float64, order="C")
+        if X.shape[0] >= X.shape[1]:
+            return cls(X, directions, None)
+        basis, triangle = qr(X.T, mode="economic", check_finite=False)
+        return cls(np.ascontiguousarray(triangle.T), directions @ basis, basis)
+
+    def in_units(self, squared: float) -> _Space:
+        """Return the same with a squared length as the unit."""
+        unit = float(np.sqrt(squared))
+        return self._replace(X=self.X / unit, unit=self.unit * unit)
+
+    def project(self, A: Array) -> Array:
+        """Return the features of the samples under A."""
+        return np.ascontiguousarray(self.X @ A.T)
+
+    def components(self, A: Array) -> Array:
+        """Return A for the user's features, turned to the principal axes of what it gives."""
+        Z = self.project(A)
+        Z -= Z.mean(axis=0)
+        _, rotation = np.linalg.eigh(Z.T @ Z)
+        A = rotation[:, ::-1].T @ A / self.unit
+        A = A if self.basis is None else A @ self.basis.T
+        return A * column_signs(A.T)[:, None]
+
+
+class _Targets(NamedTuple):
+    """Who shall be near whom; a sample's own row number stands for nobody.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_samples, n_domains * k)
+        Neighbours of the same class, in the order of their row numbers.
+    weights : ndarray of the same shape
+        w_qi, zero for nobody.
+    """
+
+    rows: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, X: Any, domains: Domains, k: int, own_weight: float) -> _Targets:
+        rows = np.sort(target_neighbours(X, domains, k), axis=1)
+        weights = target_weights(rows, domains.domain, domains.n_domains, own_weight)
+        if not weights.any():
+            raise ValueError(
+                "UML finds no two labelled samples of a class that it might draw together with "
+                f"own_weight={own_weight:g}. Give more than one of a class: in different data "
+                "sets, or in one of them with own_weight > 0."
+            )
+        return cls(rows, weights)
+
+
+def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
+    """Return the nearest samples of the same class in each data set.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Samples, all of them labelled.
+    domains : Domains
+        Their classes and data sets.
+    k : int
+        Neighbours in a data set, or all that there are.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_domains * k)
+        Row numbers, data set by data set; a sample's own number where there is no neighbour.
+
+    Examples
+    --------
+    >>> from skatter.domains import read_domains
+    >>> domains = read_domains(["a", "a", "a", "b"], [1, 1, 2, 2])
+    >>> target_neighbours(np.array([[0.0], [1.0], [3.0], [4.0]]), domains, 1)
+    array([[1, 2],
+           [0, 2],
+           [1, 2],
+           [3, 3]])
+    """
+    found = _nobody(domains.n_samples, domains.n_domains * k)
+    for code in range(len(domains.classes)):
+        of_class = domains.label == code
+        for d in range(domains.n_domains):
+            in_set = domains.domain == d
+            here, there = (np.flatnonzero(of_class & where) for where in (in_set, ~in_set))
+            columns = slice(d * k, (d + 1) * k)
+            _fill_nearest(found[:, columns], X, None, here)
+            _fill_nearest(found[:, columns], X, there, here)
+    return found
+
+
+def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float) -> Array:
+    """Return w_qi: ω in the own data set, (1 − ω)/(m − 1) in each of the others.
+
+    Examples
+    --------
+    >>> target_weights(np.array([[1, 2], [0, 1], [2, 2]]), np.array([0, 0, 1]), 2, 0.7).round(3)
+    array([[0.7, 0.3],
+           [0.7, 0. ],
+           [0. , 0. ]])
+    """
+    own, other = (1.0, 0.0) if n_domains == 1 else (own_weight, (1 - own_weight) / (n_domains - 1))
+    weights = np.where(domain[rows] == domain[:, None], own, other)
+    weights[rows == np.arange(len(rows))[:, None]] = 0
+    return weights
+
+
+def nearest_impostors(Z: Array, label: Array, k: int) -> Array:
+    """Return the nearest samples of other classes.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, r)
+        Samples under the metric.
+    label : ndarray of shape (n_samples,)
+        Class codes.
+    k : int
+        Impostors of each sample, or all that there are.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, k)
+        Row numbers; a sample's own number where there are fewer.
+
+    Examples
+    --------
+    >>> nearest_impostors(np.array([[0.0], [1.0], [3.0]]), np.array([0, 1, 1]), 2)
+    array([[1, 2],
+           [0, 1],
+           [0, 2]])
+    """
+    found = _nobody(len(Z), k)
+    for code in np.unique(label):
+        members = label == code
+        _fill_nearest(found, Z, np.flatnonzero(members), np.flatnonzero(~members))
+    return found
+
+
+def _nobody(n_samples: int, k: int) -> Array:
+    return np.repeat(np.arange(n_samples)[:, None], k, axis=1)
+
+
+def _fill_nearest(found: Array, X: Any, of: Array | None, among: Array) -> None:
+    """Write down the samples ``among`` that are nearest to those in ``of``; None: to each other."""
+    k = min(found.shape[1], len(among) - (of is None))
+    if k < 1 or (of is not None and not len(of)):
+        return
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X[among])
+    near = search.kneighbors(None if of is None else X[of], return_distance=False)
+    found[among if of is None else of, :k] = among[near]
+
+
+def union(rows: Array, others: Array) -> Array:
+    """Return the row numbers that one of two tables has, each once; then a sample's own.
+
+    Examples
+    --------
+    >>> union(np.array([[1], [0], [0]]), np.array([[2], [0], [1]]))
+    array([[1, 2],
+           [0, 1],
+           [0, 1]])
+    """
+    n = len(rows)
+    joined = np.sort(np.hstack([rows, others]), axis=1)
+    joined[:, 1:][joined[:, 1:] == joined[:, :-1]] = n
+    joined.sort(axis=1)
+    joined = joined[:, : np.count_nonzero(joined < n, axis=1).max()]
+    return np.where(joined < n, joined, np.arange(n)[:, None])
+
+
+class TripletLoss:
+    """F as a function of A, with impostors from a list of candidates, and its derivative.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, q)
+        Samples.
+    targets : tuple of two ndarrays of shape (n_samples, n_targets)
+        Row numbers i for each sample q, and their weights.
+    candidates : ndarray of shape (n_samples, n_candidates)
+        Row numbers j; a sample's own number stands for nobody.
+    n_impostors : int
+        J: as many of the candidates count, the nearest ones under A.
+    reg : float
+        Weight of tr M / r, for X in units in which M₀ is a projection.
+
+    Examples
+    --------
+    The first sample should be nearer to the second, at distance 1, than to the third, at 4:
+
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> targets = np.array([[1], [1], [2]]), np.array([[1.0], [0.0], [0.0]])
+    >>> loss = TripletLoss(X, targets, np.array([[2], [1], [2]]), n_impostors=1, reg=0.0)
+    >>> loss(np.array([[1.0]]))
+    (0.0, array([[0.]]))
+    >>> loss(np.array([[0.5]]))  # u = 1 + 1/4 − 1
+    (0.03125, array([[-0.75]]))
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        targets: tuple[Array, Array],
+        candidates: Array,
+        n_impostors: int,
+        reg: float,
+    ) -> None:
+        self._X, self._reg = X, reg
+        self._targets, weights = targets
+        self._candidates = candidates
+        self._absent = candidates == np.arange(len(candidates))[:, None]
+        self._n_impostors = min(n_impostors, candidates.shape[1])
+        present = np.count_nonzero(~self._absent, axis=1)
+        triplets = weights.sum(axis=1) @ np.minimum(present, n_impostors)
+        self._weights = weights / triplets
+
+    def __call__(self, A: Array) -> tuple[float, Array]:
+        """Return the value, and a derivative of the shape of ``A``."""
+        Z = np.ascontiguousarray(self._X @ A.T)
+        impostors, away = self._nearest(Z)
+        loss, pull, push = _hinges(_distances(Z, self._targets), away, self._weights)
+        P = _graph(np.hstack([self._targets, impostors]), np.hstack([pull, -push]))
+        penalty = self._reg / len(A)
+        derivative = np.asarray(self._X.T @ laplacian_times(P, Z)).T
+        return loss + penalty * float(np.vdot(A, A)), 2 * (derivative + penalty * A)
+
+    def _nearest(self, Z: Array) -> tuple[Array, Array]:
+        """Return the impostors that count, and their distances; infinite for nobody."""
+        distances = _distances(Z, self._candidates)
+        distances[self._absent] = np.inf
+        order = np.argpartition(distances, self._n_impostors - 1, axis=1)[:, : self._n_impostors]
+        rows = np.take_along_axis(self._candidates, order, axis=1)
+        return rows, np.take_along_axis(distances, order, axis=1)
+
+
+def _hinges(near: Array, away: Array, weights: Array) -> tuple[float, Array, Array]:
+    """Return Σ_qij w_qi h(1 + near_qi − away_qj), how it grows with near and falls with away."""
+    loss, pull, push = 0.0, np.empty_like(near), np.empty_like(away)
+    for part in gen_batches(len(near), max(BATCH // (near.shape[1] * away.shape[1]), 1)):
+        value, slope = rounded_hinge(1 + near[part, :, None] - away[part, None, :])
+        loss += float(np.einsum("qi,qij->", weights[part], value))
+        slope *= weights[part, :, None]
+        pull[part], push[part] = slope.sum(axis=2), slope.sum(axis=1)
+    return loss, pull, push
+
+
+def rounded_hinge(u: Array) -> tuple[Array, Array]:
+    """Return h(u) and its slope: 0 below zero, u²/2 up to one, then u − ½.
+
+    Examples
+    --------
+    >>> rounded_hinge(np.array([-np.inf, 0.5, 2.0]))
+    (array([0.   , 0.125, 1.5  ]), array([0. , 0.5, 1. ]))
+    """
+    slope = np.clip(u, 0, 1)
+    return slope * (np.maximum(u, 0) - slope / 2), slope
+
+
+def _distances(Z: Array, rows: Array) -> Array:
+    """Return the squared distances of every sample to those in its row."""
+    out = np.empty(rows.shape)
+    for part in gen_batches(len(Z), max(BATCH // (rows.shape[1] * Z.shape[1]), 1)):
+        difference = Z[rows[part]] - Z[part, None]
+        out[part] = np.einsum("qir,qir->qi", difference, difference)
+    return out
+
+
+def _graph(rows: Array, weights: Array) -> Any:
+    """Return the sparse matrix P with P[q, rows[q]] = weights[q]."""
+    n, k = rows.shape
+    return sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
+
+
+def laplacian_times(P: Any, Z: Array) -> Array:
+    """Return L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖².
+
+    Examples
+    --------
+    >>> P = sparse.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> laplacian_times(P, np.array([[1.0], [4.0]]))
+    array([[-6.],
+           [ 6.]])
+    """
+    degrees = P.sum(axis=1) + P.sum(axis=0)
+    return np.asarray(degrees).reshape(-1, 1) * Z - P @ Z - P.T @ Z
+
+
+def _mean_distance(Z: Array, targets: _Targets) -> float:
+    """Return the weighted mean of d(q, i); of all distances where these are zero."""
+    mean = float(np.average(_distances(Z, targets.rows), weights=targets.weights))
+    return mean if mean > 0 else 2 * float(Z.var(axis=0).sum())
+
+
+def _lower(loss: TripletLoss, A: Array) -> Array:
+    """Return a better A: some steps of L-BFGS."""
+
+    def flat(a: Array) -> tuple[float, Array]:
+        value, derivative = loss(a.reshape(A.shape))
+        return value, derivative.ravel()
+
+    found = minimize(flat, A.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    return np.asarray(found.x).reshape(A.shape)
+
+
+METHODS = (
+    Method(
+        name="uml",
+        estimator=UML,
+        kind="features",
+        summary="a metric with neighbours of one class in all data sets (surrogate)",
+        when="nearest neighbours shall not rely on what is peculiar to a source",
+        needs=("source labels",),
+        uses=("several sources",),
+        cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
+        citation=(
+            "C. Fang, Y. Xu, D. N. Rockmore: Unbiased Metric Learning: On the Utilization of "
+            "Multiple Datasets and Web Images for Softening Bias. ICCV, 2013."
+        ),
+        grid={
+            "n_neighbors": (3, 5),
+            "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
+            "reg": (1e-3, 1e-2, 0.1, 1.0),
+        },
+    ),
+)
