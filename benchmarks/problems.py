@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,17 @@ def mnist_usps() -> Problem:
     source = data.domain == "mnist"
     name = f"Digits MNIST -> USPS, n = {source.sum()} + {(~source).sum()}, p = {data.X.shape[1]}"
     return Problem(name, data.X, np.where(source, data.y, -1), data.domain)
+
+
+def forget_peak() -> None:
+    """Start to measure the peak of this process's memory anew (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_bytes() -> int:
+    """Return the peak of this process's memory since it was forgotten."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
 
 def machine() -> str:

@@ -10,7 +10,6 @@ reported as ratios. Memory is the growth of the peak of a fresh process during o
 from __future__ import annotations
 
 import argparse
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from scipy.linalg import eigh
 from sklearn.decomposition import KernelPCA
 from threadpoolctl import threadpool_limits
 
-from problems import Problem, digits, gaussian, machine
+from problems import Problem, digits, forget_peak, gaussian, machine, peak_bytes
 from skatter import SCA, USCA
 from skatter.domains import read_domains
 from skatter.kernels import centre, gram, resolve_kernel
@@ -104,16 +103,10 @@ def measure_memory(case: str, which: str) -> None:
     small = Problem("small", problem.X[few], problem.y[few], problem.domain[few])
     contenders(small)[which]()
     call = contenders(problem)[which]
-    # Linux: forget the peak so far, then read it again after the fit.
-    Path("/proc/self/clear_refs").write_text("5")
+    forget_peak()
     before = peak_bytes()
     call()
     print((peak_bytes() - before) / (len(problem.X) ** 2 * 8))
-
-
-def peak_bytes() -> int:
-    status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
 
 def report(case: str, rounds: int, n_threads: int) -> list[str]:

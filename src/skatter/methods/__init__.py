@@ -15,6 +15,7 @@ from skatter.methods.landmarks import Landmarks
 from skatter.methods.lre_svm import LRESVM, LRESVMAdaptation
 from skatter.methods.marginal_kernel import MarginalKernelSVM
 from skatter.methods.mda import MDA
+from skatter.methods.mtae import MTAE
 from skatter.methods.record import Method
 from skatter.methods.registry import METHODS, get_method
 from skatter.methods.sgf import SGF
@@ -24,6 +25,7 @@ from skatter.methods.tca import TCA
 from skatter.methods.tjm import TJM
 from skatter.methods.tsc import TSC
 from skatter.methods.uml import UML
+from skatter.methods.undo_bias import UndoBias, set_accuracy
 
 __all__ = [
     "CIDG",
@@ -39,6 +41,7 @@ __all__ = [
     "LRESVM",
     "MDA",
     "METHODS",
+    "MTAE",
     "SGF",
     "SSTCA",
     "TCA",
@@ -54,7 +57,9 @@ __all__ = [
     "MarginalKernelSVM",
     "Method",
     "SubspaceAlignment",
+    "UndoBias",
     "get_method",
     "max_dimension_by_bound",
+    "set_accuracy",
     "subspace_disagreement",
 ]

@@ -323,6 +323,7 @@ METHODS = (
         citation=_DICA,
         grid={
             "epsilon": (1e-3, 1e-1, 1e1, 1e3),
+            "ridge": (1e-3, 1e-2, 1e-1, 1.0),
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
     ),
@@ -338,6 +339,7 @@ METHODS = (
         citation=_DICA,
         grid={
             "n_components": COMPONENTS,
+            "ridge": (1e-3, 1e-2, 1e-1, 1.0),
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
     ),

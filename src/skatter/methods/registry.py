@@ -24,6 +24,7 @@ from skatter.methods import (
     lre_svm,
     marginal_kernel,
     mda,
+    mtae,
     sgf,
     sstca,
     subspace_alignment,
@@ -31,6 +32,7 @@ from skatter.methods import (
     tjm,
     tsc,
     uml,
+    undo_bias,
 )
 from skatter.methods.record import Method
 
@@ -51,6 +53,7 @@ _MODULES = (
     lre_svm,
     marginal_kernel,
     mda,
+    mtae,
     sgf,
     sstca,
     subspace_alignment,
@@ -58,6 +61,7 @@ _MODULES = (
     tjm,
     tsc,
     uml,
+    undo_bias,
 )
 
 METHODS: Mapping[str, Method] = {

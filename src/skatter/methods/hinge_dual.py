@@ -1,0 +1,295 @@
+"""Hinge losses of samples that are there twice, by an interior-point method.
+
+    maximise  Σ a − ½ aᵀQa    over    0 ≤ a ≤ C,    sums of a∘y over each group of copies zero
+
+is the dual of a support vector machine with an intercept for each group; Q is that of
+:mod:`skatter.methods.copies`. Primal and dual objective bound the optimum from both sides, so that
+their gap says how good an answer is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from skatter.methods.copies import Copies
+
+Array = NDArray[Any]
+
+ITERATIONS = 100
+"""Of the interior-point method, which takes two dozen."""
+
+CORRECTIONS = 3
+"""Of a step's direction, at most: each is cheap beside the factorisation that they share."""
+
+REFINEMENTS = 2
+"""Of a solution, for the digits that its factors, or the samples left out, have cost it."""
+
+BOUNDARY = 0.995
+"""Share of the way to the boundary that a step may go."""
+
+SMALLEST_START = 0.01
+"""Share of its cost that a coefficient of the smaller class begins with, at least."""
+
+ROUNDING = 1e-6
+"""Share of the objective below which a duality gap that no longer falls will do."""
+
+PATIENCE = 3
+"""Iterations without a smaller gap after which it is taken for rounding."""
+
+NEAR = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+"""Shares by which a coefficient may miss a bound and count as being there, the largest that does
+no harm."""
+
+
+class Optimum(NamedTuple):
+    """What a point of the dual amounts to.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (n_copies,)
+        a and c.
+    intercepts : ndarray of shape (1 + n_parts,)
+        b, and b + b_d of each part: the best ones there are.
+    objective : float
+        What is minimised.
+    gap : float
+        How far it is from the smallest, at most.
+    """
+
+    alpha: Array
+    intercepts: Array
+    objective: float
+    gap: float
+
+
+class _Point(NamedTuple):
+    """An iterate.
+
+    Attributes
+    ----------
+    alpha, room : ndarray of shape (n_copies,)
+        Coefficients, and how far they are from C: near it, a difference would have no digits.
+    low, high : ndarray of shape (n_copies,)
+        Multipliers of the bounds 0 and C.
+    intercepts : ndarray of shape (1 + n_parts,)
+        b, and b + b_d of each part.
+    """
+
+    alpha: Array
+    room: Array
+    low: Array
+    high: Array
+    intercepts: Array
+
+    def moved(self, step: float, direction: _Point) -> _Point:
+        return _Point(*(value + step * d for value, d in zip(self, direction, strict=True)))
+
+    def products(self) -> Array:
+        """Return a z and (C − a) v, in two rows."""
+        return np.array([self.alpha * self.low, self.room * self.high])
+
+
+def maximise_dual(copies: Copies, signs: Array, costs: Array, tol: float) -> Optimum:
+    """Maximise the dual.
+
+    Parameters
+    ----------
+    copies : Copies
+        Samples, with second copies where a domain has both classes.
+    signs : ndarray of shape (n_copies,)
+        +1 and -1; both occur among the first copies, and in each part of the second.
+    costs : ndarray of shape (n_copies,)
+        C₁ and C₂.
+    tol : float
+        Accuracy of decision values. Since ½ ‖w − w*‖² is at most the duality gap, one of
+        ½ ``tol``² does for a sample at a distance of 1 from the mean; also, the gap is to be at
+        most ``tol``² of the objective.
+
+    Returns
+    -------
+    Optimum
+        Within the tolerance, or as near as rounding allows.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the Gram matrix has a negative eigenvalue that is more than rounding.
+    """
+    point = _first_point(copies, signs, costs)
+    best = _optimum(copies, signs, costs, point.alpha)
+    waited, unit = 0, 0.5 / copies.size if copies.size > 0 else np.inf
+    for _ in range(ITERATIONS):
+        point = _improve(copies, signs, point)
+        found = _optimum(copies, signs, costs, point.alpha)
+        best, waited = (found, 0) if found.gap < best.gap else (best, waited + 1)
+        enough = tol**2 * min(best.objective, unit)
+        if waited >= PATIENCE:
+            enough = max(enough, ROUNDING * best.objective)
+        if best.gap <= enough:
+            break
+    else:
+        warnings.warn(
+            f"UndoBias is within {best.gap / best.objective:.0e} of the smallest objective, and "
+            "rounding lets it get no closer. Raise tol, lower C_shared and C_domain, or scale the "
+            "features down.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return _at_bounds(copies, signs, costs, best, max(enough, best.gap))
+
+
+def _at_bounds(
+    copies: Copies, signs: Array, costs: Array, inside: Optimum, enough: float
+) -> Optimum:
+    """Put as many coefficients on their bounds, which the method never reaches, as may be."""
+    for share in NEAR:
+        low, high = inside.alpha < share * inside.alpha.max(), inside.alpha > (1 - share) * costs
+        alpha = np.where(low, 0.0, np.where(high, costs, inside.alpha))
+        found = _optimum(copies, signs, costs, alpha)
+        # Sums that are no longer zero may flatter the gap, but not the objective.
+        if max(found.gap, found.objective - inside.objective) <= enough:
+            return found
+    return inside
+
+
+def _first_point(copies: Copies, signs: Array, costs: Array) -> _Point:
+    """Begin between the bounds, with sums of zero and multipliers that balance the gradient."""
+    positive = copies.spread(copies.sums(signs > 0) / copies.sums(np.ones_like(signs)))
+    alpha = costs * np.where(signs > 0, 1 - positive, positive)
+    # Of all multiples that stay away from the bounds, the one with the largest dual objective.
+    coef = alpha * signs
+    square = float(coef @ copies.values(coef))
+    best = float(alpha.sum()) / square if square > 0 else np.inf
+    alpha *= min(max(best, SMALLEST_START), 0.5)
+    intercepts = _optimum(copies, signs, costs, alpha).intercepts
+    gradient = signs * (copies.values(alpha * signs) + copies.spread(intercepts)) - 1
+    size = np.abs(gradient).mean()
+    return _Point(
+        alpha,
+        costs - alpha,
+        np.maximum(gradient, 0) + size,
+        np.maximum(-gradient, 0) + size,
+        intercepts,
+    )
+
+
+def _optimum(copies: Copies, signs: Array, costs: Array, alpha: Array) -> Optimum:
+    """Return the machine of dual coefficients, with the best intercepts it can have."""
+    values = copies.values(alpha * signs)
+    square = float((alpha * signs) @ values)
+    (y, f), *own = zip(copies.split(signs), copies.split(values), strict=True)
+    b = float(np.mean(best_intercepts(y, f)))
+    intercepts = np.array([b, *(next_to(b, y, f) for y, f in own)])
+    loss = float(costs @ np.maximum(0, 1 - signs * (values + copies.spread(intercepts))))
+    return Optimum(alpha, intercepts, square / 2 + loss, square + loss - float(alpha.sum()))
+
+
+def best_intercepts(signs: Array, scores: Array) -> tuple[float, float]:
+    """Return the ends of the interval of all b with the smallest Σ max(0, 1 − y (f + b)).
+
+    The slope in b is minus the number of positive samples for small b, and grows by one where b
+    passes a sample's y − f.
+
+    Parameters
+    ----------
+    signs : ndarray of shape (n,)
+        y, +1 and -1.
+    scores : ndarray of shape (n,)
+        f.
+
+    Returns
+    -------
+    tuple of float
+        Infinite at one end where all signs are the same.
+
+    Examples
+    --------
+    >>> best_intercepts(np.array([1, 1, -1]), np.array([3.0, 2.0, 0.5]))
+    (-1.5, -1.0)
+    >>> best_intercepts(np.array([-1, -1]), np.array([3.0, 2.0]))
+    (-inf, -4.0)
+    """
+    passed = np.concatenate([[-np.inf], np.sort(signs - scores), [np.inf]])
+    positive = np.count_nonzero(signs > 0)
+    return float(passed[positive]), float(passed[positive + 1])
+
+
+def next_to(b: float, signs: Array, scores: Array) -> float:
+    """Return that of the best intercepts which is next to b."""
+    return float(np.clip(b, *best_intercepts(signs, scores)))
+
+
+def _improve(copies: Copies, signs: Array, point: _Point) -> _Point:
+    """One step of Mehrotra's method, with Gondzio's corrections.
+
+    The predictor aims at products of zero between coefficients and their multipliers; how far it
+    gets says how much of the mean product the corrector, which knows the predictor's curvature,
+    should keep. Further corrections mend the products that a longer step would leave far from
+    that, as long as the step becomes longer by it.
+    """
+    toward = _newton(copies, signs, point)
+    mean = point.products().mean()
+    predictor = toward(np.zeros((2, len(signs))))
+    ahead = point.moved(_step(point, predictor), predictor)
+    kept = (ahead.products().mean() / mean) ** 3 * mean
+    wanted = kept - predictor.products()
+    direction = toward(wanted)
+    step = _step(point, direction)
+    for _ in range(CORRECTIONS):
+        trial = point.moved(min(1.0, 2 * step + 0.1), direction).products()
+        change = np.clip(trial, 0.1 * kept, 10 * kept) - trial
+        corrected = wanted + np.maximum(change, -10 * kept)
+        direction = toward(corrected)
+        longer = _step(point, direction)
+        if longer < step + 0.01:
+            break
+        wanted, step = corrected, longer
+    direction = toward(wanted, refinements=REFINEMENTS)
+    return point.moved(BOUNDARY * _step(point, direction), direction)
+
+
+def _step(point: _Point, direction: _Point) -> float:
+    """Return the largest step of at most 1 that keeps all that is positive from changing sign."""
+    shares = (-d / value for value, d in zip(point[:-1], direction[:-1], strict=True))
+    return 1 / max(1.0, *(float(share.max()) for share in shares))
+
+
+def _newton(copies: Copies, signs: Array, point: _Point) -> Callable[..., _Point]:
+    """Return the map from wanted products to the direction that leads there.
+
+    With multipliers z and v, the conditions of optimality are y f − 1 = z − v, sums of β and γ of
+    zero, and a z and (C − a) v as wanted. Linearised, f includes the intercepts,
+
+        y da = T (h − df),   T = 1 / (z/a + v/(C − a)),
+        h = y (wanted_z / a − wanted_v / (C − a) − (y f − 1)).
+    """
+    alpha, room, low, high, intercepts = point
+    coef = alpha * signs
+    gradient = signs * (copies.values(coef) + copies.spread(intercepts)) - 1
+    excess = copies.sums(coef)
+    T = 1 / (low / alpha + high / room)
+    solve = copies.factored(T)
+
+    def toward(wanted: Array, *, refinements: int = 0) -> _Point:
+        h = signs * (wanted[0] / alpha - wanted[1] / room - gradient)
+        change, of_intercepts = solve(h, excess)
+        for _ in range(refinements):
+            rest = h - change / T - copies.values(change) - copies.spread(of_intercepts)
+            mended = solve(rest, excess + copies.sums(change))
+            change, of_intercepts = change + mended[0], of_intercepts + mended[1]
+        d = signs * change
+        return _Point(
+            d,
+            -d,
+            (wanted[0] - low * d) / alpha - low,
+            (wanted[1] + high * d) / room - high,
+            of_intercepts,
+        )
+
+    return toward

@@ -1,0 +1,438 @@
+"""Undoing the damage of data set bias: a machine of the visual world, and what each domain adds.
+
+Each domain d has a machine of its own, (w + D_d)ᵀφ(x) + b + b_d, and w alone should do as well:
+
+    minimise  ½ ‖w‖² + λ/2 Σ_d ‖D_d‖² + C₁ Σ_i h(y_i (wᵀφ_i + b))
+                                      + C₂ Σ_i h(y_i ((w + D_d)ᵀφ_i + b + b_d)),   d of sample i
+
+with h(t) = max(0, 1 − t). An unseen domain is judged by wᵀφ(x) + b. It is one support vector
+machine in which every sample is there twice, first as (φ, 0, .., 0) at the cost C₁ and second as
+(φ, 0, .., φ/√λ, .., 0) at the cost C₂, with the parameter (w, √λ D_1, √λ D_2, ..):
+
+    k~ = k (1 + [both are second copies, of the same domain] / λ).
+
+Its dual, with β = a∘y over first and γ = c∘y over second copies, has one equality for each
+intercept, since none of them is regularised:
+
+    maximise  Σ a_i + Σ c_i − ½ ‖w‖² − λ/2 Σ_d ‖D_d‖²    over  0 ≤ a ≤ C₁,  0 ≤ c ≤ C₂,
+              w = Σ_i (β_i + γ_i) φ_i,   D_d = Σ_{i in d} γ_i φ_i / λ,
+              Σ_i β_i = 0,   Σ_{i in d} γ_i = 0.
+
+An interior-point method solves it (:mod:`skatter.methods.hinge_dual`), with steps of the size of w
+and never of all copies (:mod:`skatter.methods.copies`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from skatter.checks import check_real
+from skatter.domains import Codes, Mask, in_domains
+from skatter.kernels import centre
+from skatter.methods.base import Transfer, one_against_rest
+from skatter.methods.copies import Copies, FeatureCopies, GramCopies
+from skatter.methods.generalization import Generalizer
+from skatter.methods.hinge_dual import maximise_dual, next_to
+from skatter.methods.machines import Expansion, KernelMachine
+from skatter.methods.record import Method
+
+Array = NDArray[Any]
+
+
+class UndoBias(Generalizer, KernelMachine):
+    """Undo-Bias: one machine for the visual world, which every domain bends a little.
+
+        minimise  ½ ‖w‖² + λ/2 Σ_d ‖D_d‖² + C₁ Σ_i h(y_i (wᵀφ_i + b))
+                                          + C₂ Σ_i h(y_i ((w + D_d)ᵀφ_i + b + b_d))
+
+    with h(t) = max(0, 1 − t) and d the domain of sample i. The vectors D_d take up what is
+    peculiar to a domain, so that w need not. Samples of unseen domains, and samples without
+    ``sample_domain``, are judged by wᵀφ(x) + b, samples of a source by its own
+    (w + D_d)ᵀφ(x) + b + b_d. Several classes are told apart one against the rest.
+
+    Parameters
+    ----------
+    C_shared : float > 0
+        C₁, the cost of a sample on the wrong side of the shared machine's margin.
+    C_domain : float >= 0
+        C₂, the cost of a sample on the wrong side of its domain's own margin. 0 is a plain
+        support vector machine on the pooled sources.
+    bias_weight : float > 0
+        λ, how much domains are kept together. Large, they share one machine; towards 0, each
+        domain has a machine of its own, and w is left with the first loss.
+    kernel : str or callable
+        ``"linear"``, the published method, any other kernel of :mod:`sklearn.metrics.pairwise`,
+        ``"precomputed"``, or a function of two arrays that returns the matrix of kernel values.
+    gamma : "median", "printed", float or None
+        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : dict or None
+        Extra arguments of a callable kernel.
+    tol : float > 0
+        Accuracy of decision values.
+    random_state : int, RandomState instance or None
+        For large samples, seeds the median heuristic. None is a fixed seed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_machines, n_features)
+        w, one row for each class, or one for two classes; for the linear kernel alone.
+    intercept_ : ndarray of shape (n_machines,)
+        b.
+    domain_coef_ : ndarray of shape (n_sources, n_machines, n_features)
+        D_d, in the order of ``source_ids_``; for the linear kernel alone.
+    domain_intercept_ : ndarray of shape (n_sources, n_machines)
+        b_d.
+    support_ : ndarray of shape (n_support,)
+        Which training samples the machines are made of.
+    dual_coef_ : ndarray of shape (n_support, 1 + n_sources, n_machines)
+        Their coefficients in w and in D_d of each source.
+    objective_ : ndarray of shape (n_machines,)
+        The smallest value of what is minimised.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes and sources seen in ``fit``.
+
+    Notes
+    -----
+    No intercept is regularised, neither b nor b_d, as in the authors' program; here they are
+    exact, by equalities in the dual. Of all b that are equally good, the middle one is taken, and
+    of all b_d the one nearest to 0. A domain without any sample of a class, or without any other,
+    has D_d = 0 in that class's machine.
+
+    The authors' program uses the value that is passed as C₂ as a divisor: the second loss has the
+    weight C₁/C₂ there. Here C₂ is the weight, as in the paper.
+
+    The prediction is the class whose machine has the largest value. The paper on scatter component
+    analysis scores this method otherwise: a sample counts as right if the machine of its class
+    is positive, whatever the others say. To compare with its tables, see :meth:`predict_set` and
+    :func:`set_accuracy`.
+
+    References
+    ----------
+    A. Khosla, T. Zhou, T. Malisiewicz, A. A. Efros, A. Torralba: Undoing the Damage of Dataset
+    Bias. ECCV, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import SVC
+    >>> from skatter.methods import UndoBias
+    >>> rng = np.random.default_rng(0)
+    >>> y, site = np.tile([0, 1], 90), np.repeat([1, 2, 3], 60)
+    >>> X = rng.normal(size=(180, 3))
+    >>> X[:, 0] += 1.5 * y  # the same everywhere
+    >>> X[:, 1] += np.array([4, -2, -4])[site - 1] * y  # another way in each domain
+    >>> seen = site < 3
+    >>> plain = SVC(kernel="linear").fit(X[seen], y[seen])
+    >>> model = UndoBias(C_shared=1, C_domain=1, bias_weight=1)
+    >>> model = model.fit(X[seen], y[seen], sample_domain=site[seen])
+    >>> [round(m.score(X[~seen], y[~seen]), 2) for m in (plain, model)]
+    [0.73, 0.77]
+    """
+
+    _needs_several: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        C_shared: float = 0.1,
+        C_domain: float = 0.1,
+        bias_weight: float = 0.1,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = "median",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        tol: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
+        self.C_shared = C_shared
+        self.C_domain = C_domain
+        self.bias_weight = bias_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_real("C_shared", self.C_shared, low=0, open_low=True)
+        check_real("C_domain", self.C_domain, low=0)
+        check_real("bias_weight", self.bias_weight, low=0, open_low=True)
+        check_real("tol", self.tol, low=0, open_low=True)
+
+    def _fit(self, transfer: Transfer) -> None:
+        super()._fit(transfer)
+        if self._weights is not None:
+            # Weights of the features say all that the samples could.
+            del self.X_fit_
+
+    def _learn(self, transfer: Transfer) -> Expansion:
+        # Samples of a domain stand together, so that a part of an array is a view of it.
+        rows = np.argsort(transfer.domains.domain, kind="stable")
+        domains = transfer.domains.take(rows)
+        edges = np.cumsum(domains.domain_counts)
+        parts = [slice(a, b) for a, b in zip([0, *edges[:-1]], edges, strict=True)]
+        space = self._space(transfer.X, rows)
+        signs = one_against_rest(domains.label, len(domains.classes))
+        machines = [self._machine(space, parts, y) for y in signs.T]
+        coef = np.stack([machine.coef for machine in machines], axis=-1)
+        intercepts = np.stack([machine.intercepts for machine in machines], axis=-1)
+        self.objective_ = np.array([machine.objective for machine in machines])
+        self._weights = space.weights(coef) if self.kernel_.linear else None
+        intercepts -= space.mean_scores(coef)
+        self.domain_intercept_ = intercepts[1:]
+        return Expansion(rows, coef, intercepts[0])
+
+    def _space(self, X: Any, rows: Codes) -> _Space:
+        """Return the samples by their features where those are few, else by a Gram matrix."""
+        if not self.kernel_.linear:
+            K = self._gram(X, rows)
+            return _Space(None, centre(K), K)
+        X = X[rows].astype(np.float64)
+        few = 2 * X.shape[1] <= X.shape[0]
+        if sparse.issparse(X) and not few:
+            K = self._gram(X, np.arange(X.shape[0]))
+            centre(K)
+            return _Space(X, np.asarray(X.mean(axis=0)).ravel(), K)
+        X = X.toarray() if sparse.issparse(X) else X
+        mean = X.mean(axis=0)
+        X -= mean
+        return _Space(X, mean, None if few else self._gram(X, np.arange(len(X))))
+
+    def _machine(self, space: _Space, parts: list[slice], signs: Array) -> _Machine:
+        """Tell two classes apart."""
+        # Without the second loss, or with samples of one sign and an intercept of their own that
+        # takes them all beyond the margin, there is nothing that D_d could do.
+        useful = [self.C_domain > 0 and len(np.unique(signs[part])) > 1 for part in parts]
+        bent = np.flatnonzero(useful)
+        copies = space.copies([parts[d] for d in bent], float(self.bias_weight))
+        y = np.concatenate([signs, *(signs[parts[d]] for d in bent)])
+        costs = np.full(len(y), float(self.C_domain))
+        costs[: len(signs)] = self.C_shared
+        try:
+            optimum = maximise_dual(copies, y, costs, float(self.tol))
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                "The kernel is not positive semi-definite on the training samples. Choose "
+                "another one (linear, rbf, polynomial with coef0 >= 0)."
+            ) from error
+        shared, *own = copies.split(optimum.alpha * y)
+        coef = np.zeros((len(signs), 1 + len(parts)))
+        coef[:, 0] = shared
+        for d, gamma in zip(bent, own, strict=True):
+            coef[parts[d], 0] += gamma
+            coef[parts[d], 1 + d] = gamma / self.bias_weight
+        b, *intercepts = optimum.intercepts
+        scores = copies.values(optimum.alpha * y)[: len(signs)]
+        of_domains = self._plain_intercepts(b, signs, scores, parts)
+        of_domains[bent] = intercepts
+        return _Machine(coef, np.array([b, *(of_domains - b)]), optimum.objective)
+
+    def _plain_intercepts(self, b: float, signs: Array, scores: Array, parts: list[slice]) -> Array:
+        """Return b + b_d of domains with D_d = 0."""
+        if self.C_domain == 0:
+            return np.full(len(parts), b)
+        return np.array([next_to(b, signs[part], scores[part]) for part in parts])
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, w, for the linear kernel."""
+        return self._of_features()[0]
+
+    @property
+    def domain_coef_(self) -> Array:
+        """Weights of the features in each source, D_d, for the linear kernel."""
+        return self._of_features()[1:]
+
+    def _of_features(self) -> Array:
+        weights = getattr(self, "_weights", None)
+        if weights is None:
+            raise AttributeError("coef_ and domain_coef_ are there after fit with kernel='linear'.")
+        return weights
+
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return how much speaks for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains. A source of ``fit`` is judged by its own machine; None, and ids that
+            ``fit`` has not seen, by the shared one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; for two classes one value, positive for the second.
+        """
+        X = self._new_samples(X)
+        n, (_, n_blocks, n_machines) = X.shape[0], self.dual_coef_.shape
+        if self._weights is None:
+            by_block = self._expand(X, self.dual_coef_.reshape(-1, n_blocks * n_machines))
+        else:
+            by_block = safe_sparse_dot(X, self._weights.reshape(n_blocks * n_machines, -1).T)
+        by_block = by_block.reshape(n, n_blocks, n_machines)
+        values = by_block[:, 0] + self.intercept_
+        for d in range(n_blocks - 1 if sample_domain is not None else 0):
+            own = in_domains(sample_domain, self.source_ids_[d : d + 1], n_samples=n)
+            values[own] += by_block[own, 1 + d] + self.domain_intercept_[d]
+        return values[:, 0] if n_machines == 1 else values
+
+    def predict_set(self, X: Any, *, sample_domain: Any = None) -> Mask:
+        """Return all classes whose machine is positive, as the paper on SCA scores this method.
+
+        Takes what :meth:`decision_function` takes. A set may be empty or have several classes;
+        see :func:`set_accuracy`. To predict, use :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Whether f_k(x) > 0; for two classes, of -f and f of the one machine.
+        """
+        values = self.decision_function(X, sample_domain=sample_domain)
+        return (np.column_stack([-values, values]) if values.ndim == 1 else values) > 0
+
+
+def set_accuracy(y_true: Any, sets: Any, classes: Any) -> float:
+    """Return the share of samples whose class is among those predicted for them.
+
+    The more machines say yes, the larger it is: a second class that is positive as well costs
+    nothing here, and no single prediction is behind it. It is for comparison with the tables of
+    the paper on scatter component analysis alone; elsewhere, use accuracy.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Classes of the samples.
+    sets : array-like of bool of shape (n_samples, n_classes)
+        Which classes are predicted; see :meth:`UndoBias.predict_set`.
+    classes : array-like of shape (n_classes,)
+        Which column is which class, as in ``classes_``.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> sets = [[True, True], [False, True], [False, False]]
+    >>> round(set_accuracy(["cat", "cat", "dog"], sets, ["cat", "dog"]), 3)
+    0.333
+    """
+    y_true, sets, classes = np.asarray(y_true), np.asarray(sets), np.asarray(classes)
+    if sets.dtype != bool:
+        raise TypeError(
+            f"sets must be a boolean array, got dtype {sets.dtype}. Pass what predict_set returns."
+        )
+    if y_true.ndim != 1 or len(y_true) == 0 or classes.ndim != 1:
+        raise ValueError(
+            "y_true and classes must be one-dimensional, and y_true not empty; got shapes "
+            f"{y_true.shape} and {classes.shape}."
+        )
+    if sets.shape != (len(y_true), len(classes)):
+        raise ValueError(
+            f"sets must have one row for each of {len(y_true)} samples and one column for each of "
+            f"{len(classes)} classes, got shape {sets.shape}."
+        )
+    matches = y_true[:, None] == classes
+    unknown = ~matches.any(axis=1)
+    if unknown.any():
+        raise ValueError(
+            f"y_true has a class that classes does not name: {y_true[unknown][0]!r}. Give the "
+            "classes of all columns, and leave out samples of others."
+        )
+    return float(np.mean((sets & matches).any(axis=1)))
+
+
+class _Machine(NamedTuple):
+    """One machine.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n, 1 + n_sources)
+        Coefficients of the samples in w and in each D_d.
+    intercepts : ndarray of shape (1 + n_sources,)
+        b and b_d.
+    objective : float
+        What is minimised.
+    """
+
+    coef: Array
+    intercepts: Array
+    objective: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Space:
+    """Training samples in feature space, around their mean.
+
+    Attributes
+    ----------
+    samples : ndarray or CSR matrix of shape (n, n_features), or None
+        For the linear kernel: centred, unless sparse.
+    mean : ndarray
+        What was subtracted, of the features where there are samples, of kernel columns else.
+    K : ndarray of shape (n, n) or None
+        Centred Gram matrix; None where the samples are to be used.
+    """
+
+    samples: Any
+    mean: Array
+    K: Array | None
+
+    def copies(self, parts: list[slice], bias_weight: float) -> Copies:
+        """Return the training set of a machine."""
+        if self.K is not None:
+            return GramCopies(self.K, parts, bias_weight)
+        return FeatureCopies(self._features, parts, bias_weight)
+
+    @cached_property
+    def _features(self) -> Array:
+        """(φ, 1) of each sample."""
+        return np.hstack([self.samples, np.ones((len(self.samples), 1))])
+
+    def weights(self, coef: Array) -> Array:
+        """Return w and D_d, of shape (1 + n_sources, n_machines, n_features)."""
+        flat = safe_sparse_dot(self.samples.T, coef.reshape(len(coef), -1))
+        return np.ascontiguousarray(flat.T).reshape(*coef.shape[1:], -1)
+
+    def mean_scores(self, coef: Array) -> Array:
+        """Return wᵀm and D_dᵀm with the mean m, of shape (1 + n_sources, n_machines)."""
+        if self.samples is None:
+            return np.tensordot(self.mean, coef, axes=1)
+        return self.weights(coef) @ self.mean
+
+
+METHODS = (
+    Method(
+        name="undo-bias",
+        estimator=UndoBias,
+        kind="classifier",
+        summary="a machine for the visual world, and what each domain adds to it",
+        when="several labelled sources with habits of their own, and a linear machine",
+        needs=("source labels", "several sources"),
+        cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
+        citation=(
+            "A. Khosla, T. Zhou, T. Malisiewicz, A. A. Efros, A. Torralba: Undoing the Damage of "
+            "Dataset Bias. ECCV, 2012."
+        ),
+        grid={
+            "C_shared": (0.1, 1.0, 10.0, 100.0),
+            "C_domain": (0.1, 1.0, 10.0, 100.0),
+            "bias_weight": (0.01, 0.1, 1.0, 10.0),
+        },
+    ),
+)
