@@ -105,11 +105,12 @@ def accuracies(case: Case, data: Dataset, steps: list[Any]) -> list[float]:
     return scores
 
 
-Kept = dict[tuple[str, str], str]
-"""Rows of an earlier run by data set and method, for what is not run again."""
+Rows = dict[tuple[str, str], str]
+"""Rows of a table by data set and method."""
 
 
-def read_rows(path: Path | None) -> Kept:
+def read_rows(path: Path | None) -> Rows:
+    """Return what an earlier run, or another one at the same time, has found."""
     if path is None or not path.exists():
         return {}
     parts = re.split(r"^## (.*?);", path.read_text(), flags=re.MULTILINE)
@@ -120,7 +121,24 @@ def read_rows(path: Path | None) -> Kept:
     }
 
 
-def accuracy(only: list[str] | None, cases: list[str], kept: Kept) -> Iterator[str]:
+def run(only: list[str] | None, cases: list[str]) -> Rows:
+    """Measure, and print rows as they come."""
+    found = {}
+    for name in cases:
+        case = CASES[name]
+        data = case.load()
+        for row, steps in contenders(case).items():
+            if only is None or row in only:
+                start = perf_counter()
+                scores = accuracies(case, data, steps)
+                cells = [f"{np.mean(scores):.2f}", *(f"{score:.2f}" for score in scores)]
+                seconds = f"{perf_counter() - start:.0f}"
+                found[name, row] = f"| {row} | {' | '.join(cells)} | {seconds} |"
+                print(name, found[name, row], flush=True)
+    return found
+
+
+def accuracy(rows: Rows) -> Iterator[str]:
     yield "# Domain generalization: accuracy, defaults, nothing tuned\n"
     yield (
         "Made by `benchmarks/generalization.py accuracy`: percent of the samples of a domain that "
@@ -135,14 +153,7 @@ def accuracy(only: list[str] | None, cases: list[str], kept: Kept) -> Iterator[s
         yield f"\n## {name}; n = {len(data.y):,}, p = {data.X.shape[1]:,}, chance {chance:.0f} %\n"
         yield f"| method | mean | {' | '.join(domains)} | seconds |"
         yield f"| --- | ---: | {' | '.join('---:' for _ in domains)} | ---: |"
-        for row, steps in contenders(case).items():
-            if name in cases and (only is None or row in only):
-                start = perf_counter()
-                scores = accuracies(case, data, steps)
-                cells = [f"{np.mean(scores):.2f}", *(f"{score:.2f}" for score in scores)]
-                yield f"| {row} | {' | '.join(cells)} | {perf_counter() - start:.0f} |"
-            elif (name, row) in kept:
-                yield kept[name, row]
+        yield from (rows[name, row] for row in contenders(case) if (name, row) in rows)
 
 
 # --- speed ----------------------------------------------------------------------------------------
@@ -207,18 +218,22 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=list(CASES), default=list(CASES))
     arguments = parser.parse_args()
     path = arguments.out and arguments.out / f"generalization_{arguments.what}.md"
-    lines = []
     with threadpool_limits(1):
         if arguments.what == "speed":
-            table = speed(arguments.only)
+            lines = list(said(speed(arguments.only)))
         else:
-            table = accuracy(arguments.only, arguments.data, read_rows(path))
-        for line in table:
-            print(line, flush=True)
-            lines.append(line)
+            found = run(arguments.only, arguments.data)
+            lines = list(accuracy(read_rows(path) | found))
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
+
+
+def said(lines: Iterator[str]) -> Iterator[str]:
+    """Print lines as they come."""
+    for line in lines:
+        print(line, flush=True)
+        yield line
 
 
 if __name__ == "__main__":

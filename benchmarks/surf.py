@@ -1,16 +1,18 @@
 """Accuracy of every method with its defaults on Office+Caltech SURF, nothing tuned.
 
-    SKATTER_DATA=FOLDER python benchmarks/surf.py [--out FOLDER]
+    SKATTER_DATA=FOLDER python benchmarks/surf.py [--out FOLDER] [--only NAME ..]
 
 Twelve tasks: one of four domains is the source, another the target, whose labels serve for
 scoring alone. Features are judged by the nearest source neighbour; classifiers speak for
 themselves. Each method sees z-scores (the preprocessing of the published tables) and z-scores
-scaled to unit length. Methods that are of use with target labels alone are left out.
+scaled to unit length. Methods that are of use with target labels alone are left out, and so are
+those that learn nothing from a target; for them see ``generalization.py``.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from itertools import permutations
 from pathlib import Path
@@ -25,7 +27,7 @@ from sklearn.svm import SVC
 from problems import machine
 from skatter import make_domain_pipeline
 from skatter.datasets import Dataset, load_office_caltech
-from skatter.methods import METHODS
+from skatter.methods import METHODS, family
 
 PUBLISHED = {
     "raw, 1NN": 31.37,
@@ -53,7 +55,8 @@ def contenders() -> dict[str, Any]:
         "raw, linear SVM": make_domain_pipeline(SVC(kernel="linear")),
     }
     for name, method in METHODS.items():
-        if "target labels" not in method.needs and name not in WITH_TARGET_LABELS:
+        adapts = "one target" in method.needs or method in family.METHODS
+        if adapts and "target labels" not in method.needs and name not in WITH_TARGET_LABELS:
             last = [KNeighborsClassifier(1)] if method.kind == "features" else []
             rows[name] = make_domain_pipeline(method.estimator(), *last)
     return rows
@@ -76,7 +79,10 @@ def accuracies(model: Any, data: Dataset, X: Any) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="folder for surf.md")
+    parser.add_argument("--only", nargs="+", help="these rows alone; others are kept")
     arguments = parser.parse_args()
+    path = arguments.out and arguments.out / "surf.md"
+    kept = read_rows(path) if arguments.only else {}
     data = load_office_caltech("surf")
     samples = {"z-scores": data.X, "unit length": normalize(data.X)}
     names = [f"{s[0].upper()}→{t[0].upper()}" for s, t in TASKS]
@@ -91,15 +97,26 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     for name, model in contenders().items():
         for kind, X in samples.items():
+            if arguments.only and name not in arguments.only:
+                lines += kept.get((name, kind), [])
+                continue
             start = perf_counter()
             scores = accuracies(model, data, X)
             cells = [f"{np.mean(scores):.2f}", f"{PUBLISHED.get(name, '')}"]
             cells += [f"{score:.2f}" for score in scores] + [f"{perf_counter() - start:.0f}"]
             lines.append(f"| {name} | {kind} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
-    if arguments.out:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        (arguments.out / "surf.md").write_text("\n".join(lines) + "\n")
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+
+
+def read_rows(path: Path | None) -> dict[tuple[str, str], list[str]]:
+    """Rows of an earlier run, by method and samples."""
+    if path is None or not path.exists():
+        return {}
+    rows = re.finditer(r"^\| ([^|]+) \| ([^|]+) \| \d.*\|$", path.read_text(), re.MULTILINE)
+    return {(row[1], row[2]): [row[0]] for row in rows}
 
 
 if __name__ == "__main__":

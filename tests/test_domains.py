@@ -510,3 +510,24 @@ THREE = [0, 1, 0]
 def test_what_cannot_be_read_is_refused_with_the_name_of_its_argument(arguments, error, message):
     with pytest.raises(error, match=message):
         read_domains(**arguments)
+
+
+def test_a_restricted_view_has_the_classes_and_domains_of_its_rows_alone():
+    y = ["cow", "ant", "bee", None, "cow"]
+    view = read_domains(y, ["zoo", "home", "farm", "farm", "zoo"])
+    rows = np.array([4, 3, 0])
+    part = view.restrict(rows)
+    assert part.classes.tolist() == ["cow"]
+    assert part.domain_ids.tolist() == ["farm", "zoo"]
+    assert part.label.tolist() == [0, -1, 0]
+    assert part.domain_ids[part.domain].tolist() == ["zoo", "farm", "zoo"]
+    assert part.is_target.tolist() == [False, False]
+    masked = view.restrict(np.isin(np.arange(5), rows))
+    assert masked.label.tolist() == [0, -1, 0]
+
+
+def test_restricting_to_all_rows_changes_nothing():
+    view = read_domains([1, 0, 2, -1], [3, 3, 5, -7])
+    same = view.restrict(np.arange(4))
+    for name in ("label", "classes", "domain", "domain_ids", "is_target"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(view, name))

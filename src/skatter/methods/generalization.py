@@ -28,6 +28,28 @@ class Generalizer(Rival):
 
     _needs_several: ClassVar[bool] = False
 
+    def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
+        """Learn from the labelled samples of the source domains.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of the sources, in any order; others are left out.
+        y : array-like of shape (n_samples,)
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample, integers or strings; where integers carry signs, a negative id
+            is a target, which is left out. None: all labelled samples are of one source.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return super().fit(X, y, sample_domain=sample_domain, labelled=labelled)
+
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
         """Keep the labelled samples of the sources."""
         name = type(self).__name__

@@ -453,7 +453,7 @@ METHODS = (
         when="the same objects were seen in several domains, and linear maps are too stiff",
         needs=("source labels",),
         uses=("several sources",),
-        cost="t n m p r",
+        cost="epochs × n p r m, r hidden units, m sources",
         citation=(
             "M. Ghifary, W. B. Kleijn, M. Zhang, D. Balduzzi: Domain Generalization for Object "
             "Recognition with Multi-task Autoencoders. ICCV, 2015."

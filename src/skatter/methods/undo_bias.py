@@ -132,8 +132,7 @@ class UndoBias(Generalizer, KernelMachine):
     >>> X[:, 1] += np.array([4, -2, -4])[site - 1] * y  # another way in each domain
     >>> seen = site < 3
     >>> plain = SVC(kernel="linear").fit(X[seen], y[seen])
-    >>> model = UndoBias(C_shared=1, C_domain=1, bias_weight=1)
-    >>> model = model.fit(X[seen], y[seen], sample_domain=site[seen])
+    >>> model = UndoBias().fit(X[seen], y[seen], sample_domain=site[seen])
     >>> [round(m.score(X[~seen], y[~seen]), 2) for m in (plain, model)]
     [0.73, 0.77]
     """
@@ -142,9 +141,9 @@ class UndoBias(Generalizer, KernelMachine):
 
     def __init__(
         self,
-        C_shared: float = 0.1,
-        C_domain: float = 0.1,
-        bias_weight: float = 0.1,
+        C_shared: float = 1.0,
+        C_domain: float = 1.0,
+        bias_weight: float = 1.0,
         *,
         kernel: Any = "linear",
         gamma: Any = "median",
