@@ -414,3 +414,35 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         after = measure(Geometry.of_features(solution.projections), domains)
         self.scatter_ = {"before": route.before, "after": after}
         return solution.projections
+
+
+class LabelledComponents(ScatterComponents):
+    """Base of presets that learn from labels."""
+
+    def _two_classes(self) -> tuple[str, str] | None:
+        """Return what needs two classes and what to do without; None where one class will do.
+
+        Such a preset has a numerator of rank C-1: no total scatter.
+        """
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _check_domains(self, domains: Domains) -> None:
+        if not domains.n_labelled:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None or has "
+                "no labelled sample. Mark only unknown labels as -1, NaN or None; without any "
+                "label, use USCA."
+            )
+        needed = self._two_classes()
+        if needed is not None and np.count_nonzero(domains.class_counts) < 2:
+            what, remedy = needed
+            raise ValueError(f"{what} needs labelled samples of two classes or more; {remedy}.")
+
+    def _default_n_components(self, domains: Domains) -> int:
+        between = int(np.count_nonzero(domains.class_counts)) - 1
+        return max(2 * between if self._two_classes() is None else between, 1)

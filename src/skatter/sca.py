@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from skatter import objective as objectives
 from skatter.checks import check_real
-from skatter.components import ScatterComponents
+from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.objective import Objective
 
@@ -16,7 +14,7 @@ DEFAULT_RIDGE = 1e-3
 """Share of the total scatter, where scatters are means."""
 
 
-class SCA(ScatterComponents):
+class SCA(LabelledComponents):
     """Scatter Component Analysis.
 
     Finds directions in a kernel's feature space in which samples and classes are spread while
@@ -150,25 +148,14 @@ class SCA(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("beta", self.beta, low=0, high=1)
         check_real("delta", self.delta, low=0)
         check_ridge(self.ridge)
 
-    def _check_domains(self, domains: Domains) -> None:
-        require_labels(self, domains)
-        if self.beta == 1:
-            require_two_classes(domains, "beta=1", "choose beta < 1")
-
-    def _default_n_components(self, domains: Domains) -> int:
-        between = int(np.count_nonzero(domains.class_counts)) - 1
-        return max(between if self.beta == 1 else 2 * between, 1)
+    def _two_classes(self) -> tuple[str, str] | None:
+        return ("beta=1", "choose beta < 1") if self.beta == 1 else None
 
     def _objective(self, domains: Domains, total: float) -> Objective:
         return self._objective_at(self.beta, self.delta, domains, total)
@@ -258,7 +245,7 @@ class USCA(ScatterComponents):
         return objectives.usca(self.delta, ridge=ridge_weight(self.ridge, self.normalize, total))
 
 
-class KernelFisher(ScatterComponents):
+class KernelFisher(LabelledComponents):
     """Kernel Fisher discriminant: between-class scatter large, within-class scatter small.
 
         maximise    between-class scatter
@@ -321,21 +308,12 @@ class KernelFisher(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_ridge(self.ridge)
 
-    def _check_domains(self, domains: Domains) -> None:
-        require_labels(self, domains)
-        require_two_classes(domains, "KernelFisher", "use USCA or SCA with beta < 1")
-
-    def _default_n_components(self, domains: Domains) -> int:
-        return int(np.count_nonzero(domains.class_counts)) - 1
+    def _two_classes(self) -> tuple[str, str] | None:
+        return "KernelFisher", "use USCA or SCA with beta < 1"
 
     def _objective(self, domains: Domains, total: float) -> Objective:
         return objectives.sca(
@@ -416,19 +394,3 @@ def ridge_weight(ridge: float | None, normalize: bool, total: float) -> float:
         return 1.0 if ridge is None else float(ridge)
     relative = DEFAULT_RIDGE if ridge is None else float(ridge)
     return relative * total if total > 0 else relative
-
-
-def require_labels(estimator: Any, domains: Domains) -> None:
-    """Raise where nothing is labelled."""
-    if not domains.n_labelled:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None or has "
-            "no labelled sample. Mark only unknown labels as -1, NaN or None; without any label, "
-            "use USCA."
-        )
-
-
-def require_two_classes(domains: Domains, what: str, remedy: str) -> None:
-    """Raise where ``what`` has fewer than two classes to tell apart."""
-    if np.count_nonzero(domains.class_counts) < 2:
-        raise ValueError(f"{what} needs labelled samples of two classes or more; {remedy}.")

@@ -16,18 +16,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from skatter.checks import check_real
-from skatter.components import ScatterComponents
+from skatter.components import LabelledComponents
 from skatter.domains import Domains
 from skatter.methods.record import Method
 from skatter.objective import Factors, Objective
-from skatter.sca import check_ridge, require_labels, require_two_classes, ridge_weight
+from skatter.sca import check_ridge, ridge_weight
 from skatter.scatter import balanced_domain_factor
 
 
-class CIDG(ScatterComponents):
+class CIDG(LabelledComponents):
     """Conditional invariant domain generalization: classes that look alike in all domains.
 
         maximise    (1-β) total scatter + β between-class scatter
@@ -131,11 +129,6 @@ class CIDG(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("beta", self.beta, low=0, high=1)
@@ -143,14 +136,8 @@ class CIDG(ScatterComponents):
             check_real(name, getattr(self, name), low=0)
         check_ridge(self.ridge)
 
-    def _check_domains(self, domains: Domains) -> None:
-        require_labels(self, domains)
-        if self.beta == 1:
-            require_two_classes(domains, "beta=1", "choose beta < 1")
-
-    def _default_n_components(self, domains: Domains) -> int:
-        between = int(np.count_nonzero(domains.class_counts)) - 1
-        return max(between if self.beta == 1 else 2 * between, 1)
+    def _two_classes(self) -> tuple[str, str] | None:
+        return ("beta=1", "choose beta < 1") if self.beta == 1 else None
 
     def _factors(self) -> Factors:
         return Factors(domain=balanced_domain_factor)

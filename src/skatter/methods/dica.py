@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_choice, check_real
-from skatter.components import ScatterComponents
+from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.methods.record import COMPONENTS, Method
 from skatter.objective import Coefficients, Factors, Objective
-from skatter.sca import require_labels, require_two_classes
 from skatter.scatter import class_factor
 from skatter.solve import NuggetPencil, Solution, solve_not_symmetric, solve_nugget
 
@@ -94,7 +93,7 @@ class _InvariantComponents(ScatterComponents):
         return solve_nugget(pencil, k, tol=self.tol, random_state=self.random_state)
 
 
-class DICA(_InvariantComponents):
+class DICA(_InvariantComponents, LabelledComponents):
     """Domain-invariant component analysis: directions that tell classes, and domains share.
 
         K Ω K b = λ (ρ K + K L K + r I) b,      Ω = K_y (K_y + n ε I)⁻¹
@@ -194,11 +193,6 @@ class DICA(_InvariantComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("epsilon", self.epsilon, low=0)
@@ -206,12 +200,8 @@ class DICA(_InvariantComponents):
         if self.form == "released" and self.nugget == 0:
             raise ValueError("form='released' needs nugget > 0, such as 1e-3.")
 
-    def _check_domains(self, domains: Domains) -> None:
-        require_labels(self, domains)
-        require_two_classes(domains, "DICA", "use UDICA")
-
-    def _default_n_components(self, domains: Domains) -> int:
-        return int(np.count_nonzero(domains.class_counts)) - 1
+    def _two_classes(self) -> tuple[str, str] | None:
+        return "DICA", "use UDICA"
 
     def _factors(self) -> Factors:
         return Factors(between=partial(central_factor, epsilon=float(self.epsilon)))

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_real
-from skatter.components import ScatterComponents
+from skatter.components import LabelledComponents
 from skatter.domains import Domains
 from skatter.methods.record import Method
 from skatter.objective import Factors, Objective
-from skatter.sca import check_ridge, require_labels, require_two_classes, ridge_weight
+from skatter.sca import check_ridge, ridge_weight
 from skatter.scatter import indicator_means, scatter_of_means
 
 Array = NDArray[Any]
@@ -95,7 +95,7 @@ def discrepancy_factor(domains: Domains) -> Array:
     return np.hstack(parts)
 
 
-class MDA(ScatterComponents):
+class MDA(LabelledComponents):
     """Multidomain discriminant analysis: classes apart, each class together over the domains.
 
         maximise    β class discrepancy + (1-β) between-class scatter
@@ -193,11 +193,6 @@ class MDA(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("beta", self.beta, low=0, high=1)
@@ -205,12 +200,8 @@ class MDA(ScatterComponents):
         check_real("within_weight", self.within_weight, low=0)
         check_ridge(self.ridge)
 
-    def _check_domains(self, domains: Domains) -> None:
-        require_labels(self, domains)
-        require_two_classes(domains, "MDA", "use USCA, which needs no labels")
-
-    def _default_n_components(self, domains: Domains) -> int:
-        return int(np.count_nonzero(domains.class_counts)) - 1
+    def _two_classes(self) -> tuple[str, str] | None:
+        return "MDA", "use USCA, which needs no labels"
 
     def _factors(self) -> Factors:
         gamma, alpha = float(self.domain_weight), float(self.within_weight)
