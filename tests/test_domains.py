@@ -489,7 +489,7 @@ THREE = [0, 1, 0]
         ({"y": ["a", 1]}, TypeError, r"\by\b mixes values of type int, str"),
         ({"y": np.array(["a", 1.5], dtype=object)}, TypeError, r"\by\b mixes .* float, str"),
         ({"y": [1, 2**70]}, (TypeError, ValueError), r"\by\b"),
-        ({"y": [object(), object()]}, TypeError, r"\by\b"),
+        ({"y": [Ellipsis, Ellipsis]}, TypeError, r"\by\b"),
         # domains
         ({"y": THREE, "sample_domain": ["a", None, "b"]}, ValueError, r"sample_domain .* row 1"),
         ({"y": THREE, "sample_domain": [0, 1, NAN]}, ValueError, r"sample_domain .* row 2"),

@@ -1334,7 +1334,9 @@ def test_labelled_class_rows_are_for_plain_kernels_only(data, options):
 
 
 @pytest.mark.parametrize(
-    "model", [SCA(beta=1.0, kernel=never), KernelFisher(kernel=never)], ids=str
+    "model",
+    [SCA(beta=1.0, kernel=never), KernelFisher(kernel=never)],
+    ids=lambda model: type(model).__name__,
 )
 def test_one_class_has_no_between_class_scatter_to_maximise(data, model):
     with pytest.raises(ValueError, match="needs labelled samples of two classes or more"):
