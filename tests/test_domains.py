@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skatter.domains import UNLABELLED, Domains, read_domains
+from skatter.domains import UNLABELLED, Domains, read_domains, which_domain
 
 some = settings(deadline=None, max_examples=25)
 
@@ -531,3 +531,17 @@ def test_restricting_to_all_rows_changes_nothing():
     same = view.restrict(np.arange(4))
     for name in ("label", "classes", "domain", "domain_ids", "is_target"):
         np.testing.assert_array_equal(getattr(same, name), getattr(view, name))
+
+
+@pytest.mark.parametrize(
+    ("given", "ids", "expected"),
+    [
+        ([3, 9, 3, 1], [9, 3], [1, 0, 1, -1]),
+        (["b", "a", "c"], ["c", "b"], [1, -1, 0]),
+        ([1, 2], ["1", "2"], [-1, -1]),
+        (np.array([b"a", b"b"]), ["b"], [-1, 0]),
+    ],
+)
+def test_samples_know_which_of_some_domains_they_belong_to(given, ids, expected):
+    found = which_domain(given, np.array(ids), n_samples=len(given))
+    assert found.tolist() == expected

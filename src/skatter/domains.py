@@ -210,11 +210,31 @@ def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask
     >>> in_domains(["home", "zoo"], np.array(["home"]), n_samples=2).tolist()
     [True, False]
     """
+    return np.asarray(which_domain(sample_domain, ids, n_samples=n_samples) >= 0)
+
+
+def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Codes:
+    """Tell which of some domains each sample belongs to; takes what :func:`in_domains` takes.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Index into ``ids``; -1 for a sample of none of them.
+
+    Examples
+    --------
+    >>> which_domain(["zoo", "home", "sea"], np.array(["zoo", "home"]), n_samples=3).tolist()
+    [0, 1, -1]
+    """
     _common_length(n_samples, sample_domain=sample_domain)
     given, codes = _read_ids(sample_domain)
     if (given.dtype.kind in "US") != (ids.dtype.kind in "US"):
-        return np.zeros(n_samples, dtype=bool)
-    return np.asarray(np.isin(given, ids)[codes])
+        return np.full(n_samples, -1, dtype=np.intp)
+    number = np.full(len(given), -1, dtype=np.intp)
+    common = np.result_type(given, ids)
+    found, theirs = np.nonzero(given.astype(common)[:, None] == ids.astype(common))
+    number[found] = theirs
+    return number[codes]
 
 
 def _domains_by_label(label: Codes, classes: NDArray[Any]) -> Domains:

@@ -87,6 +87,26 @@ def find_file(
     return path
 
 
+def find_known(
+    home: str | os.PathLike[str] | None, folder: str, file: KnownFile, origin: str
+) -> Path:
+    """Return the path of a file that a loader knows; see :func:`data_home`, :func:`find_file`.
+
+    Parameters
+    ----------
+    home : path or None
+        As the user gave it.
+    folder : str
+        Where the file lies in the data home.
+    file : KnownFile
+        What it is.
+    origin : str
+        Where a user can get it.
+    """
+    relative = f"{folder}/{file.name}"
+    return find_file(data_home(home), relative, size=file.size, sha256=file.sha256, origin=origin)
+
+
 def _check(what: str, found: int | str, expected: int | str, path: Path, origin: str) -> None:
     if found != expected:
         raise ValueError(

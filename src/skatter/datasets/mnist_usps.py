@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 
-from skatter.datasets.home import KnownFile, data_home, find_file, read_arrays
+from skatter.datasets.home import KnownFile, find_known, read_arrays
 from skatter.datasets.record import Dataset
 
 FOLDER = "mnist_usps_long"
@@ -52,7 +51,7 @@ def load_mnist_usps(*, data_home: str | os.PathLike[str] | None = None) -> Datas
     Traceback (most recent call last):
     FileNotFoundError: mnist_usps_long/MNIST_vs_USPS.mat is not in downloads. Put it at ...
     """
-    path = _find(data_home)
+    path = find_known(data_home, FOLDER, FILE, ORIGIN)
     mnist, mnist_y, usps, usps_y = read_arrays(path, ("X_src", "Y_src", "X_tar", "Y_tar"))
     return Dataset(
         name="mnist_usps",
@@ -64,16 +63,6 @@ def load_mnist_usps(*, data_home: str | os.PathLike[str] | None = None) -> Datas
         class_names=tuple(str(digit) for digit in range(10)),
         citation=_CITATION,
         preprocessing="Images of 16 x 16 pixels with grey values in [0, 1]; nothing else.",
-    )
-
-
-def _find(folder: str | os.PathLike[str] | None) -> Path:
-    return find_file(
-        data_home(folder),
-        f"{FOLDER}/{FILE.name}",
-        size=FILE.size,
-        sha256=FILE.sha256,
-        origin=ORIGIN,
     )
 
 

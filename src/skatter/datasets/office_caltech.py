@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler, normalize
 
 from skatter.checks import check_choice
-from skatter.datasets.home import KnownFile, data_home, find_file, read_arrays
+from skatter.datasets.home import KnownFile, find_known, read_arrays
 from skatter.datasets.record import Dataset
 
 CLASSES = (
@@ -222,13 +222,7 @@ def _read(
 ) -> tuple[Array, Array, Array]:
     """Return samples, classes counted from 0, and domains of one file."""
     file = features.files[name]
-    path = find_file(
-        data_home(folder),
-        f"{features.folder}/{file.name}",
-        size=file.size,
-        sha256=file.sha256,
-        origin=features.origin,
-    )
+    path = find_known(folder, features.folder, file, features.origin)
     text = () if features.domains is None else (features.domains,)
     X, labels, *named = read_arrays(path, (features.samples, features.labels, *text), text=text)
     called = named[0].tolist() if named else [name] * len(X)

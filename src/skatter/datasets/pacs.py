@@ -7,14 +7,14 @@ import os
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets import home
+from skatter.datasets.home import KnownFile, find_known, read_arrays
 from skatter.datasets.record import Dataset
 
 CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 
 FOLDER = "pacs_effnetlite0"
 
-FILE = home.KnownFile(
+FILE = KnownFile(
     "pacs_effnetlite0.npz",
     16_526_386,
     "0dca433da02864d8227a388c793265ee7889dbee2c8d343724df68326fec09c9",
@@ -66,14 +66,8 @@ def load_pacs(
     Traceback (most recent call last):
     FileNotFoundError: pacs_effnetlite0/pacs_effnetlite0.npz is not in downloads. Put it at ...
     """
-    path = home.find_file(
-        home.data_home(data_home),
-        f"{FOLDER}/{FILE.name}",
-        size=FILE.size,
-        sha256=FILE.sha256,
-        origin=ORIGIN,
-    )
-    X, y, domain = home.read_arrays(path, ("X", "y", "domain"), text=("domain",))
+    path = find_known(data_home, FOLDER, FILE, ORIGIN)
+    X, y, domain = read_arrays(path, ("X", "y", "domain"), text=("domain",))
     X = X.astype(np.float64)
     return Dataset(
         name="pacs",

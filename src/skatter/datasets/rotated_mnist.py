@@ -6,12 +6,12 @@ import os
 
 import numpy as np
 
-from skatter.datasets import home
+from skatter.datasets.home import KnownFile, find_known, read_arrays
 from skatter.datasets.record import Dataset
 
 FOLDER = "rotated_mnist"
 
-FILE = home.KnownFile(
+FILE = KnownFile(
     "mnist_6rot.npz",
     2_359_488,
     "9a4ffa9465107dae135c451ea4b891b23b522ad78f6452b4e37f4da375ab9bad",
@@ -55,14 +55,8 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
     Traceback (most recent call last):
     FileNotFoundError: rotated_mnist/mnist_6rot.npz is not in downloads. Put it at ...
     """
-    path = home.find_file(
-        home.data_home(data_home),
-        f"{FOLDER}/{FILE.name}",
-        size=FILE.size,
-        sha256=FILE.sha256,
-        origin=ORIGIN,
-    )
-    X, y, angle = home.read_arrays(path, ("X", "y", "angle"))
+    path = find_known(data_home, FOLDER, FILE, ORIGIN)
+    X, y, angle = read_arrays(path, ("X", "y", "angle"))
     return Dataset(
         name="rotated_mnist",
         X=X.astype(np.float64),

@@ -325,11 +325,16 @@ class RivalClassifier(ClassifierMixin, Rival):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        if len(transfer.classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least two classes, got 1 class "
-                f"({transfer.classes[0]}). Give labelled samples of another one."
-            )
+        require_two_classes(transfer, type(self).__name__)
+
+
+def require_two_classes(transfer: Transfer, name: str) -> None:
+    """Raise where the labelled samples are all of one class."""
+    if len(transfer.classes) < 2:
+        raise ValueError(
+            f"{name} needs samples of at least two classes, got 1 class ({transfer.classes[0]}). "
+            "Give labelled samples of another one."
+        )
 
 
 def source_classes(transfer: Transfer, name: str) -> Array:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.checks import check_real
-from skatter.domains import Codes, Domains, in_domains
+from skatter.domains import Codes, Domains, which_domain
 from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
@@ -74,11 +74,7 @@ class _Copies(NamedTuple):
         """Return the private copy of each sample: 0 the target's, -1 none for a new domain."""
         if sample_domain is None:
             return np.zeros(n_samples, dtype=np.intp)
-        copy = np.full(n_samples, -1, dtype=np.intp)
-        for number in range(len(self.ids)):
-            own = in_domains(sample_domain, self.ids[number : number + 1], n_samples=n_samples)
-            copy[own] = number
-        return copy
+        return which_domain(sample_domain, self.ids, n_samples=n_samples)
 
     def coefficients(self, private: Codes) -> Array:
         """Return c of each sample, given its private copy."""

@@ -30,7 +30,7 @@ from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice, check_real
 from skatter.components import BATCH
-from skatter.domains import Codes, Domains, in_domains, read_domains
+from skatter.domains import Codes, Domains, read_domains, which_domain
 from skatter.kernels import Kernel, resolve_kernel
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
@@ -270,12 +270,9 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         """Return whose marginal is known of each sample, -1 for nobody's, and the other sets."""
         if sample_domain is None and self._unnamed is not None:
             return np.full(n, self._unnamed), {}
-        seen = np.full(n, -1)
         if sample_domain is None:
-            return seen, {"the new domain": np.arange(n)}
-        for number in range(len(self.marginal_ids_)):
-            ids = self.marginal_ids_[number : number + 1]
-            seen[in_domains(sample_domain, ids, n_samples=n)] = number
+            return np.full(n, -1), {"the new domain": np.arange(n)}
+        seen = which_domain(sample_domain, self.marginal_ids_, n_samples=n)
         domains = read_domains(None, sample_domain, n_samples=n)
         codes = np.unique(domains.domain[seen < 0])
         return seen, {

@@ -33,7 +33,7 @@ from skatter.domains import Domains
 from skatter.methods.record import Method
 from skatter.objective import Factors, Objective
 from skatter.sca import check_ridge, ridge_weight
-from skatter.scatter import indicator_means, scatter_of_means
+from skatter.scatter import factors_of_classes, indicator_means
 
 Array = NDArray[Any]
 
@@ -83,16 +83,11 @@ def nuisance_factor(domains: Domains, gamma: float, alpha: float) -> Array:
 
 def discrepancy_factor(domains: Domains) -> Array:
     """Return a factor of G: pairs of domains that have the class, averaged, then the classes."""
-    present = np.flatnonzero(domains.class_counts)
-    parts = [np.zeros((domains.n_samples, 0))]
-    for k in present:
-        own = np.where(domains.label == k, domains.domain, -1)
-        means = indicator_means(own, domains.n_domains)
-        factor = scatter_of_means(means[:, means.any(axis=0)])
-        # Of m means, the mean squared distance over pairs is 2m/(m-1) times the scatter.
-        n_pairs = factor.shape[1]
-        parts.append(factor * np.sqrt(2 * (n_pairs + 1) / max(n_pairs, 1) / len(present)))
-    return np.hstack(parts)
+    parts = factors_of_classes(domains)
+    # Of m means, the mean squared distance over pairs is 2m/(m-1) times the scatter, and a factor
+    # has m-1 columns; where there is one mean, there is no pair.
+    weights = [2 * (1 + 1 / max(part.shape[1], 1)) / len(parts) for part in parts]
+    return np.hstack([part * np.sqrt(w) for part, w in zip(parts, weights, strict=True)])
 
 
 class MDA(LabelledComponents):

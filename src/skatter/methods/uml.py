@@ -47,7 +47,7 @@ from sklearn.utils import gen_batches
 
 from skatter.checks import check_integer, check_real
 from skatter.domains import Domains, Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import Transfer, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import canonical
@@ -200,11 +200,7 @@ class UML(GeneralizingTransformer):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        if len(transfer.classes) < 2:
-            raise ValueError(
-                f"UML needs samples of at least two classes, got 1 class ({transfer.classes[0]}). "
-                "Give labelled samples of another one."
-            )
+        require_two_classes(transfer, type(self).__name__)
 
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)

@@ -34,7 +34,7 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skatter.checks import check_real
-from skatter.domains import Codes, Mask, in_domains
+from skatter.domains import Codes, Mask, which_domain
 from skatter.kernels import centre
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.copies import Copies, FeatureCopies, GramCopies
@@ -284,9 +284,10 @@ class UndoBias(Generalizer, KernelMachine):
             by_block = safe_sparse_dot(X, self._weights.reshape(n_blocks * n_machines, -1).T)
         by_block = by_block.reshape(n, n_blocks, n_machines)
         values = by_block[:, 0] + self.intercept_
-        for d in range(n_blocks - 1 if sample_domain is not None else 0):
-            own = in_domains(sample_domain, self.source_ids_[d : d + 1], n_samples=n)
-            values[own] += by_block[own, 1 + d] + self.domain_intercept_[d]
+        if sample_domain is not None:
+            source = which_domain(sample_domain, self.source_ids_, n_samples=n)
+            own = np.flatnonzero(source >= 0)
+            values[own] += by_block[own, 1 + source[own]] + self.domain_intercept_[source[own]]
         return values[:, 0] if n_machines == 1 else values
 
     def predict_set(self, X: Any, *, sample_domain: Any = None) -> Mask:

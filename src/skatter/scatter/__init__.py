@@ -23,8 +23,8 @@ from skatter.scatter.factors import (
     class_indicators,
     conditional_factor,
     domain_factor,
+    factors_of_classes,
     indicator_means,
-    scatter_of_means,
 )
 from skatter.scatter.geometry import Geometry, Scatters, measure
 from skatter.scatter.measures import (
@@ -50,11 +50,11 @@ __all__ = [
     "conditional_factor",
     "domain_factor",
     "domain_scatter",
+    "factors_of_classes",
     "indicator_means",
     "measure",
     "mmd",
     "scatter",
-    "scatter_of_means",
     "total_scatter",
     "within_class_scatter",
 ]

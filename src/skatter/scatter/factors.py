@@ -58,13 +58,19 @@ def class_factor(domains: Domains) -> Array:
 
 def conditional_factor(domains: Domains) -> Array:
     """Factor U_c: for every class, the scatter factor of its means over the domains it is in."""
-    present = np.flatnonzero(domains.class_counts)
-    parts = [np.zeros((domains.n_samples, 0))]
-    for k in present:
+    parts = factors_of_classes(domains)
+    nothing = np.zeros((domains.n_samples, 0))
+    return np.hstack([nothing, *(part / np.sqrt(len(parts)) for part in parts)])
+
+
+def factors_of_classes(domains: Domains) -> list[Array]:
+    """For every class that is there, the scatter factor of its means over the domains it is in."""
+    parts = []
+    for k in np.flatnonzero(domains.class_counts):
         own = np.where(domains.label == k, domains.domain, -1)
         means = indicator_means(own, domains.n_domains)
-        parts.append(scatter_of_means(means[:, means.any(axis=0)]) / np.sqrt(len(present)))
-    return np.hstack(parts)
+        parts.append(scatter_of_means(means[:, means.any(axis=0)]))
+    return parts
 
 
 def balanced_domain_factor(domains: Domains) -> Array:
