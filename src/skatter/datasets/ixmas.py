@@ -1,0 +1,98 @@
+"""IXMAS: five everyday actions, filmed by five cameras."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.reading import read_table
+from skatter.datasets.record import Dataset, choose_domains
+
+CLASSES = ("check watch", "cross arms", "scratch head", "sit down", "get up")
+
+N_FEATURES = 5000
+
+SOURCE = Source(
+    "ixmas",
+    {
+        camera: KnownFile(f"{camera}.mat", shape=(None, N_FEATURES))
+        for camera in ("cam0", "cam1", "cam2", "cam3", "cam4")
+    },
+    "your own run of dense trajectories over the films, epfl.ch/labs/cvlab/data/data-ixmas10",
+    hint="To load the other cameras only, name them by domains.",
+)
+
+
+def load_ixmas(
+    *,
+    domains: Iterable[str] | None = None,
+    data_home: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Load the films of IXMAS, described by counts of 5,000 visual words.
+
+    Five actions (check watch, cross arms, scratch head, sit down, get up), each filmed by five
+    cameras at once. The words are those of dense trajectories, 1,000 for each of five descriptors.
+    No paper shares its counts: the files are the user's own, and are not downloaded.
+
+    Parameters
+    ----------
+    domains : iterable of str or None
+        The cameras to load; None for all five. Only their files are looked for.
+    data_home : path or None
+        The folder that holds the folder ``ixmas``; None for the environment variable
+        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"cam0"`` to ``"cam4"``, 5,000 features, classes 0 to 4 in the order above.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing; says where to put it.
+    ValueError
+        If a file holds something else.
+
+    Notes
+    -----
+    The files ``cam0.mat`` to ``cam4.mat`` (MATLAB, version 5) are laid out like those of VLCS: one
+    matrix ``data``, dense or sparse, with a sample per row, 5,000 features, then the class, counted
+    from 1. They are checked by name of the variable, number of columns and labels.
+
+    Examples
+    --------
+    >>> from skatter.datasets import load_ixmas
+    >>> load_ixmas(data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: ixmas/cam0.mat is not in downloads. Put it at ...
+    """
+    wanted = choose_domains(domains, tuple(SOURCE.files))
+    tables = [
+        read_table(
+            SOURCE.find(camera, data_home),
+            "data",
+            n_classes=len(CLASSES),
+            shape=SOURCE.files[camera].shape,
+        )
+        for camera in wanted
+    ]
+    return Dataset(
+        name="ixmas",
+        X=np.concatenate([X for X, _ in tables]),
+        y=np.concatenate([y for _, y in tables]),
+        domain=np.repeat(wanted, [len(y) for _, y in tables]),
+        class_names=CLASSES,
+        citation=_CITATION,
+        preprocessing="Counts of 5,000 visual words of dense trajectories; nothing else.",
+    )
+
+
+_CITATION = (
+    "D. Weinland, R. Ronfard, E. Boyer, Free Viewpoint Action Recognition using Motion History "
+    "Volumes, Computer Vision and Image Understanding 104(2-3), 2006. "
+    "H. Wang, A. Kläser, C. Schmid, C.-L. Liu, Action Recognition by Dense Trajectories, CVPR 2011."
+)

@@ -1,0 +1,146 @@
+"""Parkinson's telemonitoring: clinical scores from voices; every patient is a domain."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.checks import check_choice
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.reading import AGAIN
+from skatter.datasets.record import Dataset
+
+SOURCE = Source(
+    "parkinsons_telemonitoring",
+    {
+        "all": KnownFile(
+            "parkinsons_updrs.data",
+            911_261,
+            "f2c7d5025dec4e92e7feae367a5f7ccf58789a10ac6b54bdf15976c599f9dd39",
+            url="https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/"
+            "telemonitoring/parkinsons_updrs.data",
+        )
+    },
+    "the UCI Machine Learning Repository, archive.ics.uci.edu/dataset/189",
+)
+
+SUBJECT = "subject#"
+
+TARGETS = {"motor": "motor_UPDRS", "total": "total_UPDRS"}
+
+VOICE = (
+    "Jitter(%)",
+    "Jitter(Abs)",
+    "Jitter:RAP",
+    "Jitter:PPQ5",
+    "Jitter:DDP",
+    "Shimmer",
+    "Shimmer(dB)",
+    "Shimmer:APQ3",
+    "Shimmer:APQ5",
+    "Shimmer:APQ11",
+    "Shimmer:DDA",
+    "NHR",
+    "HNR",
+    "RPDE",
+    "DFA",
+    "PPE",
+)
+"""The columns that measure the voice: the features, in this order."""
+
+# fmt: off
+SIZES = (
+    149, 145, 144, 137, 156, 156, 161, 150, 152, 148, 138, 107, 112, 136, 143, 138, 144, 126, 129,
+    134, 123, 112, 138, 156, 144, 130, 129, 134, 168, 126, 130, 101, 135, 161, 165, 129, 140, 149,
+    143, 142, 165, 150,
+)
+# fmt: on
+"""Recordings of patients 1 to 42."""
+
+
+def load_parkinsons(
+    target: str = "motor",
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    download_if_missing: bool = False,
+) -> Dataset:
+    """Load 5,875 recordings of 42 patients, with a clinical score each: a set for regression.
+
+    The features are 16 measures of the voice, as they are: age, sex and time of the recording are
+    left out, for they tell the patient. They differ in scale by orders of magnitude, so scale them,
+    with what is learnt from the sources alone. The file is not part of skatter.
+
+    Parameters
+    ----------
+    target : "motor" or "total"
+        Which score of the Unified Parkinson's Disease Rating Scale ``y`` holds.
+    data_home : path or None
+        The folder that holds the folder ``parkinsons_telemonitoring``; None for the environment
+        variable ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+    download_if_missing : bool
+        Download the file (0.9 MB, licence CC BY 4.0) from UCI into the data home where it is
+        missing; needs ``pip install "skatter[data]"``.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"1"`` to ``"42"``, 16 features, ``y`` of float64 numbers, no class names.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is missing, or cannot be downloaded; says where to put it.
+    ValueError
+        If the file is not the one that skatter knows.
+    ImportError
+        If a download is asked for and pooch is not installed.
+
+    Examples
+    --------
+    >>> from skatter.datasets import load_parkinsons
+    >>> load_parkinsons(data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: parkinsons_telemonitoring/parkinsons_updrs.data is not in downloads. Put ...
+    """
+    score = TARGETS[check_choice("target", target, tuple(TARGETS))]
+    path = SOURCE.find("all", data_home, download_if_missing=download_if_missing)
+    columns = _read_columns(path, (SUBJECT, score, *VOICE))
+    return Dataset(
+        name="parkinsons",
+        X=np.column_stack([columns[name] for name in VOICE]),
+        y=columns[score],
+        domain=columns[SUBJECT].astype(np.int64).astype(str),
+        class_names=(),
+        citation=_CITATION,
+        preprocessing="None.",
+    )
+
+
+def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Columns of numbers by their names in the first line of a file with commas."""
+    with path.open(encoding="utf-8") as file:
+        header = file.readline().strip().split(",")
+        missing = [name for name in names if name not in header]
+        if missing:
+            raise ValueError(
+                f"{path} holds no column {', '.join(missing)}. It holds {', '.join(header)}. "
+                f"{AGAIN}"
+            )
+        try:
+            table = np.loadtxt(file, delimiter=",", ndmin=2)
+        except ValueError as error:
+            raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
+    return {name: np.ascontiguousarray(table[:, header.index(name)]) for name in names}
+
+
+_CITATION = (
+    "A. Tsanas, M. A. Little, P. E. McSharry, L. O. Ramig, Accurate Telemonitoring of Parkinson's "
+    "Disease Progression by Noninvasive Speech Tests, IEEE Transactions on Biomedical Engineering "
+    "57(4), 2010. "
+    "A. Tsanas, M. Little, Parkinsons Telemonitoring, UCI Machine Learning Repository, 2009, "
+    "doi:10.24432/C5ZS3N."
+)

@@ -1,0 +1,187 @@
+"""What is read from data files: arrays of numbers, and of text where a loader asks for it.
+
+Nothing is ever unpickled. A file that holds something else is refused with a message that names
+the file, what is wrong with it, and what is there instead.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.io import loadmat, whosmat
+
+Array = NDArray[Any]
+
+AGAIN = "Get the file again, or put the right one in its place."
+
+
+def read_arrays(
+    path: Path,
+    names: tuple[str, ...],
+    *,
+    text: tuple[str, ...] = (),
+    dense: bool = True,
+) -> tuple[Any, ...]:
+    """Return named arrays from a MATLAB (version 5) or NumPy ``.npz`` file.
+
+    Nothing but plain arrays of numbers, or of text where asked for, is accepted: no structs,
+    cells or objects.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its suffix is ``.mat`` or ``.npz``.
+    names : tuple of str
+        The variables to read.
+    text : tuple of str
+        Those of ``names`` that must be arrays of text; the others must be arrays of numbers.
+    dense : bool
+        If False, a sparse matrix of numbers is accepted as well, and filled up with its zeros.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, a variable is missing, or it is something else than an array
+        of its kind.
+    """
+    read = {".mat": _read_mat, ".npz": _read_npz}[path.suffix]
+    try:
+        arrays, there = read(path, names)
+    except Exception as error:  # parsers of foreign bytes raise whatever they stumble over
+        raise ValueError(f"{path} cannot be read as a {path.suffix} file: {error}. {AGAIN}") from (
+            error
+        )
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        held = ", ".join(there) or "nothing"
+        raise ValueError(f"{path} holds no variable {', '.join(missing)}. It holds {held}. {AGAIN}")
+    return tuple(_plain(path, name, arrays[name], name in text, dense) for name in names)
+
+
+def _plain(path: Path, name: str, value: Any, is_text: bool, dense: bool) -> Array:
+    """Return a value that is a plain array of its kind, or say what it must be."""
+    if not dense and sparse.issparse(value):
+        value = value.toarray()
+    if isinstance(value, np.ndarray) and value.dtype.kind in ("U" if is_text else "biuf"):
+        return value
+    if is_text:
+        raise ValueError(
+            f"{name} in {path} must be an array of text; numbers, structs, cells, objects and "
+            f"sparse matrices are not read. {AGAIN}"
+        )
+    kind = "a dense array" if dense else "an array"
+    other = " and sparse matrices" if dense else ""
+    raise ValueError(
+        f"{name} in {path} must be {kind} of real numbers; structs, cells, text, objects{other} "
+        f"are not read. {AGAIN}"
+    )
+
+
+def _read_mat(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    there = [name for name, _, _ in whosmat(path)]
+    return dict(loadmat(path, variable_names=names)), there
+
+
+def _read_npz(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    with np.load(path, allow_pickle=False) as archive:
+        there = list(archive.files)
+        return {name: _member(archive, name) for name in names if name in there}, there
+
+
+def _member(archive: Any, name: str) -> Any:
+    """One array of an archive, or None where NumPy would have to unpickle it."""
+    try:
+        return archive[name]
+    except ValueError:
+        return None
+
+
+def check_labelled(
+    path: Path,
+    X: Array,
+    labels: Array,
+    *,
+    n_classes: int,
+    first: int = 1,
+    shape: tuple[int | None, int] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return samples as float64 and classes counted from 0, or say what is wrong with them.
+
+    Parameters
+    ----------
+    path : Path
+        The file that they come from.
+    X : ndarray
+        One sample per row.
+    labels : ndarray
+        One class per sample, in a row or a column.
+    n_classes : int
+        Number of classes.
+    first : int
+        The number that the file gives to the first class.
+    shape : pair or None
+        Samples (None for any number) and features that there must be; None for any.
+
+    Raises
+    ------
+    ValueError
+        If shapes or labels are others, or a value is not finite.
+    """
+    if X.ndim != 2 or labels.size != len(X):
+        raise ValueError(
+            f"{path} must hold one row and one label per sample, found samples of shape {X.shape} "
+            f"and labels of shape {labels.shape}. {AGAIN}"
+        )
+    if shape is not None:
+        _check_shape(path, X.shape, shape)
+    X = X.astype(np.float64, order="C")
+    if not np.isfinite(X).all():
+        raise ValueError(f"{path} holds samples with values that are not finite. {AGAIN}")
+    classes = labels.ravel().astype(np.float64) - first
+    if not np.isin(classes, np.arange(n_classes)).all():
+        raise ValueError(
+            f"{path} must hold labels {first} to {first + n_classes - 1}, found "
+            f"{np.unique(labels)[:10].tolist()}. {AGAIN}"
+        )
+    return X, classes.astype(np.int64)
+
+
+def read_table(
+    path: Path, name: str, *, n_classes: int, shape: tuple[int | None, int] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return samples and classes of one matrix with a sample per row, its label at the end.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        The matrix.
+    n_classes : int
+        Number of classes, which the file counts from 1.
+    shape : pair or None
+        Samples (None for any number) and features that there must be, the label not counted; None
+        for any.
+
+    Raises
+    ------
+    ValueError
+        If there is no such matrix, or its shape or labels are others.
+    """
+    (table,) = read_arrays(path, (name,), dense=False)
+    if shape is not None and table.shape[1:] != (shape[1] + 1,):
+        raise ValueError(
+            f"{name} in {path} must have {shape[1] + 1} columns, {shape[1]} features and the "
+            f"label, found shape {table.shape}. {AGAIN}"
+        )
+    return check_labelled(path, table[:, :-1], table[:, -1], n_classes=n_classes, shape=shape)
+
+
+def _check_shape(path: Path, found: tuple[int, ...], shape: tuple[int | None, int]) -> None:
+    for what, number, expected in zip(("samples", "features"), found, shape, strict=True):
+        if expected is not None and number != expected:
+            raise ValueError(f"{path} must hold {expected} {what}, found {number}. {AGAIN}")

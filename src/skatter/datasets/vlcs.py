@@ -1,0 +1,131 @@
+"""VLCS: five kinds of objects in four collections of photos, each parted 70 to 30 percent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.reading import read_table
+from skatter.datasets.record import Dataset, choose_domains
+
+CLASSES = ("bird", "car", "chair", "dog", "person")
+
+TEST_SHARE = 0.3
+
+SOURCE = Source(
+    "vlcs_decaf6",
+    {
+        "voc2007": KnownFile("VOC2007.mat", shape=(3376, 4096)),
+        "labelme": KnownFile("LabelMe.mat", shape=(2656, 4096)),
+        "caltech101": KnownFile("Caltech101.mat", shape=(1415, 4096)),
+        "sun09": KnownFile("SUN09.mat", shape=(3282, 4096)),
+    },
+    "the links to VLSC DeCAF in github.com/jindongwang/transferlearning, file data/dataset.md",
+    hint="To load the other domains only, name them by domains.",
+)
+
+
+def load_vlcs(
+    *,
+    domains: Iterable[str] | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    data_home: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Load the images of VLCS, described by 4,096 activations of a deep network (DeCAF6).
+
+    Five classes (bird, car, chair, dog, person) in VOC2007, LabelMe, Caltech-101 and SUN09. As in
+    the papers on domain generalization, 70 percent of each domain are drawn for training and the
+    rest is for testing; no paper shares its draw. The files are not part of skatter and are not
+    downloaded.
+
+    Parameters
+    ----------
+    domains : iterable of str or None
+        The domains to load; None for all four. Only their files are looked for.
+    random_state : int, Generator or None
+        Seed of the draw of training and test parts; None for a fresh draw on every call. The draw
+        of a domain does not depend on which others are loaded.
+    data_home : path or None
+        The folder that holds the folder ``vlcs_decaf6``; None for the environment variable
+        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"voc2007"``, ``"labelme"``, ``"caltech101"`` and ``"sun09"`` with 3,376, 2,656,
+        1,415 and 3,282 samples, classes 0 to 4; ``part`` tells training from test samples. Rows
+        are in the order of the files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing; says where to put it and where it comes from.
+    ValueError
+        If a file holds something else.
+
+    Notes
+    -----
+    Each file (MATLAB, version 5) holds one matrix ``data`` with a sample per row: 4,096 features,
+    then the class, counted from 1. The bytes of the files were not at hand, so they are checked by
+    name of the variable, shape and labels, not by SHA-256.
+
+    Examples
+    --------
+    >>> from skatter.datasets import load_vlcs
+    >>> load_vlcs(data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: vlcs_decaf6/VOC2007.mat is not in downloads. Put it at ...
+    """
+    wanted = choose_domains(domains, tuple(SOURCE.files))
+    streams = np.random.default_rng(random_state).spawn(len(SOURCE.files))
+    X, y, domain, part = [], [], [], []
+    for (name, file), rng in zip(SOURCE.files.items(), streams, strict=True):
+        if name not in wanted:
+            continue
+        path = SOURCE.find(name, data_home)
+        samples, classes = read_table(path, "data", n_classes=len(CLASSES), shape=file.shape)
+        X.append(samples)
+        y.append(classes)
+        domain.append(np.repeat(name, len(samples)))
+        part.append(draw_parts(len(samples), rng))
+    return Dataset(
+        name="vlcs",
+        X=np.concatenate(X),
+        y=np.concatenate(y),
+        domain=np.concatenate(domain),
+        class_names=CLASSES,
+        citation=_CITATION,
+        preprocessing=(
+            "4,096 activations of the first fully connected layer of DeCAF, after its ReLU; "
+            "nothing else."
+        ),
+        part=np.concatenate(part),
+    )
+
+
+def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:
+    """Draw 30 percent of the samples, rounded, for testing; the others are for training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sorted(draw_parts(4, np.random.default_rng(0)).tolist())
+    ['test', 'train', 'train', 'train']
+    """
+    part = np.repeat("train", n_samples)
+    n_test = round(TEST_SHARE * n_samples)
+    part[rng.choice(n_samples, n_test, replace=False)] = "test"
+    return part
+
+
+_CITATION = (
+    "C. Fang, Y. Xu, D. N. Rockmore, Unbiased Metric Learning: On the Utilization of Multiple "
+    "Datasets and Web Images for Softening Bias, ICCV 2013. "
+    "A. Torralba, A. A. Efros, Unbiased Look at Dataset Bias, CVPR 2011. "
+    "J. Donahue, Y. Jia, O. Vinyals, J. Hoffman, N. Zhang, E. Tzeng, T. Darrell, DeCAF: A Deep "
+    "Convolutional Activation Feature for Generic Visual Recognition, ICML 2014."
+)
