@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 
-import skatter
+from skatter.bench.measure import forget_peak as forget_peak
+from skatter.bench.measure import machine as processor
+from skatter.bench.measure import peak_bytes as peak_bytes
+from skatter.bench.measure import versions
 from skatter.datasets import load_digits_pair, load_mnist_usps
 from skatter.kernels import median_distance
 
@@ -64,26 +61,9 @@ def mnist_usps() -> Problem:
     return Problem(name, data.X, np.where(source, data.y, -1), data.domain)
 
 
-def forget_peak() -> None:
-    """Start to measure the peak of this process's memory anew (Linux)."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_bytes() -> int:
-    """Return the peak of this process's memory since it was forgotten."""
-    status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
-
-
 def machine() -> str:
     """One line that says where the numbers were made."""
-    model = platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].split(":")[1].strip() if names else model
-    return (
-        f"{model}, {os.cpu_count()} cores; Python {platform.python_version()}, "
-        f"NumPy {np.__version__}, SciPy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, skatter {skatter.__version__}"
-    )
+    libraries = versions()
+    named = ("Python", "NumPy", "SciPy", "scikit-learn", "skatter")
+    listed = (f"{name} {libraries[name.lower()]}" for name in named)
+    return f"{processor()}; {', '.join(listed)}"

@@ -19,19 +19,25 @@ SOURCE = Path(skatter.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 HEAVY = {
     "dask",
+    "distributed",
     "jinja2",
     "matplotlib",
     "mlxtend",
     "pandas",
     "plotly",
     "polars",
+    "pooch",
+    "pyarrow",
     "rich",
     "skada",
     "torch",
     "typer",
 }
 STANDARD = set(sys.stdlib_module_names)
-CORE = "import skatter, skatter.datasets, skatter.methods, skatter.scatter, skatter.theory"
+CORE = (
+    "import skatter, skatter.bench.results, skatter.datasets, skatter.methods, skatter.scatter, "
+    "skatter.theory"
+)
 FOUNDATIONS = """
 import numpy, scipy, sklearn
 import scipy.linalg, scipy.sparse, scipy.stats
@@ -61,12 +67,20 @@ PUBLIC = {
     ],
     "skatter.methods": ["METHODS", "Method", "get_method"],
     "skatter.datasets": [
+        "DATASETS",
         "Dataset",
+        "draw_mnist_usps",
+        "get_dataset",
+        "load_amazon_reviews",
         "load_digits_pair",
+        "load_ixmas",
         "load_mnist_usps",
+        "load_msrc_voc",
         "load_office_caltech",
         "load_pacs",
+        "load_parkinsons",
         "load_rotated_mnist",
+        "load_vlcs",
         "make_figure1",
     ],
 }

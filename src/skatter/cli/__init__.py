@@ -1,4 +1,4 @@
-"""The command line: ``skatter --version``, ``skatter demo`` and ``skatter methods``.
+"""The command line: ``skatter --version``, ``demo``, ``methods`` and ``bench``.
 
 Typer and rich come with the extra ``cli`` and are imported when a command runs.
 """
@@ -32,6 +32,7 @@ def build_app() -> "Typer":
     """Return the Typer application with all its commands."""
     import typer
 
+    from skatter.cli.bench import app as bench
     from skatter.cli.demo import demo
     from skatter.cli.methods import methods
 
@@ -56,4 +57,5 @@ def build_app() -> "Typer":
 
     app.command()(demo)
     app.command()(methods)
+    app.add_typer(bench)
     return app

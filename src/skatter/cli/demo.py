@@ -6,7 +6,6 @@ Computing (:func:`compare`), words (:func:`verdict`, :func:`table`) and files
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from rich.table import Table
 from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import KPCA, SCA
+from skatter.cli.files import prepare_folder, replace_file
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
 from skatter.plots import plot_before_after
@@ -226,35 +226,8 @@ def write_picture(direction: Direction, folder: Path) -> Path:
         title=f"{source} -> {target}: labels of {target} are drawn here, but hidden from the fit",
     )
     path = folder / f"{data.name}-{source}-to-{target}.png"
-    _replace_file(path, lambda part: figure.savefig(part, format="png", dpi=150))
+    replace_file(path, lambda part: figure.savefig(part, format="png", dpi=150))
     return path
-
-
-def _replace_file(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside ``path`` and rename: no reader ever sees half a file."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(part)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def prepare_folder(path: Path) -> Path:
-    """Create the folder, or say why nothing can be written there before any work is done."""
-    if path.exists() and not path.is_dir():
-        raise _bad_out(f"{path} exists and is not a folder; choose another path.")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _bad_out(f"cannot create the folder {path}: {error.strerror}.") from error
-    if not os.access(path, os.W_OK):
-        raise _bad_out(f"the folder {path} is not writable; choose another path.")
-    return path
-
-
-def _bad_out(reason: str) -> typer.BadParameter:
-    return typer.BadParameter(reason, param_hint="--out")
 
 
 # --- the command --------------------------------------------------------------------------------

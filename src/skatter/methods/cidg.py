@@ -172,5 +172,6 @@ METHODS = (
             "conditional_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
         },
+        nested=True,
     ),
 )

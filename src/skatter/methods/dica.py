@@ -316,6 +316,7 @@ METHODS = (
             "ridge": (1e-3, 1e-2, 1e-1, 1.0),
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
+        nested=True,
     ),
     Method(
         name="udica",
@@ -332,5 +333,6 @@ METHODS = (
             "ridge": (1e-3, 1e-2, 1e-1, 1.0),
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
+        nested=True,
     ),
 )

@@ -27,6 +27,7 @@ METHODS = (
             "beta": BETAS,
             "delta": DELTAS,
         },
+        nested=True,
     ),
     Method(
         name="usca",
@@ -39,6 +40,7 @@ METHODS = (
         cost="n²p + k n²",
         citation=_SCA,
         grid={"n_components": COMPONENTS, "delta": (0.1, 1.0, 10.0, 100.0)},
+        nested=True,
     ),
     Method(
         name="kfd",
@@ -54,6 +56,7 @@ METHODS = (
             "Analysis with Kernels. NNSP 1999."
         ),
         grid={"ridge": (1e-3, 1e-2, 1e-1, 1.0)},
+        nested=True,
     ),
     Method(
         name="kpca",
@@ -68,5 +71,6 @@ METHODS = (
             "Eigenvalue Problem. Neural Computation 10(5), 1998."
         ),
         grid={"n_components": COMPONENTS},
+        nested=True,
     ),
 )

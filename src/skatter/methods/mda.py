@@ -234,5 +234,6 @@ METHODS = (
             "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
         },
+        nested=True,
     ),
 )

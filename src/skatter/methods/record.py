@@ -42,6 +42,8 @@ class Method:
     extra : str
         The extra of the package that must be installed, named after the module it brings; none
         where empty.
+    nested : bool
+        Whether ``n_components=k`` gives the first k features of any fit with more.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Method:
     uses: tuple[Need, ...] = ()
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     extra: str = ""
+    nested: bool = False
 
 
 COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)

@@ -232,5 +232,6 @@ METHODS = (
             "dependence": (0.0, 0.1, 0.5, 0.9),
             "smoothness": (0.0, 0.1, 1.0, 10.0),
         },
+        nested=True,
     ),
 )

@@ -150,5 +150,6 @@ METHODS = (
             "Analysis. IEEE TNN 22(2), 2011."
         ),
         grid={"n_components": COMPONENTS, "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3)},
+        nested=True,
     ),
 )

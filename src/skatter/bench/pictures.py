@@ -1,0 +1,125 @@
+"""Which figures the report shows of a suite, as SVG for its page and with a caption each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.bench.figures import accuracy_against_time, critical_difference_diagram, draw_figure2
+from skatter.bench.ranks import rank
+from skatter.bench.results import Outcome
+from skatter.bench.sheets import by_group
+from skatter.bench.suites import Suite
+from skatter.bench.svg import inline_svg
+from skatter.bench.tables import AVERAGE, MEAN_RANK, accuracy_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HIGHLIGHT = ("sca", "sca-printed")
+"""Contestants that are written in colour."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure inside the page: ``svg`` is markup, the rest is text."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+def pictures_of(suite: Suite, outcomes: Sequence[Outcome], name: str) -> Iterator[Picture]:
+    """Draw what is worth a look: ranks, accuracy against time, and the gains of figure 2.
+
+    Parameters
+    ----------
+    suite : Suite
+        What the outcomes are of. Seconds and single domains have no pictures.
+    outcomes : sequence of Outcome
+        Of one protocol.
+    name : str
+        Unique in the page; identifiers inside the pictures start with it.
+    """
+    if suite.kind != "accuracy":
+        return
+    plain = [_without_maths(outcome) for outcome in outcomes]
+    if suite.published == "table4" and _has_gains(plain):
+        yield Picture(
+            "Gains over raw samples",
+            "What features gain over raw samples with the same classifier, in points of accuracy.",
+            inline_svg(draw_figure2(plain), name=f"{name}-gains", title="Gains over raw samples"),
+        )
+    groups = by_group(plain)
+    for i, (group, own) in enumerate(groups.items()):
+        of = f" {group}." if len(groups) > 1 else ""
+        yield from _rank_picture(own, f"{name}-{i}-ranks", of)
+        yield from _time_picture(own, f"{name}-{i}-time", of)
+
+
+def picture_of(figure: Figure, *, name: str, title: str) -> Picture:
+    """Return a figure that was drawn elsewhere as a picture of the page."""
+    return Picture(title, f"{title}.", inline_svg(figure, name=name, title=title))
+
+
+def _rank_picture(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Picture]:
+    accuracies, labels = _accuracies(outcomes)
+    complete = ~np.isnan(accuracies).any(axis=0)
+    if len(accuracies) < 2 or complete.sum() < 3:
+        return  # nothing to rank by, or nobody to rank
+    ranking = rank(accuracies, labels)
+    figure = critical_difference_diagram(ranking, highlight=_highlighted(outcomes))
+    yield Picture(
+        "Mean ranks",
+        f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck.",
+        inline_svg(figure, name=name, title="Critical-difference diagram of the mean ranks"),
+    )
+
+
+def _time_picture(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Picture]:
+    accuracies, _ = _accuracies(outcomes)
+    if not (~np.isnan(accuracies).any(axis=0)).any() or not _all_timed(outcomes):
+        return
+    figure = accuracy_against_time(outcomes, highlight=_highlighted(outcomes))
+    yield Picture(
+        "Accuracy against time",
+        f"Average accuracy against seconds of a fit.{of} Nothing beats the line in both.",
+        inline_svg(figure, name=name, title="Average accuracy against seconds of a fit"),
+    )
+
+
+def _accuracies(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
+    """Return accuracies, tasks by methods, and the methods; nan where there is none."""
+    table = accuracy_table(outcomes)
+    tasks = [j for j, c in enumerate(table.columns) if c.name not in (AVERAGE, MEAN_RANK)]
+    rows = [[row.entries[j].value for j in tasks] for row in table.rows]
+    return np.array(rows).T, [row.label for row in table.rows]
+
+
+def _all_timed(outcomes: Sequence[Outcome]) -> bool:
+    return all(each.error or math.isfinite(each.fit_seconds) for each in outcomes)
+
+
+def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:
+    return list(dict.fromkeys(o.label for o in outcomes if o.contestant in HIGHLIGHT))
+
+
+def _has_gains(outcomes: Sequence[Outcome]) -> bool:
+    """Whether raw samples are there with every classifier and in every group."""
+    places = {(each.group, each.classifier) for each in outcomes}
+    raw = {(each.group, each.classifier) for each in outcomes if each.contestant == "raw"}
+    return places == raw
+
+
+def _without_maths(outcome: Outcome) -> Outcome:
+    """Keep dollar signs of names from being read as formulas."""
+    return replace(
+        outcome,
+        label=outcome.label.replace("$", r"\$"),
+        group=outcome.group.replace("$", r"\$"),
+    )

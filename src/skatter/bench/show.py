@@ -1,0 +1,69 @@
+"""Which table and which figures show a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skatter.bench.contestants import RAW, Contestant
+from skatter.bench.results import Outcome
+from skatter.bench.suites import Suite
+from skatter.bench.tables import Table, accuracy_table, matrix_table, runtime_table
+from skatter.bench.tasks import Problem, load_problem
+from skatter.domains import UNLABELLED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from skatter.bench.figures import Panel
+
+
+def table_of(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
+    """Return the table of a suite, for outcomes of one protocol."""
+    if suite.kind == "runtime":
+        return runtime_table(outcomes, published=suite.published, title=suite.title)
+    if suite.kind == "matrix":
+        nearest = [outcome for outcome in outcomes if outcome.classifier == "1nn"]
+        return matrix_table(nearest, published=suite.published, title=suite.title)
+    return accuracy_table(outcomes, published=suite.published, title=suite.title)
+
+
+def panels_of(
+    suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
+) -> Iterator[Panel]:
+    """Fit every contestant of a synthetic suite once more, with its chosen setting, to draw it."""
+    from skatter.bench.figures import Panel
+
+    problem = load_problem(suite.tasks[0], data_home)
+    known = {row.label: row for row in rows}
+    for outcome in outcomes:
+        if outcome.classifier == "1nn" and not outcome.error:
+            Z = _features(problem, known[outcome.label], outcome)
+            yield Panel(_shown(outcome), Z, problem.y, problem.domain, outcome.accuracy)
+
+
+def _features(problem: Problem, row: Contestant, outcome: Outcome) -> np.ndarray:
+    if row.name == RAW:
+        return np.asarray(problem.X)
+    seen = np.full(len(problem.y), UNLABELLED)
+    seen[problem.labelled] = problem.y[problem.labelled]
+    model = row.build(outcome.setting, outcome.seed)
+    return np.asarray(model.fit_transform(problem.X, seen, sample_domain=problem.domain))
+
+
+def _shown(outcome: Outcome) -> str:
+    return "Raw" if outcome.contestant == RAW else outcome.contestant.upper()
+
+
+def figures_of(
+    suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
+) -> dict[str, Figure]:
+    """Return the figures of a suite by name, for outcomes of one protocol; none where too few."""
+    from skatter.bench.figures import draw_figure1
+
+    if suite.kind == "synthetic":
+        panels = list(panels_of(suite, outcomes, rows, data_home))
+        return {"panels": draw_figure1(panels)} if panels else {}
+    return {}

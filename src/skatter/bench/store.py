@@ -1,0 +1,362 @@
+"""Where the records of finished cells are kept: one JSON file a cell, whole or not there.
+
+A store is a folder::
+
+    cells/3f/3f9a....json      the record of a cell
+    cells/3f/3f9a....part      a record that is being written
+    cells/3f/3f9a....lock      the cell is claimed, while a process holds a lock on this file
+
+A record is written beside its place, flushed to the disk and renamed, so that a process that is
+killed leaves the whole record or none. A part is written only under the lock of its cell. The lock
+belongs to the operating system and dies with the process: a part whose lock can be had is one that
+a killed process left, and may be overwritten or removed.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows: cells are not shared between runs
+
+Record = dict[str, Any]
+"""What is kept of a cell."""
+
+LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
+"""What a file system answers that knows no locks."""
+
+
+class StoreError(OSError):
+    """The store cannot be used; the message says which file, why, and what to do."""
+
+
+class Claim:
+    """A cell that this process alone works on, until it is released or the process ends.
+
+    Made by :meth:`Store.claim`. Also a context manager that releases at its end.
+    """
+
+    def __init__(self, store: Store, key: str, lock: int | None) -> None:
+        self._store = store
+        self._lock = lock
+        self.key = key
+
+    def release(self) -> None:
+        """Let others claim the cell; nothing happens the second time."""
+        self._store._claimed.discard(self.key)
+        if self._lock is not None:
+            # Removed while the lock is held: see _lock_file for those who wait for it.
+            self._store._path(self.key, ".lock").unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+class Store:
+    """Records of cells in a folder, which is made on the first write.
+
+    Several processes may use one folder at the same time, each with a store of its own. One store
+    is for one thread.
+
+    Parameters
+    ----------
+    folder : path
+        The folder; it need not exist.
+
+    Raises
+    ------
+    StoreError
+        If there is something at ``folder`` that is not a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> key = "0" * 64
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder)
+    ...     store.put(key, {"status": "done", "scores": [], "error": None, "seconds": 0.1})
+    ...     key in store, store.get(key)["status"]
+    (True, 'done')
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder).expanduser()
+        self._claimed: set[str] = set()
+        if os.path.exists(self.folder) and not os.path.isdir(self.folder):
+            raise StoreError(f"{self.folder} exists and is not a folder; choose another path.")
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder)!r})"
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def get(self, key: str) -> Record | None:
+        """Return the record of a cell, or None where there is none.
+
+        A file that does not hold a record of this cell counts as none, with a warning that names
+        it: the cell can always be done again, and one damaged file must not stop a run of
+        thousands of cells.
+
+        Raises
+        ------
+        StoreError
+            If there is a file that cannot be read.
+        """
+        path = self._path(key, ".json")
+        try:
+            record = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}. Make it readable.") from error
+        except ValueError:
+            record = None
+        if _is_record(record, key):
+            return record
+        warnings.warn(
+            f"{path} does not hold the record of its cell and counts as missing. The next run does "
+            "the cell again and replaces the file; or put the right file back.",
+            stacklevel=2,
+        )
+        return None
+
+    def __contains__(self, key: str) -> bool:
+        return self.get(key) is not None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Return the records, in the order of their keys; damaged ones are left out."""
+        for path in sorted(self.folder.glob("cells/??/*.json")):
+            if _is_key(path.stem) and (record := self.get(path.stem)) is not None:
+                yield record
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Make the folder, and see that files can be written there, before any work is done.
+
+        Removes what killed processes left behind, and nothing that a living one uses.
+
+        Raises
+        ------
+        StoreError
+            If that is not possible.
+        """
+        try:
+            self._cells.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._cells) as probe:
+                probe.write(b"probe")
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to the folder {self.folder}: {error.strerror}. Choose another "
+                "folder, or make this one writable."
+            ) from error
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Remove locks that nobody holds; a part that was left has such a lock beside it."""
+        for path in self._cells.glob("??/*.lock"):
+            if _is_key(path.stem) and (claim := self.claim(path.stem)) is not None:
+                with claim:
+                    path.with_suffix(".part").unlink(missing_ok=True)
+
+    def put(self, key: str, record: Record) -> None:
+        """Keep the record of a cell, in place of the one that is there.
+
+        Where another process holds a claim on the cell, this waits for its end.
+
+        Parameters
+        ----------
+        key : str
+            64 hexadecimal digits.
+        record : dict
+            What JSON can hold, with ``status``, ``scores``, ``error`` and ``seconds`` at least.
+            The key is kept with it, as ``"key"``.
+
+        Raises
+        ------
+        ValueError
+            If it is not a record.
+        StoreError
+            If it cannot be written, as on a full disk. The store is as it was before.
+        """
+        record = {"key": key, **record}
+        if not _is_record(record, key):
+            raise ValueError(f"record must have status, scores, error and seconds, got {record!r}.")
+        text = json.dumps(record, indent=1, allow_nan=False)
+        if key in self._claimed:
+            self._write(key, text.encode())
+            return
+        claim = self._claim(key, wait=True)
+        assert claim is not None  # it was waited for
+        with claim:
+            self._write(key, text.encode())
+
+    def claim(self, key: str) -> Claim | None:
+        """Claim a cell for this store; return None where it is claimed already.
+
+        A claim keeps two runs on one folder from doing the same cell twice. It is no more than
+        an agreement between runs: reading needs none. On systems without ``fcntl``, and on file
+        systems without locks, every claim is granted.
+
+        Parameters
+        ----------
+        key : str
+            64 hexadecimal digits.
+
+        Raises
+        ------
+        StoreError
+            If the folder cannot be written.
+        """
+        return self._claim(key, wait=False)
+
+    def _claim(self, key: str, *, wait: bool) -> Claim | None:
+        path = self._path(key, ".lock")
+        try:
+            _make_folder(path.parent)
+            lock = _lock_file(path, wait=wait) if fcntl else None
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        self._claimed.add(key)
+        return Claim(self, key, lock)
+
+    def _write(self, key: str, text: bytes) -> None:
+        """Write beside and rename; under the lock of the cell."""
+        path = self._path(key, ".json")
+        # Where nothing locks, two processes may write one record at once: to a part of their own.
+        part = self._path(key, ".part" if fcntl else f".{os.getpid()}.part")
+        try:
+            with part.open("wb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+            _sync_folder(path.parent)
+        except BaseException as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise _cannot_write(path, error) from error
+            raise
+
+    # --- places -----------------------------------------------------------------------------------
+
+    @property
+    def _cells(self) -> Path:
+        return self.folder / "cells"
+
+    def _path(self, key: str, suffix: str) -> Path:
+        if not _is_key(key):
+            raise ValueError(f"key must be 64 hexadecimal digits, got {key!r}.")
+        return self._cells / key[:2] / f"{key}{suffix}"
+
+
+def _is_key(text: str) -> bool:
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def _is_record(found: Any, key: str) -> bool:
+    return (
+        isinstance(found, dict)
+        and found.get("key") == key
+        and found.get("status") in ("done", "failed")
+        and isinstance(found.get("scores"), list)
+        and isinstance(found.get("seconds"), float)
+        and isinstance(found.get("error"), dict) == (found["status"] == "failed")
+    )
+
+
+def _lock_file(path: Path, *, wait: bool) -> int | None:
+    """Lock a file, made if missing, and return its descriptor; None where nothing can be locked.
+
+    Whoever holds the lock removes the file before letting go. A process that opened the file just
+    before then gets the lock on a file that is not there any more, which locks nobody out, and
+    has to open the new one.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process holds the lock, and ``wait`` is false.
+    """
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if _is_at(lock, path):
+                return lock
+        except BaseException as error:
+            os.close(lock)
+            if isinstance(error, OSError) and error.errno in LOCKS_UNKNOWN:
+                path.unlink(missing_ok=True)
+                _warn_of_no_locks(path.parents[2])
+                return None
+            raise
+        os.close(lock)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _warn_of_no_locks(folder: Path) -> None:
+    warnings.warn(
+        f"the file system of {folder} knows no locks: two runs on this folder at the same time "
+        "would do the same cells twice. Start one at a time.",
+        stacklevel=2,
+    )
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder written to the disk; Windows cannot, and need not."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _cannot_write(path: Path, error: OSError) -> StoreError:
+    remedy = (
+        "Make room on the disk"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT)
+        else "See that the folder can be written"
+    )
+    return StoreError(
+        f"cannot write {path}: {error.strerror}. {remedy} and run again: the records that are "
+        "there are whole, and their cells are not done again."
+    )

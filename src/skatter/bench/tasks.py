@@ -1,0 +1,176 @@
+"""A task: learn from some domains of a data set, predict others; and its samples, ready to use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+from skatter.datasets import Dataset
+from skatter.datasets.registry import get_dataset
+from skatter.domains import Codes
+from skatter.kernels import gram, resolve_kernel
+
+Array = NDArray[Any]
+Setting = Literal["adaptation", "generalization"]
+
+PREPARATIONS: Mapping[str, Callable[[], Pipeline | None]] = {
+    "as loaded": lambda: None,
+    "unit rows": lambda: make_pipeline(Normalizer()),
+    "shares, z-scores, unit rows": lambda: make_pipeline(
+        Normalizer("l1"), StandardScaler(), Normalizer()
+    ),
+}
+"""What is done to samples, learnt from those that a method may learn from and from no others."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Sources with labels and targets without, taken from one data set.
+
+    Attributes
+    ----------
+    name : str
+        As tables print it, for example ``"A->W"``.
+    dataset : str
+        Name in :data:`skatter.datasets.DATASETS`.
+    sources, targets : tuple of str
+        Domains to learn from and domains to predict.
+    setting : "adaptation" or "generalization"
+        Whether the target's samples may be seen while learning.
+    n_classes : int
+        Number of classes.
+    group : str
+        Tasks that are averaged together.
+    prepare : str
+        What is done to the samples first; a name in :data:`PREPARATIONS`.
+    preprocess : bool
+        Load the samples as they are usually prepared, or as they are in the files.
+    draw : int
+        Number of the random draw of the samples, for data sets that are drawn.
+    """
+
+    name: str
+    dataset: str
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    setting: Setting
+    n_classes: int
+    group: str
+    prepare: str = "as loaded"
+    preprocess: bool = True
+    draw: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The samples of a task, and what they are for.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        All samples that are used.
+    y : ndarray of int of shape (n_samples,)
+        Their classes; a method sees those of ``labelled`` alone.
+    domain : ndarray of str of shape (n_samples,)
+        Their domains.
+    learn : ndarray of int
+        Rows that a method may learn from.
+    labelled : ndarray of int
+        Those among them whose class it may see: the sources.
+    test : ndarray of int
+        Rows of the target that are scored.
+    """
+
+    X: Any
+    y: Array
+    domain: Array
+    learn: Codes
+    labelled: Codes
+    test: Codes
+    _grams: dict[bytes, Array] = field(default_factory=dict, repr=False)
+
+    def gram(self, learn: Codes) -> Array:
+        """Return the RBF kernel (median bandwidth of ``learn``) of all samples with ``learn``.
+
+        The last one is kept: methods and folds that learn from the same samples share it.
+        """
+        key = np.asarray(learn).tobytes()
+        if key not in self._grams:
+            self._grams.clear()
+            known = self.X[learn]
+            kernel = resolve_kernel(known, "rbf")
+            out = np.empty((self.X.shape[0], len(learn)))
+            out[learn] = gram(known, kernel)
+            others = np.setdiff1d(np.arange(self.X.shape[0]), learn)
+            if len(others):
+                out[others] = kernel(self.X[others], known)
+            out.flags.writeable = False
+            self._grams[key] = out
+        return self._grams[key]
+
+
+def load_data(task: Task, data_home: str | None = None) -> Dataset:
+    """Load the domains of a task; data sets are kept, so that tasks share them."""
+    info = get_dataset(task.dataset)
+    used = tuple(name for name in info.domains if name in (*task.sources, *task.targets))
+    return _load(task.dataset, used, task.preprocess, task.draw, data_home)
+
+
+@lru_cache(maxsize=2)
+def _load(
+    dataset: str, domains: tuple[str, ...], preprocess: bool, draw: int, data_home: str | None
+) -> Dataset:
+    info = get_dataset(dataset)
+    options: dict[str, Any] = {"random_state": draw} if info.seeded else {}
+    if not preprocess:
+        options["preprocess"] = False
+    return info.load(domains=domains, data_home=data_home, **options)
+
+
+@lru_cache(maxsize=1)
+def load_problem(task: Task, data_home: str | None = None) -> Problem:
+    """Load the samples of a task; the last problem is kept, so that its cells share it.
+
+    Parameters
+    ----------
+    task : Task
+        What to load.
+    data_home : str or None
+        Where data files lie; see :func:`skatter.datasets.home.data_home`.
+
+    Examples
+    --------
+    >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
+    >>> problem = load_problem(task)
+    >>> problem.X.shape, len(problem.labelled), len(problem.test)
+    ((300, 2), 150, 150)
+    """
+    data = load_data(task, data_home)
+    part = np.full(len(data.y), "") if data.part is None else data.part
+    from_source = np.isin(data.domain, task.sources) & (part != "test")
+    from_target = np.isin(data.domain, task.targets)
+    learn = from_source | (from_target & (part != "test") & (task.setting == "adaptation"))
+    test = from_target & (part != "train")
+    rows = np.flatnonzero(learn | test)
+    problem = Problem(
+        data.X[rows],
+        data.y[rows],
+        data.domain[rows],
+        *(np.flatnonzero(mask[rows]) for mask in (learn, from_source, test)),
+    )
+    return _prepared(problem, task.prepare)
+
+
+def _prepared(problem: Problem, prepare: str) -> Problem:
+    steps = PREPARATIONS[prepare]()
+    if steps is None:
+        return problem
+    X = steps.fit(problem.X[problem.learn]).transform(problem.X)
+    return Problem(X, problem.y, problem.domain, problem.learn, problem.labelled, problem.test)
