@@ -123,6 +123,7 @@ def make_results(make_outcome: Callable[..., Outcome]) -> Callable[..., SuiteRes
             outcomes[place] = replace(
                 outcomes[place],
                 accuracy=float("nan"),
+                seconds=float("nan"),
                 fit_seconds=float("nan"),
                 setting={},
                 selection_score=None,

@@ -259,8 +259,9 @@ def test_policy_stops_scripts_styles_and_requests_that_are_not_the_reports_own(v
     seen.page.wait_for_timeout(200)
     assert seen.page.evaluate("window.hacked") is None
     assert seen.page.locator("h1").is_visible()
-    refused = [text for text in seen.complaints if "Content Security Policy" in text]
-    assert len(refused) == 4
+    refused = " ".join(text for text in seen.complaints if "Content Security Policy" in text)
+    for directive in ("script-src", "img-src", "style-src", "default-src"):
+        assert f"{directive} " in refused
 
 
 def test_failure_tells_its_reason_on_focus_and_on_hover(visit):
@@ -410,12 +411,11 @@ def test_report_says_machine_command_versions_date_data_and_whom_to_cite(results
                 results[3:4],
                 versions=VERSIONS,
                 date="2026-11-15",
-                citations={"office_surf": "B. Gong, 2012."},
                 **SAYS,
             )
         ).text
     )
-    for said in (*SAYS.values(), "1.2.3", "2026-11-15", "B. Gong, 2012.", "arXiv:1510.04373"):
+    for said in (*SAYS.values(), "1.2.3", "2026-11-15", "B. Gong, Y. Shi", "arXiv:1510.04373"):
         assert said in text
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -60,7 +61,7 @@ class Cell:
             "seed": self.seed,
         }
 
-    @property
+    @cached_property
     def key(self) -> str:
         """SHA-256 of what decides the result: names that people read do not count."""
         spec = self.spec()

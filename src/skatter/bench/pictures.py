@@ -1,4 +1,4 @@
-"""Which figures the report shows of a suite, as SVG for its page and with a caption each."""
+"""Which figures show a suite, with a caption each; and the same as SVG for the report's page."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ HIGHLIGHT = ("sca", "sca-printed")
 """Contestants that are written in colour."""
 
 
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure, a short name fit for a file, and the words that stand over and under it."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure inside the page: ``svg`` is markup, the rest is text."""
@@ -34,7 +44,7 @@ class Picture:
     svg: str
 
 
-def pictures_of(suite: Suite, outcomes: Sequence[Outcome], name: str) -> Iterator[Picture]:
+def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
     """Draw what is worth a look: ranks, accuracy against time, and the gains of figure 2.
 
     Parameters
@@ -43,23 +53,38 @@ def pictures_of(suite: Suite, outcomes: Sequence[Outcome], name: str) -> Iterato
         What the outcomes are of. Seconds and single domains have no pictures.
     outcomes : sequence of Outcome
         Of one protocol.
-    name : str
-        Unique in the page; identifiers inside the pictures start with it.
     """
-    if suite.kind != "accuracy":
+    if suite.kind != "accuracy" or not outcomes:
         return
     plain = [_without_maths(outcome) for outcome in outcomes]
     if suite.published == "table4" and _has_gains(plain):
-        yield Picture(
+        yield Drawing(
+            "gains",
             "Gains over raw samples",
             "What features gain over raw samples with the same classifier, in points of accuracy.",
-            inline_svg(draw_figure2(plain), name=f"{name}-gains", title="Gains over raw samples"),
+            draw_figure2(plain),
         )
     groups = by_group(plain)
     for i, (group, own) in enumerate(groups.items()):
-        of = f" {group}." if len(groups) > 1 else ""
-        yield from _rank_picture(own, f"{name}-{i}-ranks", of)
-        yield from _time_picture(own, f"{name}-{i}-time", of)
+        several = len(groups) > 1
+        of, mark = (f" {group}.", f"-{i + 1}") if several else ("", "")
+        yield from _ranks(own, f"ranks{mark}", of)
+        yield from _times(own, f"time{mark}", of)
+
+
+def pictures_of(suite: Suite, outcomes: Sequence[Outcome], name: str) -> Iterator[Picture]:
+    """Return the drawings of a suite as markup.
+
+    Parameters
+    ----------
+    suite, outcomes
+        As in :func:`drawings_of`.
+    name : str
+        Unique in the page; identifiers inside the pictures start with it.
+    """
+    for drawing in drawings_of(suite, outcomes):
+        svg = inline_svg(drawing.figure, name=f"{name}-{drawing.name}", title=drawing.title)
+        yield Picture(drawing.title, drawing.caption, svg)
 
 
 def picture_of(figure: Figure, *, name: str, title: str) -> Picture:
@@ -67,33 +92,33 @@ def picture_of(figure: Figure, *, name: str, title: str) -> Picture:
     return Picture(title, f"{title}.", inline_svg(figure, name=name, title=title))
 
 
-def _rank_picture(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Picture]:
-    accuracies, labels = _accuracies(outcomes)
+def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
+    accuracies, labels = accuracy_matrix(outcomes)
     complete = ~np.isnan(accuracies).any(axis=0)
     if len(accuracies) < 2 or complete.sum() < 3:
         return  # nothing to rank by, or nobody to rank
     ranking = rank(accuracies, labels)
-    figure = critical_difference_diagram(ranking, highlight=_highlighted(outcomes))
-    yield Picture(
+    yield Drawing(
+        name,
         "Mean ranks",
         f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck.",
-        inline_svg(figure, name=name, title="Critical-difference diagram of the mean ranks"),
+        critical_difference_diagram(ranking, highlight=_highlighted(outcomes)),
     )
 
 
-def _time_picture(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Picture]:
-    accuracies, _ = _accuracies(outcomes)
+def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
+    accuracies, _ = accuracy_matrix(outcomes)
     if not (~np.isnan(accuracies).any(axis=0)).any() or not _all_timed(outcomes):
         return
-    figure = accuracy_against_time(outcomes, highlight=_highlighted(outcomes))
-    yield Picture(
+    yield Drawing(
+        name,
         "Accuracy against time",
         f"Average accuracy against seconds of a fit.{of} Nothing beats the line in both.",
-        inline_svg(figure, name=name, title="Average accuracy against seconds of a fit"),
+        accuracy_against_time(outcomes, highlight=_highlighted(outcomes)),
     )
 
 
-def _accuracies(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
+def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
     """Return accuracies, tasks by methods, and the methods; nan where there is none."""
     table = accuracy_table(outcomes)
     tasks = [j for j, c in enumerate(table.columns) if c.name not in (AVERAGE, MEAN_RANK)]

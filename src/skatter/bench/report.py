@@ -25,6 +25,7 @@ from skatter.bench.sheets import (
     METHOD,
     Sheet,
     costs_sheet,
+    cpu_seconds,
     duration,
     failures_sheet,
     of_protocol,
@@ -138,7 +139,6 @@ def write_report(
     command: str,
     versions: Mapping[str, str] | None = None,
     date: str = "",
-    citations: Mapping[str, str] | None = None,
     figures: Mapping[str, Figure] | None = None,
     force: bool = False,
 ) -> Path:
@@ -161,8 +161,6 @@ def write_report(
     date : str
         When the last number was computed; not shown where empty. No clock is read here, so that the
         same results give the same file.
-    citations : mapping of str to str or None
-        Whom to cite, by name of the data set; what the registry knows of it is shown anyway.
     figures : mapping of str to matplotlib Figure or None
         Figures that need more than outcomes, by name of the suite that they belong to.
     force : bool
@@ -192,7 +190,6 @@ def write_report(
         command=command,
         versions=versions,
         date=date,
-        citations=citations,
         figures=figures,
     )
     _write_whole(target, page.encode("utf-8"), force)
@@ -207,7 +204,6 @@ def render_report(
     command: str,
     versions: Mapping[str, str] | None = None,
     date: str = "",
-    citations: Mapping[str, str] | None = None,
     figures: Mapping[str, Figure] | None = None,
 ) -> str:
     """Return the page as text; parameters as in :func:`write_report`."""
@@ -227,7 +223,7 @@ def render_report(
         facts=_facts(shown),
         summary=_summary(shown),
         parts=parts,
-        sources=list(_sources(shown, citations or {})),
+        sources=list(_sources(shown)),
         style=_read("report.css"),
         script=_read("report.js"),
     )
@@ -255,7 +251,7 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
         "methods": f"{len({o.label for o in outcomes}):,}",
         "results": f"{sum(not o.error for o in outcomes):,}",
         "failed": f"{sum(bool(o.error) for o in outcomes):,}",
-        "CPU time": duration(sum(o.seconds for o in outcomes)),
+        "CPU time": duration(cpu_seconds(outcomes)),
     }
 
 
@@ -282,8 +278,8 @@ def _part(results: SuiteResults, name: str, figure: Figure | None) -> Part:
 
 def _protocols(results: SuiteResults) -> list[str]:
     """Return the protocols that were run: the suite's own order, an upper bound last."""
-    ran = {outcome.protocol for outcome in results.outcomes}
-    order = dict.fromkeys((*results.suite.protocols, *TITLES))
+    ran = dict.fromkeys(outcome.protocol for outcome in results.outcomes)
+    order = dict.fromkeys((*results.suite.protocols, *ran))
     return sorted((name for name in order if name in ran), key=TARGET_ORACLE.__eq__)
 
 
@@ -318,24 +314,22 @@ def _counted(sheet: Sheet, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _sources(
-    results: Sequence[SuiteResults], citations: Mapping[str, str]
-) -> Iterator[dict[str, str]]:
+def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:
     """Say where the data and the published numbers come from."""
     keys = dict.fromkeys(each.suite.published for each in results if each.suite.published)
     for citation in dict.fromkeys(published(key).citation for key in keys):
         yield {"name": "Published numbers", "words": f"{citation}."}
     for name in dict.fromkeys(task.dataset for each in results for task in each.suite.tasks):
-        yield {"name": name, "words": " ".join(_known_of(name, citations))}
+        yield {"name": name, "words": " ".join(_known_of(name))}
 
 
-def _known_of(dataset: str, citations: Mapping[str, str]) -> Iterator[str]:
+def _known_of(dataset: str) -> Iterator[str]:
     info = DATASETS.get(dataset)
-    if info is not None:
-        yield info.summary
-    if dataset in citations:
-        yield citations[dataset]
-    if info is not None and info.source is not None:
+    if info is None:
+        return
+    yield info.summary
+    yield info.citation
+    if info.source is not None:
         yield f"Files: {info.source.origin.rstrip('.')}."
 
 

@@ -378,11 +378,16 @@ def _cost_line(label: str, own: Sequence[Outcome]) -> Line:
     return Line(
         label,
         (
-            _number(math.fsum(each.seconds for each in own), duration),
+            _number(cpu_seconds(own), duration),
             _number(median(fits) if fits else None, duration),
             _number(max(peaks) if peaks else None, memory),
         ),
     )
+
+
+def cpu_seconds(outcomes: Iterable[Outcome]) -> float:
+    """Return the seconds of all the work behind some outcomes, as far as they were measured."""
+    return math.fsum(each.seconds for each in outcomes if math.isfinite(each.seconds))
 
 
 def _words(text: str, kind: str = "words") -> Cell:

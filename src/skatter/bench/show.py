@@ -62,8 +62,9 @@ def figures_of(
 ) -> dict[str, Figure]:
     """Return the figures of a suite by name, for outcomes of one protocol; none where too few."""
     from skatter.bench.figures import draw_figure1
+    from skatter.bench.pictures import drawings_of
 
     if suite.kind == "synthetic":
         panels = list(panels_of(suite, outcomes, rows, data_home))
         return {"panels": draw_figure1(panels)} if panels else {}
-    return {}
+    return {drawing.name: drawing.figure for drawing in drawings_of(suite, outcomes)}

@@ -163,7 +163,9 @@ def load_problem(task: Task, data_home: str | None = None) -> Problem:
         data.X[rows],
         data.y[rows],
         data.domain[rows],
-        *(np.flatnonzero(mask[rows]) for mask in (learn, from_source, test)),
+        learn=np.flatnonzero(learn[rows]),
+        labelled=np.flatnonzero(from_source[rows]),
+        test=np.flatnonzero(test[rows]),
     )
     return _prepared(problem, task.prepare)
 

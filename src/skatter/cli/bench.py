@@ -25,9 +25,10 @@ from rich.text import Text
 
 from skatter.bench.cells import Cell, run_cell
 from skatter.bench.contestants import Contestant, contestants
+from skatter.bench.progress import Event, Summary
 from skatter.bench.protocols import DEFAULTS, PROTOCOLS
 from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy
-from skatter.bench.runner import Event, Summary, run
+from skatter.bench.runner import run
 from skatter.bench.show import figures_of, table_of
 from skatter.bench.store import Store, StoreError
 from skatter.bench.suites import SUITES, Suite, get_suite
@@ -260,7 +261,7 @@ def run_suites(
                 retry_failed=retry_failed,
                 on_event=show,
             )
-    except (StoreError, ConnectionError) as error:
+    except (StoreError, ConnectionError, ImportError, ValueError) as error:
         errors.print(Text(f"skatter: {error}"))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
@@ -359,7 +360,7 @@ def _print_summary(console: Console, summary: Summary) -> None:
         reasons[failure.error].append(failure.label)
     for reason, labels in reasons.items():
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
-        console.print(Text(f"failed: {labels[0]}{more}: {reason}", style="red"))
+        console.print(Text(f"failed: {labels[0]}{more}: {reason.splitlines()[0]}", style="red"))
 
 
 # --- table ----------------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ def _load_shares(names: tuple[str, ...], home: Home) -> Dataset:
         y=np.concatenate([y for _, y in parts]),
         domain=np.repeat(names, [len(y) for _, y in parts]),
         class_names=CLASSES,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing="Counts of 400 terms, each row divided by its sum; nothing else.",
     )
 
@@ -232,7 +232,7 @@ def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:
         y=np.concatenate(y),
         domain=np.array(domain),
         class_names=CLASSES,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing="Counts of 5,000 words and pairs of words; nothing else.",
         part=np.array(part),
     )
@@ -275,7 +275,7 @@ def _read_packed(path: Path, which: str) -> tuple[Any, Any]:
     return X, signs
 
 
-_CITATION = (
+CITATION = (
     "J. Blitzer, M. Dredze, F. Pereira, Biographies, Bollywood, Boom-boxes and Blenders: Domain "
     "Adaptation for Sentiment Classification, ACL 2007. "
     "M. Chen, Z. Xu, K. Q. Weinberger, F. Sha, Marginalized Denoising Autoencoders for Domain "

@@ -48,7 +48,7 @@ def load_digits_pair() -> Dataset:
         y=np.concatenate([uci_y, mnist_y]).astype(np.int64),
         domain=np.repeat(["uci", "mnist"], [len(uci), len(mnist)]),
         class_names=tuple(str(digit) for digit in range(10)),
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=_PREPROCESSING,
     )
 
@@ -98,7 +98,7 @@ def _read_mnist() -> tuple[NDArray[Any], NDArray[Any]]:
     return images, digits
 
 
-_CITATION = (
+CITATION = (
     "UCI: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning "
     "Repository, 1998, doi:10.24432/C50P49. "
     "MNIST: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-based learning applied to "

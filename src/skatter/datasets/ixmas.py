@@ -86,12 +86,12 @@ def load_ixmas(
         y=np.concatenate([y for _, y in tables]),
         domain=np.repeat(wanted, [len(y) for _, y in tables]),
         class_names=CLASSES,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing="Counts of 5,000 visual words of dense trajectories; nothing else.",
     )
 
 
-_CITATION = (
+CITATION = (
     "D. Weinland, R. Ronfard, E. Boyer, Free Viewpoint Action Recognition using Motion History "
     "Volumes, Computer Vision and Image Understanding 104(2-3), 2006. "
     "H. Wang, A. Kläser, C. Schmid, C.-L. Liu, Action Recognition by Dense Trajectories, CVPR 2011."

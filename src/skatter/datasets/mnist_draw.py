@@ -31,6 +31,8 @@ _RESIZED = "MNIST images resized from 28 x 28 to 16 x 16 pixels (bicubic)."
 
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
+CITATION = f"{MNIST_CITATION} {USPS_CITATION}"
+
 SOURCE = Source(
     "usps_mnist_full",
     {
@@ -132,7 +134,7 @@ def draw_mnist_usps(
         y=np.concatenate([mnist_y[from_mnist], usps_y[from_usps]]),
         domain=np.repeat(["mnist", "usps"], [n_mnist, n_usps]),
         class_names=DIGITS,
-        citation=f"{MNIST_CITATION} {USPS_CITATION}",
+        citation=CITATION,
         preprocessing=f"{_RESIZED} {UNIT_PIXELS if preprocess else PIXELS}",
     )
 

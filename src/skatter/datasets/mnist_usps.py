@@ -89,12 +89,12 @@ def load_mnist_usps(
         y=y,
         domain=np.repeat(["mnist", "usps"], [mnist_y.size, usps_y.size]),
         class_names=DIGITS,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=UNIT_PIXELS if preprocess else PIXELS,
     )
 
 
-_CITATION = (
+CITATION = (
     "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu, Transfer Joint Matching for Unsupervised Domain "
     f"Adaptation, CVPR 2014. {MNIST_CITATION} {USPS_CITATION}"
 )

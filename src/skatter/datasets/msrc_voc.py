@@ -76,7 +76,7 @@ def load_msrc_voc(
         y=y,
         domain=np.repeat(["msrc", "voc"], [msrc_y.size, voc_y.size]),
         class_names=CLASSES,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=(
             "Counts of 240 visual words: each row divided by its Euclidean norm."
             if preprocess
@@ -85,7 +85,7 @@ def load_msrc_voc(
     )
 
 
-_CITATION = (
+CITATION = (
     "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu, Transfer Joint Matching for Unsupervised Domain "
     "Adaptation, CVPR 2014."
 )

@@ -294,9 +294,14 @@ def load_office_caltech(
         y=y,
         domain=domain,
         class_names=CLASSES,
-        citation=f"{chosen.citation} {_CITATION}",
+        citation=citation_of(features),
         preprocessing=chosen.preprocessing if preprocess else "None.",
     ).take(np.isin(domain, wanted))
+
+
+def citation_of(features: str) -> str:
+    """Return whom to cite for the features, and for the images."""
+    return f"{FEATURES[features].citation} {CITATION}"
 
 
 def _read(
@@ -312,7 +317,7 @@ def _read(
     return X, y, np.array([OTHER_NAMES.get(each, each) for each in called])
 
 
-_CITATION = (
+CITATION = (
     "K. Saenko, B. Kulis, M. Fritz, T. Darrell, Adapting Visual Category Models to New Domains, "
     "ECCV 2010. G. Griffin, A. Holub, P. Perona, Caltech-256 Object Category Dataset, California "
     "Institute of Technology, 2007."

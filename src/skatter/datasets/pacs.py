@@ -75,7 +75,7 @@ def load_pacs(
         y=y,
         domain=domain,
         class_names=CLASSES,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=(
             "The last feature map of EfficientNet-Lite0 (ImageNet weights), averaged over the "
             "image to 1,280 features: each row divided by its Euclidean norm."
@@ -85,7 +85,7 @@ def load_pacs(
     )
 
 
-_CITATION = (
+CITATION = (
     "D. Li, Y. Yang, Y.-Z. Song, T. M. Hospedales, Deeper, Broader and Artier Domain "
     "Generalization, ICCV 2017. "
     "M. Tan, Q. V. Le, EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks, "

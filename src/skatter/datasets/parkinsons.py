@@ -115,7 +115,7 @@ def load_parkinsons(
         y=columns[score],
         domain=columns[SUBJECT].astype(np.int64).astype(str),
         class_names=(),
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing="None.",
     )
 
@@ -137,7 +137,7 @@ def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]
     return {name: np.ascontiguousarray(table[:, header.index(name)]) for name in names}
 
 
-_CITATION = (
+CITATION = (
     "A. Tsanas, M. A. Little, P. E. McSharry, L. O. Ramig, Accurate Telemonitoring of Parkinson's "
     "Disease Progression by Noninvasive Speech Tests, IEEE Transactions on Biomedical Engineering "
     "57(4), 2010. "

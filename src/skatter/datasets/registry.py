@@ -11,6 +11,7 @@ from typing import Any
 
 from skatter.datasets import (
     amazon_reviews,
+    digits,
     ixmas,
     mnist_draw,
     mnist_usps,
@@ -19,12 +20,11 @@ from skatter.datasets import (
     pacs,
     parkinsons,
     rotated_mnist,
+    synthetic,
     vlcs,
 )
-from skatter.datasets.digits import load_digits_pair
 from skatter.datasets.home import Source
 from skatter.datasets.record import Dataset
-from skatter.datasets.synthetic import make_figure1
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class DatasetInfo:
         Number of features.
     n_classes : int
         Number of classes; 0 where ``y`` holds numbers.
+    citation : str
+        Whom to cite.
     source : Source or None
         The files that it is read from; None where it needs none.
     seeded : bool
@@ -64,6 +66,7 @@ class DatasetInfo:
     sizes: tuple[int, ...]
     n_features: int
     n_classes: int
+    citation: str
     source: Source | None = None
     seeded: bool = False
     some: bool = False
@@ -115,6 +118,7 @@ def _office(features: str, n_features: int, words: str) -> DatasetInfo:
         sizes=(958, 1123, 157, 295),
         n_features=n_features,
         n_classes=10,
+        citation=office_caltech.citation_of(features),
         source=office_caltech.FEATURES[features].source,
         some=True,
     )
@@ -129,6 +133,7 @@ def _amazon(features: str, source: Source, sizes: tuple[int, ...], words: str) -
         sizes=sizes,
         n_features=int(features),
         n_classes=2,
+        citation=amazon_reviews.CITATION,
         source=source,
         some=True,
     )
@@ -137,22 +142,24 @@ def _amazon(features: str, source: Source, sizes: tuple[int, ...], words: str) -
 _ENTRIES = (
     DatasetInfo(
         name="digits",
-        loader=load_digits_pair,
+        loader=digits.load_digits_pair,
         summary="Handwritten digits of UCI and MNIST on an 8 x 8 grid; no files needed.",
         domains=("uci", "mnist"),
         sizes=(1797, 5000),
         n_features=64,
         n_classes=10,
+        citation=digits.CITATION,
         extra="demo",
     ),
     DatasetInfo(
         name="figure1",
-        loader=make_figure1,
+        loader=synthetic.make_figure1,
         summary="Three drawn classes in the plane, the target shifted, after the paper's figure 1.",
         domains=("source", "target"),
         sizes=(150, 150),
         n_features=2,
         n_classes=3,
+        citation=synthetic.CITATION,
         seeded=True,
     ),
     DatasetInfo(
@@ -163,6 +170,7 @@ _ENTRIES = (
         sizes=(2000, 1800),
         n_features=256,
         n_classes=10,
+        citation=mnist_usps.CITATION,
         source=mnist_usps.SOURCE,
     ),
     DatasetInfo(
@@ -173,6 +181,7 @@ _ENTRIES = (
         sizes=(2000, 1800),
         n_features=256,
         n_classes=10,
+        citation=mnist_draw.CITATION,
         source=mnist_draw.SOURCE,
         seeded=True,
     ),
@@ -184,6 +193,7 @@ _ENTRIES = (
         sizes=(1269, 1530),
         n_features=240,
         n_classes=6,
+        citation=msrc_voc.CITATION,
         source=msrc_voc.SOURCE,
     ),
     _office("surf", 800, "counts of visual words (SURF)"),
@@ -198,6 +208,7 @@ _ENTRIES = (
         sizes=(3376, 2656, 1415, 3282),
         n_features=4096,
         n_classes=5,
+        citation=vlcs.CITATION,
         source=vlcs.SOURCE,
         seeded=True,
         some=True,
@@ -210,6 +221,7 @@ _ENTRIES = (
         sizes=(91, 91, 91, 91, 91),
         n_features=ixmas.N_FEATURES,
         n_classes=5,
+        citation=ixmas.CITATION,
         source=ixmas.SOURCE,
         some=True,
     ),
@@ -221,6 +233,7 @@ _ENTRIES = (
         sizes=(1000,) * 6,
         n_features=256,
         n_classes=10,
+        citation=rotated_mnist.CITATION,
         source=rotated_mnist.SOURCE,
     ),
     DatasetInfo(
@@ -231,6 +244,7 @@ _ENTRIES = (
         sizes=(2048, 2344, 1670, 3929),
         n_features=1280,
         n_classes=7,
+        citation=pacs.CITATION,
         source=pacs.SOURCE,
     ),
     _amazon("400", amazon_reviews.SHARES, (2000, 1999, 1998, 1999), "shares of 400 terms"),
@@ -248,6 +262,7 @@ _ENTRIES = (
         sizes=parkinsons.SIZES,
         n_features=16,
         n_classes=0,
+        citation=parkinsons.CITATION,
         source=parkinsons.SOURCE,
     ),
 )

@@ -66,12 +66,12 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
         y=y,
         domain=angle.astype(str),
         class_names=DIGITS,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=PIXELS,
     )
 
 
-_CITATION = (
+CITATION = (
     "M. Ghifary, W. B. Kleijn, M. Zhang, D. Balduzzi, Domain Generalization for Object Recognition "
     f"with Multi-task Autoencoders, ICCV 2015. {MNIST_CITATION}"
 )

@@ -50,12 +50,12 @@ def make_figure1(
         y=np.tile(np.repeat(np.arange(n_classes, dtype=np.int64), n), 2),
         domain=np.repeat(["source", "target"], n_classes * n),
         class_names=("class 1", "class 2", "class 3"),
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=f"Gaussian clusters with standard deviation {SPREAD}; nothing else.",
     )
 
 
-_CITATION = (
+CITATION = (
     "After figure 1 of M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang, Scatter Component "
     "Analysis: A Unified Framework for Domain Adaptation and Domain Generalization, IEEE TPAMI "
     "39(7), 2017; the generator is skatter's."

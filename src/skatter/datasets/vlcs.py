@@ -98,7 +98,7 @@ def load_vlcs(
         y=np.concatenate(y),
         domain=np.concatenate(domain),
         class_names=CLASSES,
-        citation=_CITATION,
+        citation=CITATION,
         preprocessing=(
             "4,096 activations of the first fully connected layer of DeCAF, after its ReLU; "
             "nothing else."
@@ -122,7 +122,7 @@ def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:
     return part
 
 
-_CITATION = (
+CITATION = (
     "C. Fang, Y. Xu, D. N. Rockmore, Unbiased Metric Learning: On the Utilization of Multiple "
     "Datasets and Web Images for Softening Bias, ICCV 2013. "
     "A. Torralba, A. A. Efros, Unbiased Look at Dataset Bias, CVPR 2011. "
