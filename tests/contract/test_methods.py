@@ -368,6 +368,18 @@ def test_components_have_names_and_come_as_a_frame_when_asked(method, data, requ
     assert frame.columns.tolist() == names
 
 
+def test_fewer_components_are_the_first_of_more_where_the_method_says_so(method, data):
+    if not method.nested:
+        return
+    few, more = (
+        method.estimator(n_components=k).fit(data.X, data.known, sample_domain=data.domain)
+        for k in (1, 2)
+    )
+    assert_same(
+        answer(method, few, data.X_new), answer(method, more, data.X_new)[:, :1], tolerance=1e-5
+    )
+
+
 # --- promises that others break -------------------------------------------------------------------
 
 

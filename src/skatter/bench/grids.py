@@ -71,7 +71,7 @@ COARSE: Mapping[str, Tuning] = {
     ),
     "usca": Tuning(
         {"n_components": KERNEL_COMPONENTS, "delta": (1.0, 10.0, 100.0, 1000.0)},
-        why="values of the authors' public code",
+        why="values of public code",
     ),
     "kpca": Tuning({"n_components": KERNEL_COMPONENTS}, why="k alone"),
     "kfd": Tuning({"ridge": (0.001, 0.01, 0.1, 1.0)}, why="k is the number of classes less one"),
@@ -107,14 +107,8 @@ COARSE: Mapping[str, Tuning] = {
     "dam": Tuning(
         {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
     ),
-    "cidg": Tuning(
-        {"within_weight": (0.1, 1.0, 10.0), "conditional_weight": (0.1, 1.0, 10.0)},
-        why="Li et al. 2018, fewer values",
-    ),
-    "mda": Tuning(
-        {"beta": (0.1, 0.5, 0.9), "domain_weight": (0.1, 1.0, 10.0)},
-        why="Hu et al. 2019, fewer values",
-    ),
+    "cidg": Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
+    "mda": Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
     "dica": Tuning(
         {"epsilon": (0.001, 0.1), "ridge": (0.001, 0.1, 1.0)},
         why="Muandet et al. 2013, fewer values",
