@@ -18,7 +18,6 @@ from pathlib import Path
 
 from skatter.bench.contestants import RAW, Contestant, contestants
 from skatter.bench.grids import CLASSIFIERS, VARIANTS, tuning
-from skatter.bench.pictures import accuracy_matrix
 from skatter.bench.protocols import (
     DEFAULTS,
     LEAVE_ONE_DOMAIN_OUT,
@@ -26,7 +25,6 @@ from skatter.bench.protocols import (
     SOURCE_CV,
     TARGET_ORACLE,
 )
-from skatter.bench.ranks import duels
 from skatter.bench.render import to_markdown
 from skatter.bench.results import Outcome, outcomes, stamps
 from skatter.bench.show import figures_of, table_of
@@ -123,7 +121,6 @@ def results_page(found: Sequence[Section], store: Store) -> str:
         lines.append(f"### {section.protocol}: {PROTOCOLS[section.protocol]}")
         lines.append(to_markdown(table_of(section.suite, section.outcomes)))
         lines += pictures(section)
-        lines += words_on_tests(section)
         lines.append(seconds(section))
     return "\n\n".join(line.strip() for line in lines if line.strip()) + "\n"
 
@@ -137,21 +134,6 @@ def pictures(section: Section) -> Iterator[str]:
         path = DOCS / "images" / f"bench-{section.suite.name}-{name}.png"
         figure.savefig(path, dpi=130)
         yield f"![{section.suite.title}: {name}](images/{path.name})"
-
-
-def words_on_tests(section: Section) -> Iterator[str]:
-    """Compare everybody with the best by Wilcoxon's signed ranks."""
-    if section.suite.kind != "accuracy" or section.protocol == TARGET_ORACLE:
-        return
-    if len({outcome.group for outcome in section.outcomes}) > 1 or len(section.suite.tasks) < 6:
-        return
-    accuracy, labels = accuracy_matrix(section.outcomes)
-    found = duels(accuracy, labels)
-    alike = [duel.method for duel in found if duel.adjusted >= 0.05]
-    yield (
-        f"Wilcoxon's signed-rank test against the best, {found[0].reference}, corrected after "
-        f"Holm: no difference at 0.05 to {', '.join(alike) or 'nobody'}."
-    )
 
 
 def seconds(section: Section) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -40,6 +41,13 @@ def store(tmp_path_factory) -> Path:
 def test_list_names_every_suite():
     printed = call("list")
     assert all(re.search(rf"^ *{name} ", printed, re.MULTILINE) for name in SUITES)
+
+
+def test_list_tells_all_about_one_suite():
+    printed = " ".join(call("list", "table2").split())
+    assert "A->W" in printed
+    assert "source-cv, target-oracle" in printed
+    assert "Did you mean 'table2'" in call("list", "tabel2", code=2)
 
 
 def test_run_prints_the_table_and_keeps_every_piece(tmp_path):
@@ -108,6 +116,16 @@ def test_every_score_is_exported(store, tmp_path, suffix):
     assert "exists" in call("export", out, "--store", store, code=2)
 
 
+def test_outcomes_are_exported_with_the_setting_that_was_chosen(store, tmp_path):
+    pandas = pytest.importorskip("pandas", reason='pip install "skatter[report]"')
+    out = tmp_path / "outcomes.parquet"
+    call("export", out, "figure1", "--methods", "raw,kpca", "--store", store)
+    table = pandas.read_parquet(out).set_index("label")
+    assert set(table.index) >= {"raw + 1NN", "kpca + 1NN"}
+    assert "gamma" in json.loads(table.loc["kpca + 1NN", "setting"])
+    assert set(table["protocol"]) == {"target-oracle"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -138,6 +156,17 @@ def test_a_store_that_cannot_be_written_stops_before_any_work(tmp_path):
 def test_missing_data_name_the_file_and_where_to_put_it(tmp_path):
     printed = call("run", "table2", "--data-home", tmp_path, "--store", tmp_path / "s", code=1)
     assert "amazon_SURF_L10.mat is not in" in " ".join(printed.split())
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_damaged_file_stops_the_run_before_any_work(tmp_path):
+    folder = tmp_path / "data" / "office_caltech10_surf"
+    folder.mkdir(parents=True)
+    (folder / "amazon_SURF_L10.mat").write_bytes(b"cut off")
+    printed = call(
+        "run", "table2", "--data-home", tmp_path / "data", "--store", tmp_path / "s", code=1
+    )
+    assert "size in bytes expected 104970, found 7" in " ".join(printed.split())
     assert not (tmp_path / "s").exists()
 
 

@@ -159,6 +159,17 @@ FIGURE1: Mapping[str, Tuning] = {
 """For the picture of figure 1: two components, and the bandwidth is tuned as well."""
 
 
+FIGURE2: Mapping[str, Tuning] = {
+    "kpca": Tuning({"n_components": (10, 20, 40)}),
+    "sstca": Tuning({"n_components": (10, 20, 40)}, {"mu": 10.0}),
+    "sa": Tuning({"n_components": (10, 20, 50)}),
+    "tjm": Tuning({"n_components": (20, 40)}),
+    "sca": Tuning({"n_components": (10, 20, 40), "beta": (0.0, 0.1, 0.5)}),
+    "sca-printed": Tuning({"n_components": (10, 20, 40), "beta": (0.0, 3e-4, 0.01)}),
+}
+"""For figure 2, where the cost of a classifier is tuned as well: few values."""
+
+
 def tuning(name: str, method: Method | None, setting: str, grid: str) -> Tuning:
     """Return what is tuned of a contestant.
 

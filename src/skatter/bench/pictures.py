@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.bench.figures import accuracy_against_time, critical_difference_diagram, draw_figure2
 from skatter.bench.ranks import rank
@@ -16,7 +15,7 @@ from skatter.bench.results import Outcome
 from skatter.bench.sheets import by_group
 from skatter.bench.suites import Suite
 from skatter.bench.svg import inline_svg
-from skatter.bench.tables import AVERAGE, MEAN_RANK, accuracy_table
+from skatter.bench.tables import accuracy_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,14 +115,6 @@ def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]
         f"Average accuracy against seconds of a fit.{of} Nothing beats the line in both.",
         accuracy_against_time(outcomes, highlight=_highlighted(outcomes)),
     )
-
-
-def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
-    """Return accuracies, tasks by methods, and the methods; nan where there is none."""
-    table = accuracy_table(outcomes)
-    tasks = [j for j, c in enumerate(table.columns) if c.name not in (AVERAGE, MEAN_RANK)]
-    rows = [[row.entries[j].value for j in tasks] for row in table.rows]
-    return np.array(rows).T, [row.label for row in table.rows]
 
 
 def _all_timed(outcomes: Sequence[Outcome]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
@@ -255,6 +256,16 @@ def stamps(store: Store) -> Stamp:
 
 def _listed(values: Iterable[str]) -> str:
     return ", ".join(sorted({value for value in values if value}))
+
+
+def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]]:
+    """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
+    stamp = stamps(store)
+    made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
+    return [
+        {**asdict(outcome), "setting": json.dumps(dict(outcome.setting)), **made}
+        for outcome in found
+    ]
 
 
 def tidy(store: Store) -> list[dict[str, Any]]:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skatter.bench.contestants import RAW, Contestant
+from skatter.bench.protocols import TARGET_ORACLE
+from skatter.bench.ranks import duels
 from skatter.bench.results import Outcome
 from skatter.bench.suites import Suite
-from skatter.bench.tables import Table, accuracy_table, matrix_table, runtime_table
+from skatter.bench.tables import (
+    Table,
+    accuracy_matrix,
+    accuracy_table,
+    matrix_table,
+    runtime_table,
+)
 from skatter.bench.tasks import Problem, load_problem
 from skatter.domains import UNLABELLED
 
@@ -20,14 +29,39 @@ if TYPE_CHECKING:
     from skatter.bench.figures import Panel
 
 
+ALPHA = 0.05
+"""A difference is called one where luck alone would make it more rarely."""
+
+LEAST_TASKS = 6
+"""With fewer, no difference between two methods can be told from luck at 0.05."""
+
+
 def table_of(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
-    """Return the table of a suite, for outcomes of one protocol."""
+    """Return the table of a suite, for outcomes of one protocol; its notes hold a test."""
     if suite.kind == "runtime":
         return runtime_table(outcomes, published=suite.published, title=suite.title)
     if suite.kind == "matrix":
         nearest = [outcome for outcome in outcomes if outcome.classifier == "1nn"]
         return matrix_table(nearest, published=suite.published, title=suite.title)
-    return accuracy_table(outcomes, published=suite.published, title=suite.title)
+    table = accuracy_table(outcomes, published=suite.published, title=suite.title)
+    return replace(table, notes=(*table.notes, *_test(outcomes)))
+
+
+def _test(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Compare everybody with the best by Wilcoxon's signed ranks; not what is an upper bound."""
+    groups = {outcome.group for outcome in outcomes}
+    if len(groups) > 1 or any(outcome.protocol == TARGET_ORACLE for outcome in outcomes):
+        return
+    accuracy, labels = accuracy_matrix(outcomes)
+    complete = [i for i, column in enumerate(accuracy.T) if not np.isnan(column).any()]
+    if len(accuracy) < LEAST_TASKS or len(complete) < 2:
+        return
+    found = duels(accuracy[:, complete], [labels[i] for i in complete])
+    alike = [duel.method for duel in found if duel.adjusted >= ALPHA]
+    yield (
+        f"Wilcoxon's signed-rank test against the best average, {found[0].reference}, corrected "
+        f"after Holm: no difference at {ALPHA} to {', '.join(alike) or 'nobody'}."
+    )
 
 
 def panels_of(

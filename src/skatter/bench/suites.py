@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from itertools import permutations
 from typing import Literal
 
-from skatter.bench.grids import FIGURE1, Tuning
+from skatter.bench.grids import FIGURE1, FIGURE2, Tuning
 from skatter.bench.protocols import (
     DEFAULTS,
     LEAVE_ONE_DOMAIN_OUT,
@@ -221,6 +221,7 @@ _SUITES = (
         published="table4",
         methods=("raw", "kpca", "sstca", "sa", "tjm", "sca", "sca-printed"),
         classifiers=("svm", "dam"),
+        tunings=FIGURE2,
     ),
     Suite(
         "table5",

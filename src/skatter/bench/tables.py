@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skatter.bench.protocols import PROTOCOLS, TARGET_ORACLE
 from skatter.bench.published import ROUNDING, Mark, Published
@@ -185,6 +186,14 @@ def accuracy_table(
             *results.failures(),
         ),
     )
+
+
+def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
+    """Return accuracies, tasks by methods, and the methods; nan where there is none."""
+    table = accuracy_table(outcomes)
+    tasks = [j for j, c in enumerate(table.columns) if c.name not in (AVERAGE, MEAN_RANK)]
+    rows = [[row.entries[j].value for j in tasks] for row in table.rows]
+    return np.array(rows).T, [row.label for row in table.rows]
 
 
 def summary_table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +27,7 @@ from skatter.bench.cells import Cell, run_cell
 from skatter.bench.contestants import Contestant, contestants
 from skatter.bench.progress import Event, Summary
 from skatter.bench.protocols import DEFAULTS, PROTOCOLS
-from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy
+from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter.bench.runner import run
 from skatter.bench.show import figures_of, table_of
 from skatter.bench.store import Store, StoreError
@@ -136,6 +136,15 @@ class Request:
         """Return what was reached so far."""
         return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
 
+    def all_outcomes(self, store: Store) -> list[Outcome]:
+        """Return what was reached so far, in every suite and under every protocol."""
+        return [
+            outcome
+            for suite in self.suites
+            for protocol in self.protocols[suite.name]
+            for outcome in self.outcomes(suite, protocol, store)
+        ]
+
 
 def _request(
     suites: Sequence[str],
@@ -194,24 +203,54 @@ def _blame(option: str) -> Iterator[None]:
 
 
 @app.command("list")
-def list_suites() -> None:
-    """Show the suites: what they hold and how settings may be chosen."""
+def list_suites(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="SUITE", help="One, to see all about it.", show_default=False),
+    ] = None,
+) -> None:
+    """Show the suites, or what is known of one."""
     console = Console(highlight=False)
-    table = Table("suite", "what", "tasks", "data", "protocols", box=box.SIMPLE, show_edge=False)
-    table.columns[0].no_wrap = True
-    table.columns[2].justify = "right"
-    for suite in SUITES.values():
-        table.add_row(
-            suite.name,
-            Text(suite.title),
-            str(len(suite.tasks)),
-            ", ".join(dict.fromkeys(task.dataset for task in suite.tasks)),
-            ", ".join(suite.protocols),
+    if name is None:
+        console.print(_overview())
+        console.print("\nHow settings are chosen (--protocol):")
+        console.print(_plain_table(PROTOCOLS.items()))
+        console.print(
+            "\nAll about one: skatter bench list table2. Run it: skatter bench run table2"
         )
-    console.print(table)
-    for name, words in PROTOCOLS.items():
-        console.print(Text(f"{name}: {words}."))
-    console.print("\nRun one: skatter bench run table2")
+        return
+    with _blame("SUITE"):
+        suite = get_suite(name)
+    console.print(Text(suite.title, style="bold"))
+    console.print(_plain_table(_facts(suite)))
+
+
+def _overview() -> Table:
+    table = Table("suite", "tasks", "what", box=box.SIMPLE, show_edge=False)
+    table.columns[0].no_wrap = True
+    table.columns[1].justify = "right"
+    for suite in SUITES.values():
+        table.add_row(suite.name, str(len(suite.tasks)), Text(suite.title))
+    return table
+
+
+def _facts(suite: Suite) -> Iterator[tuple[str, str]]:
+    rows = contestants(suite.setting, classifiers=suite.classifiers, names=suite.methods)
+    yield "setting", suite.setting
+    yield "data", ", ".join(dict.fromkeys(task.dataset for task in suite.tasks))
+    yield "tasks", "   ".join(dict.fromkeys(task.name for task in suite.tasks))
+    yield "protocols", ", ".join(suite.protocols)
+    yield "methods", ", ".join(row.label for row in rows)
+    if suite.note:
+        yield "note", suite.note
+
+
+def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    for label, words in rows:
+        table.add_row(Text(f"  {label}"), Text(words))
+    return table
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -239,15 +278,17 @@ def run_suites(
     """Run suites, and show their tables.
 
     Every finished piece is kept at once: stop it at any moment, run it again, and it goes on where
-    it was. Two runs with one store share the work.
+    it was. Two runs with one store share the work. The exit code is 1 where something failed, or
+    was left out because its data are not here.
     """
     request = _request(suites, methods, method, protocol, grid, repeats)
     home = None if data_home is None else str(data_home)
     errors = Console(stderr=True, highlight=False)
     ready = [_with_data(suite, home, errors) for suite in request.suites]
-    if not any(suite.tasks for suite in ready):
-        raise typer.Exit(1)
+    whole = ready == request.suites
     request = replace(request, suites=[suite for suite in ready if suite.tasks])
+    if not request.suites:
+        raise typer.Exit(1)
     cells = {cell.key: cell for suite in request.suites for cell in request.cells(suite)}
     folder = Store(store)
     try:
@@ -273,17 +314,20 @@ def run_suites(
             _print_table(console, request, suite, name, folder, "terminal")
             _print_costs(console, request.outcomes(suite, name, folder))
     _print_summary(errors, summary)
-    if summary.n_failed:
+    if summary.n_failed or not whole:
         raise typer.Exit(1)
 
 
 def _with_data(suite: Suite, data_home: str | None, console: Console) -> Suite:
-    """Leave out tasks whose data are not here, and say so."""
+    """Leave out tasks whose data are not here, and say so; stop where they are damaged."""
     tasks, missing = [], defaultdict(list)
     for task in suite.tasks:
         try:
             load_data(task, data_home)
-        except (FileNotFoundError, ImportError, ValueError) as error:
+        except ValueError as error:
+            console.print(Text(f"skatter: {error}"))
+            raise typer.Exit(1) from None
+        except (FileNotFoundError, ImportError) as error:
             missing[str(error)].append(task.name)
         else:
             tasks.append(task)
@@ -521,17 +565,38 @@ def report(
 @app.command("export")
 def export(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="results.parquet or results.csv.")],
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SUITE...]", help="Outcomes of these; else every score.", show_default=False
+        ),
+    ] = None,
     store: StoreFolder = DEFAULT_STORE,
+    methods: Methods = None,
+    method: Named = None,
+    protocol: Protocols = None,
+    grid: GridName = "coarse",
+    repeats: Seeds = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write every score in a store as one tidy table, Parquet or CSV."""
+    """Write results as one tidy table, Parquet or CSV.
+
+    With suites: one row for every task and method, with the chosen setting. Without: one row for
+    every score of every setting on every fold in the store.
+    """
     if out.suffix not in (".parquet", ".csv"):
         raise typer.BadParameter(f"{out} must end in .parquet or .csv.", param_hint="FILE")
     if out.exists() and not force:
         raise typer.BadParameter(f"{out} exists; --force replaces it.", param_hint="FILE")
     import pandas as pd
 
-    table = pd.DataFrame(tidy(_existing(store)))
+    folder = _existing(store)
+    if suites:
+        request = _request(suites, methods, method, protocol, grid, repeats)
+        rows = tidy_outcomes(request.all_outcomes(folder), folder)
+    else:
+        rows = tidy(folder)
+    table = pd.DataFrame(rows)
     write = table.to_parquet if out.suffix == ".parquet" else table.to_csv
     replace_file(out, partial(write, index=False))
-    typer.echo(f"{out}: {len(table):,} scores")
+    typer.echo(f"{out}: {len(table):,} rows")

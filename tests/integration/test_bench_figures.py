@@ -1,0 +1,56 @@
+"""The paper's figures from the benchmark itself, on the real data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skatter.bench.cells import run_cell
+from skatter.bench.contestants import contestants
+from skatter.bench.published import published
+from skatter.bench.results import outcomes, plan
+from skatter.bench.runner import run
+from skatter.bench.store import Store
+from skatter.bench.suites import SUITES, Suite
+
+
+@pytest.fixture
+def found(surf, tmp_path):
+    """A function that runs some tasks of a suite, and returns accuracies by contestant."""
+
+    def accuracies(suite: Suite, name: str, protocol: str) -> dict[str, float]:
+        rows = [
+            row
+            for row in contestants(suite.setting, names=[name])
+            if row.classifier == "1nn" and row.name == name
+        ]
+        store = Store(tmp_path / "store")
+        summary = run(plan(suite, rows, [protocol]), store, run_cell, n_jobs=1)
+        assert summary.n_failed == 0
+        return {each.task: each.accuracy for each in outcomes(suite, rows, protocol, store)}
+
+    return accuracies
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [
+        ("table1", ["msrc->voc"]),
+        ("table2", published("table2").tasks),
+        ("table3", ["W->D", "D->W"]),
+    ],
+)
+def test_raw_samples_give_the_published_accuracies(found, name, tasks):
+    suite = SUITES[name]
+    some = tuple(task for task in suite.tasks if task.name in tasks)
+    ours = found(Suite(suite.name, suite.title, some), "raw", "source-cv")
+    paper = published(name)
+    assert set(ours) == set(tasks)
+    for task in tasks:
+        assert ours[task] == pytest.approx(paper.value("Raw", task), abs=0.01)
+
+
+def test_sca_to_the_letter_reaches_the_published_average_under_the_papers_protocol(found):
+    ours = found(SUITES["table2"], "sca-printed", "source-cv")
+    assert len(ours) == 12
+    assert np.mean(list(ours.values())) >= 44.3
