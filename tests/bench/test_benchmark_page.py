@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,13 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "benchmark.md").read_text()
 
 
-@pytest.fixture(scope="module")
-def paper():
+@pytest.fixture
+def paper(monkeypatch):
     """The script that makes the tables."""
     pytest.importorskip("matplotlib", reason='pip install "skatter[plot]"')
     spec = importlib.util.spec_from_file_location("paper", ROOT / "benchmarks" / "paper.py")
     module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "paper", module)
     spec.loader.exec_module(module)
     return module
 

@@ -39,7 +39,6 @@ def outcome(method, accuracy, seconds=1.0, *, task="A->W", classifier="1nn", gro
         "n_test": 295,
         "setting": {},
         "selection_score": None,
-        "seconds": 9.0,
         "peak_bytes": None,
     }
     return Outcome(
@@ -48,7 +47,8 @@ def outcome(method, accuracy, seconds=1.0, *, task="A->W", classifier="1nn", gro
         contestant=method,
         classifier=classifier,
         accuracy=accuracy,
-        fit_seconds=seconds,
+        seconds=seconds,
+        fit_seconds=seconds / 6,
         **{**plain, **changes},
     )
 

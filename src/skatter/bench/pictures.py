@@ -112,13 +112,14 @@ def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]
     yield Drawing(
         name,
         "Accuracy against time",
-        f"Average accuracy against seconds of a fit.{of} Nothing beats the line in both.",
+        f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
+        "line in both.",
         accuracy_against_time(outcomes, highlight=_highlighted(outcomes)),
     )
 
 
 def _all_timed(outcomes: Sequence[Outcome]) -> bool:
-    return all(each.error or math.isfinite(each.fit_seconds) for each in outcomes)
+    return all(each.error or math.isfinite(each.seconds) for each in outcomes)
 
 
 def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:

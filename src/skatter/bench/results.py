@@ -47,7 +47,8 @@ class Outcome:
     seconds : float
         CPU seconds of all the work behind this outcome: every fold and every setting.
     fit_seconds : float
-        Of the chosen setting, to learn from all source labels and to predict the target.
+        By the clock, of the chosen setting, to learn from all source labels and to predict the
+        target; where settings share a fit, its share.
     peak_bytes : int or None
         Largest growth of memory in any piece of that work.
     error : str

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -106,7 +107,9 @@ def run(
     waiting = book.look_up()
     if waiting:
         store.prepare()
-        with open_pool(n_jobs, dask) as pool:
+        with open_pool(n_jobs, dask) as pool, warnings.catch_warnings():
+            # A worker that keeps samples for its next cell looks to loky as if it leaked memory.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             _Loop(waiting, book, work, pool).go()
     return book.summary(time.perf_counter() - start)
 

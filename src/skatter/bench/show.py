@@ -72,7 +72,8 @@ def panels_of(
 
     problem = load_problem(suite.tasks[0], data_home)
     known = {row.label: row for row in rows}
-    for outcome in outcomes:
+    order = suite.methods or tuple(row.name for row in rows)
+    for outcome in sorted(outcomes, key=lambda each: order.index(each.contestant)):
         if outcome.classifier == "1nn" and not outcome.error:
             Z = _features(problem, known[outcome.label], outcome)
             yield Panel(_shown(outcome), Z, problem.y, problem.domain, outcome.accuracy)

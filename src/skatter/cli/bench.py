@@ -459,6 +459,8 @@ def _print_table(
     table = table_of(suite, found)
     if form == "terminal":
         console.print(table)
+        if suite.note:
+            console.print(Text(suite.note))
     else:
         write = {"markdown": to_markdown, "latex": to_latex, "html": to_html}[form]
         typer.echo(write(table))
