@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skatter.bench.protocols import PROTOCOLS, choose, choosing_folds, folds, split
+from skatter.bench.protocols import (
+    PROTOCOLS,
+    choose,
+    choosing_folds,
+    final_fold,
+    folds,
+    split,
+)
 from skatter.bench.tasks import Problem, Task
 
 ADAPTATION = Task("a->b", "digits", ("a",), ("b",), "adaptation", 3, "toy")
@@ -26,9 +33,13 @@ def test_only_the_oracle_lets_the_target_choose():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_protocol_ends_with_the_target(protocol):
-    assert folds(protocol, SEVERAL)[-1] == "target"
-    assert folds(protocol, SEVERAL).count("target") == 1
+def test_every_protocol_ends_with_the_task_itself(protocol, problem):
+    names = folds(protocol, SEVERAL)
+    assert names[-1] == final_fold(protocol)
+    assert len(set(names)) == len(names)
+    last = split(problem, names[-1], 0)
+    assert list(last.score) == list(problem.test)
+    assert list(last.labelled) == list(problem.labelled)
 
 
 def test_source_folds_hide_every_source_label_once_and_keep_all_samples(problem):

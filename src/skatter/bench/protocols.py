@@ -2,7 +2,8 @@
 
 Every contestant is scored with every setting on some folds. A fold hides labels of the sources
 (``source-0`` ...), leaves a source out (``without-webcam``), or is the task itself (``target``).
-A protocol says which folds choose. Labels of the target choose under ``target-oracle`` alone.
+Where time matters the task itself is a fold of its own (``timed``), run with nothing beside it. A
+protocol says which folds choose. Labels of the target choose under ``target-oracle`` alone.
 """
 
 from __future__ import annotations
@@ -29,14 +30,19 @@ SOURCE_CV = "source-cv"
 LEAVE_ONE_DOMAIN_OUT = "leave-one-domain-out"
 TARGET_ORACLE = "target-oracle"
 DEFAULTS = "defaults"
+TIMED = "timed"
 
 PROTOCOLS: Mapping[str, str] = {
     SOURCE_CV: "settings chosen by 5-fold cross-validation on source labels",
     LEAVE_ONE_DOMAIN_OUT: "settings chosen by leaving out one source domain after the other",
     TARGET_ORACLE: "settings chosen by target labels: an upper bound, not a result",
     DEFAULTS: "defaults, nothing chosen",
+    TIMED: "defaults, nothing chosen, one fit at a time for the clock",
 }
 """Protocols by name, and what they do."""
+
+UNTUNED = (DEFAULTS, TIMED)
+"""Those under which every method has one setting."""
 
 
 class Split(NamedTuple):
@@ -75,10 +81,15 @@ def choosing_folds(protocol: str, task: Task) -> tuple[str, ...]:
     return (TARGET,) if protocol == TARGET_ORACLE else ()
 
 
+def final_fold(protocol: str) -> str:
+    """Return the fold that is the task itself; its seconds count only where it is timed."""
+    return TIMED if protocol == TIMED else TARGET
+
+
 def folds(protocol: str, task: Task) -> tuple[str, ...]:
-    """Return all folds that a protocol needs; the target comes last."""
+    """Return all folds that a protocol needs; the task itself comes last."""
     choosing = (fold for fold in choosing_folds(protocol, task) if fold != TARGET)
-    return (*choosing, TARGET)
+    return (*choosing, final_fold(protocol))
 
 
 def split(problem: Problem, fold: str, seed: int) -> Split:

@@ -11,9 +11,9 @@ from typing import Any
 from skatter.bench.cells import Cell, cells
 from skatter.bench.contestants import Contestant
 from skatter.bench.protocols import (
-    TARGET,
     choose,
     choosing_folds,
+    final_fold,
     folds,
     mean_scores,
 )
@@ -111,7 +111,9 @@ def plan(
 
 def _needed(protocol: str, task: Task, contestant: Contestant) -> tuple[str, ...]:
     """Return the folds to run: where there is nothing to choose from, the target alone."""
-    return folds(protocol, task) if len(contestant.settings(task)) > 1 else (TARGET,)
+    if len(contestant.settings(task)) > 1:
+        return folds(protocol, task)
+    return (final_fold(protocol),)
 
 
 def outcomes(
@@ -156,7 +158,7 @@ def _outcome(
     settings = contestant.settings(task)
     scores = {fold: _aligned(own, settings) for fold, own in records.items()}
     chosen, error = _chosen(protocol, task, scores, done)
-    best = None if chosen is None else scores[TARGET][chosen]
+    best = None if chosen is None else scores[final_fold(protocol)][chosen]
     peaks = [record["peak_bytes"] for record in done if record["peak_bytes"] is not None]
     return Outcome(
         suite=suite,
@@ -200,7 +202,7 @@ def _chosen(
         chosen = choose(deciding) if deciding else 0
     except ValueError:
         return None, next(_errors(done), "no setting could be scored")
-    if "correct" not in scores[TARGET][chosen]:
+    if "correct" not in scores[final_fold(protocol)][chosen]:
         return None, next(_errors(done), "the chosen setting failed on the target")
     return chosen, ""
 

@@ -14,6 +14,7 @@ from skatter.bench.protocols import (
     LEAVE_ONE_DOMAIN_OUT,
     SOURCE_CV,
     TARGET_ORACLE,
+    TIMED,
 )
 from skatter.bench.tasks import Setting, Task
 
@@ -227,7 +228,7 @@ _SUITES = (
         "table5",
         "Table 5: seconds of adaptation",
         _RUNTIME_GROUPS,
-        protocols=(DEFAULTS,),
+        protocols=(TIMED,),
         kind="runtime",
         published="table5",
         note="One fit and one prediction with defaults, Gram matrix included. Office+Caltech is "
@@ -271,7 +272,7 @@ _SUITES = (
         "table10",
         "Table 10: seconds of generalization",
         (*_TABLE7, *_TABLE8, *_TABLE9),
-        protocols=(DEFAULTS,),
+        protocols=(TIMED,),
         kind="runtime",
         published="table10",
     ),

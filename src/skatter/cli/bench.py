@@ -26,7 +26,7 @@ from rich.text import Text
 from skatter.bench.cells import Cell, run_cell
 from skatter.bench.contestants import Contestant, contestants
 from skatter.bench.progress import Event, Summary
-from skatter.bench.protocols import DEFAULTS, PROTOCOLS
+from skatter.bench.protocols import PROTOCOLS, TIMED, UNTUNED
 from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter.bench.runner import run
 from skatter.bench.show import figures_of, table_of
@@ -117,7 +117,7 @@ class Request:
         return contestants(
             suite.setting,
             classifiers=suite.classifiers,
-            grid="none" if protocol == DEFAULTS else self.grid,
+            grid="none" if protocol in UNTUNED else self.grid,
             names=self.names or suite.methods,
             methods=self.methods,
             tunings=suite.tunings,
@@ -291,6 +291,9 @@ def run_suites(
         raise typer.Exit(1)
     cells = {cell.key: cell for suite in request.suites for cell in request.cells(suite)}
     folder = Store(store)
+    if any(TIMED in names for names in request.protocols.values()) and jobs != 1:
+        errors.print("One piece at a time, for the clock.")
+        jobs = 1
     try:
         with _progress(errors) as show:
             summary = run(
