@@ -16,6 +16,7 @@ import skatter.cli
 from skatter import KPCA, SCA
 from skatter.cli import build_app, main
 from skatter.cli import demo as demo_module
+from skatter.cli import files as files_module
 from skatter.cli.demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
 from skatter.datasets import load_digits_pair, make_figure1
 
@@ -198,7 +199,7 @@ def test_a_failed_picture_leaves_the_old_file_and_no_other(monkeypatch, tmp_path
     def fail(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(demo_module.os, "replace", fail)
+    monkeypatch.setattr(files_module.os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
         demo_module.write_picture(directions[0], tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

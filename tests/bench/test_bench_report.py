@@ -21,6 +21,8 @@ from skatter.bench.sheets import Sheet, results_sheet, summary_sheet
 from skatter.bench.suites import get_suite
 from skatter.bench.svg import inline_svg
 
+pytest_plugins = ["report_fixtures"]
+
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>&amp;$\\frac{$")
 SAYS = {"title": "Results", "machine": "A machine, 2 cores", "command": "skatter bench run table2"}
 VERSIONS = {"skatter": "1.2.3", "numpy": "2.0"}
