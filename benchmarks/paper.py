@@ -202,7 +202,9 @@ def averages(own: Sequence[Section], title: str) -> str:
         if best[i] or row.label in known
     ]
     rows = tuple(row for _, row in sorted(kept, key=lambda pair: pair[0]))
-    legend = "; ".join(f"{section.suite.name}: {section.suite.title}" for section in own)
+    # Titles are written as "..., data": what is before the comma is said by the table's title.
+    data = ((section.suite.name, section.suite.title.partition(", ")[2]) for section in own)
+    legend = "; ".join(f"{name}: {words}" for name, words in data)
     return to_markdown(replace(table, title=title, rows=rows, notes=(f"{legend}.",)))
 
 

@@ -59,7 +59,7 @@ def _test(outcomes: Sequence[Outcome]) -> Iterator[str]:
     found = duels(accuracy[:, complete], [labels[i] for i in complete])
     alike = [duel.method for duel in found if duel.adjusted >= ALPHA]
     yield (
-        f"Wilcoxon's signed-rank test against the best average, {found[0].reference}, corrected "
+        f"Wilcoxon's signed-rank test against the best mean rank, {found[0].reference}, corrected "
         f"after Holm: no difference at {ALPHA} to {', '.join(alike) or 'nobody'}."
     )
 
