@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skatter.bench.contestants import RAW, Contestant, contestants
+from skatter.bench.contestants import RAW, contestants
 from skatter.bench.grids import CLASSIFIERS, VARIANTS, tuning
 from skatter.bench.protocols import (
     LEAVE_ONE_DOMAIN_OUT,
@@ -26,12 +26,11 @@ from skatter.bench.protocols import (
     SOURCE_CV,
     TARGET_ORACLE,
     TIMED,
-    UNTUNED,
 )
 from skatter.bench.published import published as published_numbers
 from skatter.bench.render import to_markdown
 from skatter.bench.results import Outcome, outcomes, stamps
-from skatter.bench.show import figures_of, table_of
+from skatter.bench.show import costs_of, figures_of, table_of
 from skatter.bench.store import Store
 from skatter.bench.suites import SUITES, Suite
 from skatter.bench.tables import summary_table
@@ -75,24 +74,13 @@ def sections(store: Store) -> Iterator[Section]:
     for name, protocols in SECTIONS.items():
         for protocol in protocols:
             suite = SUITES[name]
-            everyone = rows(suite, protocol)
+            everyone = suite.contestants(protocol)
             found = complete(outcomes(suite, everyone, protocol, store))
             # Suites share pieces: a few rows do not mean that this one was run.
             if len({outcome.label for outcome in found}) > len(everyone) / 2:
                 run = {outcome.task for outcome in found}
                 tasks = tuple(task for task in suite.tasks if task.name in run)
                 yield Section(replace(suite, tasks=tasks), protocol, found)
-
-
-def rows(suite: Suite, protocol: str) -> list[Contestant]:
-    return contestants(
-        suite.setting,
-        classifiers=suite.classifiers,
-        grid="none" if protocol in UNTUNED else "coarse",
-        names=suite.methods,
-        tunings=suite.tunings,
-        sparse=suite.sparse,
-    )
 
 
 def complete(found: Sequence[Outcome]) -> list[Outcome]:
@@ -127,7 +115,8 @@ def results_page(found: Sequence[Section], store: Store) -> str:
         lines.append(f"### {section.protocol}: {PROTOCOLS[section.protocol]}")
         lines.append(to_markdown(table_of(section.suite, section.outcomes)))
         lines += pictures(section)
-        lines.append(seconds(section))
+        if section.protocol != TARGET_ORACLE and section.suite.kind == "accuracy":
+            lines.append(costs_of(section.outcomes))
     return "\n\n".join(line.strip() for line in lines if line.strip()) + "\n"
 
 
@@ -135,25 +124,11 @@ def pictures(section: Section) -> Iterator[str]:
     """Draw, but for the oracle, whose ranks nobody should use."""
     if section.protocol == TARGET_ORACLE and section.suite.kind != "synthetic":
         return
-    everyone = rows(section.suite, section.protocol)
+    everyone = section.suite.contestants(section.protocol)
     for name, figure in figures_of(section.suite, section.outcomes, everyone, None).items():
         path = DOCS / "images" / f"bench-{section.suite.name}-{name}.png"
         figure.savefig(path, dpi=130)
         yield f"![{section.suite.title}: {name}](images/{path.name})"
-
-
-def seconds(section: Section) -> str:
-    """Say what each contestant took, in CPU seconds over all tasks, folds and settings."""
-    if section.protocol == TARGET_ORACLE or section.suite.kind != "accuracy":
-        return ""
-    total: dict[str, float] = defaultdict(float)
-    for outcome in section.outcomes:
-        total[outcome.label] += outcome.seconds
-    words = ", ".join(f"{label} {value:,.0f}" for label, value in total.items())
-    return (
-        f"CPU seconds over all tasks, folds and settings: {words}; together "
-        f"{sum(total.values()):,.0f}."
-    )
 
 
 # --- the README -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 from skatter.bench.contestants import Contestant
 from skatter.bench.protocols import split
-from skatter.bench.scoring import Score, score_settings, shared
+from skatter.bench.scoring import Score, fit_of, score_settings
 from skatter.bench.tasks import Task, load_problem
 
 FITS = 8
@@ -86,7 +86,7 @@ def cells(task: Task, contestant: Contestant, fold: str, seed: int) -> list[Cell
     """
     batches: list[dict[tuple[Any, ...], list[Mapping[str, Any]]]] = [{}]
     for values in contestant.settings(task):
-        fit = tuple(item for item in values.items() if not shared(contestant, item[0]))
+        fit = fit_of(contestant, values)
         batch = next((each for each in batches if fit in each), batches[-1])
         if fit not in batch and len(batch) == FITS:
             batch = {}

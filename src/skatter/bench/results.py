@@ -186,11 +186,13 @@ Scores = Sequence[Mapping[str, Any]]
 
 def _aligned(records: Iterable[Record | None], settings: Sequence[Mapping[str, Any]]) -> Scores:
     """Return the scores of one fold in the order of the settings; batches may have another."""
-    found = [score for record in records if record is not None for score in record["scores"]]
-    return [
-        next((score for score in found if score["setting"] == dict(values)), {})
-        for values in settings
-    ]
+    found = {
+        frozenset(score["setting"].items()): score
+        for record in records
+        if record is not None
+        for score in record["scores"]
+    }
+    return [found.get(frozenset(values.items()), {}) for values in settings]
 
 
 def _chosen(

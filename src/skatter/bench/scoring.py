@@ -74,12 +74,16 @@ def _groups(contestant: Contestant, settings: Sequence[Values]) -> list[list[int
     """Put together settings that share a fit."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, values in enumerate(settings):
-        key = tuple(item for item in values.items() if not shared(contestant, item[0]))
-        groups.setdefault(key, []).append(i)
+        groups.setdefault(fit_of(contestant, values), []).append(i)
     return list(groups.values())
 
 
-def shared(contestant: Contestant, parameter: str) -> bool:
+def fit_of(contestant: Contestant, values: Values) -> tuple[tuple[str, Any], ...]:
+    """Return what tells the fit of a setting from other fits: equal for settings that share one."""
+    return tuple(item for item in values.items() if not _shared(contestant, item[0]))
+
+
+def _shared(contestant: Contestant, parameter: str) -> bool:
     """Whether settings that differ in this parameter alone share a fit."""
     if parameter.startswith(JUDGE):
         return contestant.kind == "features"
@@ -148,11 +152,11 @@ def _predict(
 ) -> Array:
     model = make_domain_pipeline(contestant.build(values, seed))
     learn, score = split.learn, split.score
-    model.fit(problem.X[learn], _seen(problem, split), sample_domain=problem.domain[learn])
+    model.fit(problem.X[learn], seen_labels(problem, split), sample_domain=problem.domain[learn])
     return model.predict(problem.X[score], sample_domain=problem.domain[score])
 
 
-def _seen(problem: Problem, split: Split) -> Array:
+def seen_labels(problem: Problem, split: Split) -> Array:
     """Return the classes of the samples learnt from, with all hidden that are not to be seen."""
     y = np.full(len(problem.y), UNLABELLED)
     y[split.labelled] = problem.y[split.labelled]
@@ -203,7 +207,9 @@ def _fit_features(
         gram = problem.gram(learn)
         X_learn, X_score = gram[learn], gram[score]
     model = make_domain_pipeline(estimator)
-    Z = model.fit_transform(X_learn, _seen(problem, split), sample_domain=problem.domain[learn])
+    Z = model.fit_transform(
+        X_learn, seen_labels(problem, split), sample_domain=problem.domain[learn]
+    )
     where = _position(learn, score)
     if where is not None:
         return Z, Z[where]
@@ -231,7 +237,7 @@ def _path(
     for i, values in enumerate(settings):
         point = (values.get("beta", template.beta), values.get("delta", template.delta))
         points.setdefault(point, []).append(i)
-    domains = read_domains(_seen(problem, split), problem.domain[learn])
+    domains = read_domains(seen_labels(problem, split), problem.domain[learn])
     k = max(values[K] for values in settings)
     where = _position(learn, score)
     solver = FoldSolver(template, X[learn], domains)
@@ -324,7 +330,9 @@ def _adaptation_machine(features: Features, settings: list[Values]) -> list[Arra
     for values in settings:
         leading = features.leading(values.get(K))
         model = DAM(C=values.get(f"{JUDGE}C", 1.0))
-        model.fit(leading.learn, _seen(problem, split), sample_domain=problem.domain[split.learn])
+        model.fit(
+            leading.learn, seen_labels(problem, split), sample_domain=problem.domain[split.learn]
+        )
         guesses.append(model.predict(leading.score, sample_domain=problem.domain[split.score]))
     return guesses
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skatter.bench.contestants import RAW, Contestant
-from skatter.bench.protocols import TARGET_ORACLE
+from skatter.bench.protocols import TARGET, TARGET_ORACLE, split
 from skatter.bench.ranks import duels
 from skatter.bench.results import Outcome
+from skatter.bench.scoring import seen_labels
 from skatter.bench.suites import Suite
 from skatter.bench.tables import (
     Table,
@@ -21,7 +23,6 @@ from skatter.bench.tables import (
     runtime_table,
 )
 from skatter.bench.tasks import Problem, load_problem
-from skatter.domains import UNLABELLED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,15 +54,25 @@ def _test(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if len(groups) > 1 or any(outcome.protocol == TARGET_ORACLE for outcome in outcomes):
         return
     accuracy, labels = accuracy_matrix(outcomes)
-    complete = [i for i, column in enumerate(accuracy.T) if not np.isnan(column).any()]
-    if len(accuracy) < LEAST_TASKS or len(complete) < 2:
+    n_complete = np.sum(~np.isnan(accuracy).any(axis=0))
+    if len(accuracy) < LEAST_TASKS or n_complete < 2:
         return
-    found = duels(accuracy[:, complete], [labels[i] for i in complete])
+    found = duels(accuracy, labels)
     alike = [duel.method for duel in found if duel.adjusted >= ALPHA]
     yield (
         f"Wilcoxon's signed-rank test against the best mean rank, {found[0].reference}, corrected "
         f"after Holm: no difference at {ALPHA} to {', '.join(alike) or 'nobody'}."
     )
+
+
+def costs_of(outcomes: Iterable[Outcome]) -> str:
+    """Say what each contestant took, in CPU seconds over all tasks, folds and settings."""
+    seconds: dict[str, float] = defaultdict(float)
+    for outcome in outcomes:
+        seconds[outcome.label] += outcome.seconds
+    words = ", ".join(f"{label} {total:,.0f}" for label, total in seconds.items())
+    total = f"{sum(seconds.values()):,.0f}"
+    return f"CPU seconds, all tasks, folds and settings: {words}; together {total}."
 
 
 def panels_of(
@@ -82,10 +93,10 @@ def panels_of(
 def _features(problem: Problem, row: Contestant, outcome: Outcome) -> np.ndarray:
     if row.name == RAW:
         return np.asarray(problem.X)
-    seen = np.full(len(problem.y), UNLABELLED)
-    seen[problem.labelled] = problem.y[problem.labelled]
+    learn = split(problem, TARGET, outcome.seed)
     model = row.build(outcome.setting, outcome.seed)
-    return np.asarray(model.fit_transform(problem.X, seen, sample_domain=problem.domain))
+    y = seen_labels(problem, learn)
+    return np.asarray(model.fit_transform(problem.X, y, sample_domain=problem.domain))
 
 
 def _shown(outcome: Outcome) -> str:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from itertools import permutations
 from typing import Literal
 
+from skatter.bench.contestants import Contestant, contestants
 from skatter.bench.grids import FIGURE1, FIGURE2, Tuning
 from skatter.bench.protocols import (
     DEFAULTS,
@@ -15,8 +16,10 @@ from skatter.bench.protocols import (
     SOURCE_CV,
     TARGET_ORACLE,
     TIMED,
+    UNTUNED,
 )
 from skatter.bench.tasks import Setting, Task
+from skatter.methods import METHODS, Method
 
 SuiteKind = Literal["accuracy", "runtime", "matrix", "synthetic"]
 
@@ -76,6 +79,35 @@ class Suite:
     def setting(self) -> Setting:
         """Whether the target's samples are seen."""
         return self.tasks[0].setting
+
+    def contestants(
+        self,
+        protocol: str,
+        *,
+        grid: str = "coarse",
+        names: Sequence[str] | None = None,
+        methods: Mapping[str, Method] = METHODS,
+    ) -> list[Contestant]:
+        """Return who takes part under a protocol; where nothing is tuned, each has one setting.
+
+        Parameters
+        ----------
+        protocol : str
+            A name in :data:`skatter.bench.protocols.PROTOCOLS`.
+        grid, methods
+            As in :func:`skatter.bench.contestants.contestants`.
+        names : sequence of str or None
+            These alone; None is all of the suite.
+        """
+        return contestants(
+            self.setting,
+            classifiers=self.classifiers,
+            grid="none" if protocol in UNTUNED else grid,
+            names=names or self.methods,
+            methods=methods,
+            tunings=self.tunings,
+            sparse=self.sparse,
+        )
 
 
 def _pairs(

@@ -24,12 +24,12 @@ from rich.table import Table
 from rich.text import Text
 
 from skatter.bench.cells import Cell, run_cell
-from skatter.bench.contestants import Contestant, contestants
+from skatter.bench.contestants import Contestant
 from skatter.bench.progress import Event, Summary
-from skatter.bench.protocols import PROTOCOLS, TIMED, UNTUNED
+from skatter.bench.protocols import PROTOCOLS, TIMED
 from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter.bench.runner import run
-from skatter.bench.show import figures_of, table_of
+from skatter.bench.show import costs_of, figures_of, table_of
 from skatter.bench.store import Store, StoreError
 from skatter.bench.suites import SUITES, Suite, get_suite
 from skatter.bench.tasks import load_data
@@ -113,37 +113,36 @@ class Request:
     grid: str
 
     def rows(self, suite: Suite, protocol: str) -> list[Contestant]:
-        """Return who takes part; where nothing is tuned, nobody is."""
-        return contestants(
-            suite.setting,
-            classifiers=suite.classifiers,
-            grid="none" if protocol in UNTUNED else self.grid,
-            names=self.names or suite.methods,
-            methods=self.methods,
-            tunings=suite.tunings,
-            sparse=suite.sparse,
-        )
+        """Return who takes part."""
+        return suite.contestants(protocol, grid=self.grid, names=self.names, methods=self.methods)
 
-    def cells(self, suite: Suite) -> list[Cell]:
-        """Return the work of a suite; protocols share cells."""
-        found: dict[str, Cell] = {}
-        for protocol in self.protocols[suite.name]:
-            every = plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
-            found.update((cell.key, cell) for cell in every)
-        return list(found.values())
+    def cells(self) -> list[Cell]:
+        """Return the work; suites and protocols may name a cell more than once."""
+        return [
+            cell
+            for suite in self.suites
+            for protocol in self.protocols[suite.name]
+            for cell in plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
+        ]
 
     def outcomes(self, suite: Suite, protocol: str, store: Store) -> list[Outcome]:
         """Return what was reached so far."""
         return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
 
-    def all_outcomes(self, store: Store) -> list[Outcome]:
-        """Return what was reached so far, in every suite and under every protocol."""
-        return [
-            outcome
+    def results(self, store: Store) -> list[SuiteResults]:
+        """Return what was reached so far under every protocol, without suites that have nothing."""
+        found = [
+            SuiteResults(
+                suite,
+                [
+                    outcome
+                    for protocol in self.protocols[suite.name]
+                    for outcome in self.outcomes(suite, protocol, store)
+                ],
+            )
             for suite in self.suites
-            for protocol in self.protocols[suite.name]
-            for outcome in self.outcomes(suite, protocol, store)
         ]
+        return [results for results in found if results.outcomes]
 
 
 def _request(
@@ -155,7 +154,8 @@ def _request(
     repeats: int,
 ) -> Request:
     """Check everything that was asked for, before any work."""
-    sys.path.insert(0, "")  # a method of the user's lies where the user is
+    if named:
+        sys.path.insert(0, "")  # a method of the user's lies where the user is
     with _blame("--method"):
         known = all_methods(named or ())
     with _blame("SUITE"):
@@ -235,7 +235,7 @@ def _overview() -> Table:
 
 
 def _facts(suite: Suite) -> Iterator[tuple[str, str]]:
-    rows = contestants(suite.setting, classifiers=suite.classifiers, names=suite.methods)
+    rows = suite.contestants(suite.protocols[0])
     yield "setting", suite.setting
     yield "data", ", ".join(dict.fromkeys(task.dataset for task in suite.tasks))
     yield "tasks", "   ".join(dict.fromkeys(task.name for task in suite.tasks))
@@ -289,7 +289,6 @@ def run_suites(
     request = replace(request, suites=[suite for suite in ready if suite.tasks])
     if not request.suites:
         raise typer.Exit(1)
-    cells = {cell.key: cell for suite in request.suites for cell in request.cells(suite)}
     folder = Store(store)
     if any(TIMED in names for names in request.protocols.values()) and jobs != 1:
         errors.print("One piece at a time, for the clock.")
@@ -297,7 +296,7 @@ def run_suites(
     try:
         with _progress(errors) as show:
             summary = run(
-                list(cells.values()),
+                request.cells(),
                 folder,
                 partial(run_cell, data_home=home),
                 n_jobs=jobs,
@@ -314,8 +313,9 @@ def run_suites(
     console = Console(highlight=False)
     for suite in request.suites:
         for name in request.protocols[suite.name]:
-            _print_table(console, request, suite, name, folder, "terminal")
-            _print_costs(console, request.outcomes(suite, name, folder))
+            found = request.outcomes(suite, name, folder)
+            if _print_table(console, suite, name, found, folder, "terminal"):
+                console.print(Text(f"{costs_of(found)}\n"))
     _print_summary(errors, summary)
     if summary.n_failed or not whole:
         raise typer.Exit(1)
@@ -385,18 +385,6 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _print_costs(console: Console, found: Sequence[Outcome]) -> None:
-    """Show what each contestant took."""
-    seconds: dict[str, float] = defaultdict(float)
-    for outcome in found:
-        seconds[outcome.label] += outcome.seconds
-    if not seconds:
-        return
-    words = ", ".join(f"{label} {total:,.0f}" for label, total in seconds.items())
-    total = f"{sum(seconds.values()):,.0f}"
-    console.print(Text(f"CPU seconds, all folds and settings: {words}; together {total}.\n"))
-
-
 def _print_summary(console: Console, summary: Summary) -> None:
     console.print(
         f"{summary.n_done} pieces done, {summary.n_found} found, {summary.n_failed} failed, "
@@ -428,9 +416,10 @@ def show_tables(
 ) -> None:
     """Show what is in a store, with the published numbers beside ours."""
     request = _request(suites, methods, method, protocol, grid, repeats)
+    folder = _existing(store)
     console = Console(highlight=False)
     shown = [
-        _print_table(console, request, suite, name, _existing(store), form)
+        _print_table(console, suite, name, request.outcomes(suite, name, folder), folder, form)
         for suite in request.suites
         for name in request.protocols[suite.name]
     ]
@@ -448,12 +437,16 @@ def _existing(folder: Path) -> Store:
 
 
 def _print_table(
-    console: Console, request: Request, suite: Suite, protocol: str, store: Store, form: str
+    console: Console,
+    suite: Suite,
+    protocol: str,
+    found: Sequence[Outcome],
+    store: Store,
+    form: str,
 ) -> bool:
     """Show one table; say so where nothing has been run."""
     from skatter.bench.render import to_html, to_latex, to_markdown
 
-    found = request.outcomes(suite, protocol, store)
     if not found:
         Console(stderr=True).print(
             f"{suite.name}, {protocol}: nothing finished yet in {store.folder}."
@@ -530,18 +523,12 @@ def report(
     request = _request(suites, methods, method, protocol, grid, repeats)
     folder = _existing(store)
     home = None if data_home is None else str(data_home)
-    results, figures = [], {}
-    for suite in request.suites:
-        found = [
-            outcome
-            for name in request.protocols[suite.name]
-            for outcome in request.outcomes(suite, name, folder)
-        ]
-        if found:
-            results.append(SuiteResults(suite, found))
-            if suite.kind == "synthetic":
-                rows = request.rows(suite, request.protocols[suite.name][0])
-                figures[suite.name] = figures_of(suite, found, rows, home)["panels"]
+    results = request.results(folder)
+    figures = {}
+    for suite, found in ((each.suite, each.outcomes) for each in results):
+        if suite.kind == "synthetic":
+            rows = request.rows(suite, request.protocols[suite.name][0])
+            figures[suite.name] = figures_of(suite, found, rows, home)["panels"]
     if not results:
         typer.echo(f"There is nothing to report: nothing finished yet in {store}.", err=True)
         raise typer.Exit(1)
@@ -598,7 +585,8 @@ def export(
     folder = _existing(store)
     if suites:
         request = _request(suites, methods, method, protocol, grid, repeats)
-        rows = tidy_outcomes(request.all_outcomes(folder), folder)
+        found = [outcome for each in request.results(folder) for outcome in each.outcomes]
+        rows = tidy_outcomes(found, folder)
     else:
         rows = tidy(folder)
     table = pd.DataFrame(rows)
