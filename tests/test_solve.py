@@ -13,6 +13,7 @@ from scipy.linalg import eigh, helmert, subspace_angles
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skatter.domains import read_domains
+from skatter.moments import collect_moments
 from skatter.objective import Coefficients, Objective, sca, usca
 from skatter.solve import (
     DualOperator,
@@ -128,15 +129,16 @@ def centred(K0):
     return H @ K0 @ H
 
 
-def solve(case, objective, k, *, tol=1e-6, solver="dense", dtype=np.float64):
-    """solve_dual with rows in the order of the case again."""
+def solve(case, objective, k, *, tol=1e-6, solver="dense", dtype=np.float64, place=lambda K: K):
+    """solve_dual with rows in the order of the case again, on the host."""
     domains = view(case)
     order = canonical_order(domains)
-    K = centred(case.K0)[np.ix_(order, order)].astype(dtype)
+    K = place(centred(case.K0)[np.ix_(order, order)].astype(dtype))
     found = solve_dual(K, domains.take(order), objective, k, tol=tol, solver=solver)
     back = np.argsort(order)
     return found._replace(
-        coefficients=found.coefficients[back], projections=found.projections[back]
+        coefficients=np.asarray(found.coefficients)[back],
+        projections=np.asarray(found.projections)[back],
     )
 
 
@@ -189,6 +191,21 @@ def test_dense_and_lanczos_solve_the_generalised_eigenproblem(
         truth = reference(case.K0, case.label, case.domain, objective)
         for solver in ("dense", "lanczos"):
             assert_solves(solve(case, objective, k, tol=1e-9, solver=solver), truth, k)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize(("seed", "n_domains", "n_classes", "kernel"), SHAPES[:3])
+def test_tensors_solve_the_generalised_eigenproblem_too(
+    require, seed, n_domains, n_classes, kernel, beta, normalize
+):
+    place = require("torch", "torch").from_numpy
+    case = problem(seed, n_domains, n_classes, kernel=kernel)
+    k = n_classes - 1 if beta == 1 else 9
+    for delta, solver in product(DELTAS[1:], ("dense", "lanczos")):
+        objective = weights(case, beta, delta, normalize=normalize)
+        truth = reference(case.K0, case.label, case.domain, objective)
+        assert_solves(solve(case, objective, k, tol=1e-9, solver=solver, place=place), truth, k)
 
 
 @pytest.mark.parametrize("solver", ["dense", "lanczos"])
@@ -618,6 +635,10 @@ def test_components_are_nested():
 # --- the primal route ---------------------------------------------------------------------------
 
 
+def primal(features, domains):
+    return PrimalPath(collect_moments(features, domains))
+
+
 def features_of(case):
     return case.X @ np.diag([3.0, 1.0, 1.0, 0.5, 0.5, 0.1])
 
@@ -636,12 +657,11 @@ def test_primal_solves_the_problem_of_the_linear_kernel(beta, delta):
     C = 0.05 * np.eye(6) + phi.T @ (S / n_labelled + delta * L + 0.3 * Lc) @ phi
     k = 3 if beta == 1 else 6
     expected = eigh(A, C, eigvals_only=True)[::-1][:k]
-    found = PrimalPath(features, view(case)).solve(objective, 6)
-    W, Z = found.coefficients, found.projections
-    assert_allclose(found.eigenvalues, expected, rtol=1e-9)
+    found = primal(features, view(case)).solve(objective, 6)
+    W = found.vectors
+    assert_allclose(found.values, expected, rtol=1e-9)
     assert_allclose(W.T @ C @ W, np.eye(k), atol=1e-10)
-    assert_allclose(Z, phi @ W, atol=1e-12 * np.abs(Z).max())
-    assert np.abs(A @ W - C @ W * found.eigenvalues).max() < 1e-10
+    assert np.abs(A @ W - C @ W * found.values).max() < 1e-10
     assert found.residuals.max() < 1e-9
 
 
@@ -652,12 +672,13 @@ def test_primal_equals_dual_whatever_the_number_of_features(beta, p):
     case.K0 = case.X @ case.X.T
     objective = Objective(1 - beta, beta, 1.0, 2.0, ridge=0.5)
     k = 3 if beta == 1 else 5
-    primal = PrimalPath(case.X, view(case)).solve(objective, k)
+    explicit = primal(case.X, view(case)).solve(objective, k)
+    Z = (case.X - case.X.mean(axis=0)) @ explicit.vectors
     for solver in ("dense", "lanczos"):
         found = solve(case, objective, k, tol=1e-10, solver=solver)
-        assert_allclose(primal.eigenvalues, found.eigenvalues, rtol=1e-8)
+        assert_allclose(explicit.values, found.eigenvalues, rtol=1e-8)
         assert_allclose(
-            np.abs(primal.projections),
+            np.abs(Z),
             np.abs(found.projections),
             atol=1e-6 * np.abs(found.projections).max(),
         )
@@ -668,17 +689,17 @@ def test_sparse_features_give_the_same_as_dense_ones(form):
     case = problem(1, 3, 4)
     features = np.where(np.abs(case.X) > 1, case.X, 0)
     for objective in (weights(case, 0.3, 10.0, normalize=True), usca(3.0, ridge=0.1)):
-        full = PrimalPath(features, view(case)).solve(objective, 4)
-        thin = PrimalPath(form(features), view(case)).solve(objective, 4)
-        assert_allclose(thin.eigenvalues, full.eigenvalues, rtol=1e-10)
-        assert_allclose(np.abs(thin.projections), np.abs(full.projections), atol=1e-8)
+        full = primal(features, view(case)).solve(objective, 4)
+        thin = primal(form(features), view(case)).solve(objective, 4)
+        assert_allclose(thin.values, full.values, rtol=1e-10)
+        assert_allclose(np.abs(thin.vectors), np.abs(full.vectors), atol=1e-8)
 
 
 def test_primal_moments_serve_every_setting():
     case = problem(1, 3, 4)
-    shared = PrimalPath(case.X, view(case))
+    shared = primal(case.X, view(case))
     for objective in grid(case):
-        alone = PrimalPath(case.X, view(case)).solve(objective, 3)
+        alone = primal(case.X, view(case)).solve(objective, 3)
         found = shared.solve(objective, 3)
         assert all(np.array_equal(a, b) for a, b in zip(alone, found, strict=True))
 
@@ -688,16 +709,16 @@ def test_primal_moments_serve_every_setting():
 def test_primal_finds_all_components_of_balanced_categories(k, p):
     # Every direction has the same variance: one eigenvalue of multiplicity p - 1.
     one_hot = np.tile(np.eye(p), (2, 1))
-    found = PrimalPath(one_hot, read_domains(None, np.zeros(2 * p, int))).solve(Objective(), k)
-    assert_allclose(found.eigenvalues, np.full(k, 1 / p), rtol=1e-10)
-    assert_allclose(found.coefficients.T @ found.coefficients, np.eye(k), atol=1e-10)
+    found = primal(one_hot, read_domains(None, np.zeros(2 * p, int))).solve(Objective(), k)
+    assert_allclose(found.values, np.full(k, 1 / p), rtol=1e-10)
+    assert_allclose(found.vectors.T @ found.vectors, np.eye(k), atol=1e-10)
 
 
 def test_primal_returns_fewer_components_where_features_repeat():
     case = problem(1, 3, 4)
     doubled = np.hstack([case.X[:, :3], case.X[:, :3]])
-    found = PrimalPath(doubled, view(case)).solve(usca(1.0, ridge=0.1), 6)
-    assert len(found.eigenvalues) == 3
+    found = primal(doubled, view(case)).solve(usca(1.0, ridge=0.1), 6)
+    assert len(found.values) == 3
 
 
 # --- the zero-padded form -----------------------------------------------------------------------

@@ -8,6 +8,7 @@ nowhere else.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
+
+from skatter.tensors import host, is_tensor
 
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
@@ -46,6 +49,8 @@ class Domains:
         The domains that were seen, sorted.
     is_target : ndarray of shape (n_domains,)
         True where the domain is a target: a negative integer id, or no label at all.
+    count : ndarray of shape (n_rows,) or None
+        How many samples of one domain and class a row stands for; None: a row is a sample.
 
     Examples
     --------
@@ -62,15 +67,26 @@ class Domains:
     domain: Codes
     domain_ids: NDArray[Any]
     is_target: Mask
+    count: Codes | None = None
 
     def __post_init__(self) -> None:
         for array in (self.label, self.classes, self.domain, self.domain_ids, self.is_target):
             _frozen(array)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows: of samples, or of cells that stand for many."""
+        return len(self.label)
+
+    @cached_property
+    def counts(self) -> Codes:
+        """How many samples each row stands for."""
+        return _frozen(np.ones(self.n_rows, dtype=np.intp) if self.count is None else self.count)
+
+    @property
     def n_samples(self) -> int:
         """Number of samples."""
-        return len(self.label)
+        return self.n_rows if self.count is None else int(self.count.sum())
 
     @property
     def n_domains(self) -> int:
@@ -85,7 +101,7 @@ class Domains:
     @property
     def n_labelled(self) -> int:
         """Number of labelled samples."""
-        return int(self.labelled.sum())
+        return int(self.counts[self.labelled].sum())
 
     @cached_property
     def target(self) -> Mask:
@@ -100,16 +116,51 @@ class Domains:
     @cached_property
     def class_counts(self) -> Codes:
         """Labelled samples per class; 0 for a class whose labels are all hidden."""
-        return _frozen(np.bincount(self.label[self.labelled], minlength=len(self.classes)))
+        return self._sizes(self.label, len(self.classes))
 
     @cached_property
     def domain_counts(self) -> Codes:
         """Samples per domain."""
-        return _frozen(np.bincount(self.domain, minlength=self.n_domains))
+        return self._sizes(self.domain, self.n_domains)
 
-    def take(self, rows: Codes) -> Domains:
+    def _sizes(self, codes: Codes, n_codes: int) -> Codes:
+        """Count the samples of each code; code -1 is left out."""
+        rows = codes >= 0
+        if self.count is None:
+            return _frozen(np.bincount(codes[rows], minlength=n_codes))
+        sizes = np.zeros(n_codes, dtype=np.intp)
+        np.add.at(sizes, codes[rows], self.count[rows])
+        return _frozen(sizes)
+
+    def take(self, rows: Codes | slice) -> Domains:
         """Return the view of these rows, in this order; class and domain codes stay."""
-        return replace(self, label=self.label[rows], domain=self.domain[rows])
+        count = None if self.count is None else self.count[rows]
+        return replace(self, label=self.label[rows], domain=self.domain[rows], count=count)
+
+    def cells(self) -> tuple[Domains, Codes]:
+        """Return one row for each pair of domain and class, and the cell of every row.
+
+        Unlabelled samples of a domain are a cell of their own. Cells are sorted by class, labelled
+        ones first, then by domain.
+
+        Examples
+        --------
+        >>> view = read_domains(["cat", "cat", None], ["home", "home", "zoo"])
+        >>> cells, cell = view.cells()
+        >>> cells.counts.tolist(), cell.tolist()
+        ([2, 1], [0, 0, 1])
+        """
+        # Code of the class, unlabelled last, then of the domain
+        label = np.where(self.labelled, self.label, len(self.classes))
+        codes, cell = np.unique(label * self.n_domains + self.domain, return_inverse=True)
+        label = codes // self.n_domains
+        cells = replace(
+            self,
+            label=np.where(label == len(self.classes), UNLABELLED, label),
+            domain=codes % self.n_domains,
+            count=self._sizes(cell, len(codes)),
+        )
+        return cells, cell.astype(np.intp)
 
     def restrict(self, rows: Codes | Mask) -> Domains:
         """Return the view of these rows alone: classes and domains that none of them has are gone.
@@ -193,6 +244,91 @@ def read_domains(
     return Domains(label, classes, domain, domain_ids, is_target)
 
 
+def read_part(
+    y: Any = None,
+    sample_domain: Any = None,
+    *,
+    labelled: Any = None,
+    classes: Any = None,
+    n_samples: int,
+) -> Domains:
+    """Validate one part of a longer stream; takes what :func:`read_domains` takes, and classes.
+
+    A part does not know what the rest holds. So -1 marks an unlabelled sample whatever else is in
+    ``y``, unless ``classes`` names it; and samples without ``sample_domain`` belong to the domain
+    ``"labelled"`` or ``"unlabelled"``.
+
+    Parameters
+    ----------
+    y, sample_domain, labelled
+        As in :func:`read_domains`.
+    classes : array-like or None
+        All classes of the stream; None where they are not known ahead.
+    n_samples : int
+        The number of rows of ``X``.
+
+    Examples
+    --------
+    >>> read_part([1, -1], n_samples=2).labelled.tolist()
+    [True, False]
+    >>> read_part([1, -1], classes=[-1, 1], n_samples=2).labelled.tolist()
+    [True, True]
+    """
+    known = None if classes is None else _of_one_kind("classes", _as_plain(classes))
+    if y is not None and labelled is None:
+        labelled = ~is_unlabelled(y, np.empty(0, dtype=int) if known is None else known)
+    if y is None and sample_domain is None:
+        sample_domain = np.full(n_samples, "unlabelled")
+    part = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
+    if known is not None:
+        foreign = [name for name in part.classes.tolist() if name not in known.tolist()]
+        if foreign:
+            raise ValueError(
+                f"y holds {foreign[0]!r}, which classes does not name; add it to classes, or mark "
+                "the sample as unlabelled (-1, NaN or None)."
+            )
+    return part
+
+
+def concatenate_domains(parts: Sequence[Domains]) -> Domains:
+    """Return one view over the rows of several, which may differ in classes and domains.
+
+    Examples
+    --------
+    >>> both = concatenate_domains([read_domains(["cat"], ["zoo"]), read_domains(["dog"], ["sea"])])
+    >>> both.names().tolist(), both.domain_ids[both.domain].tolist()
+    (['cat', 'dog'], ['zoo', 'sea'])
+    """
+    classes, labels = _common_codes("y", [(part.classes, part.label) for part in parts])
+    ids, domain = _common_codes("sample_domain", [(part.domain_ids, part.domain) for part in parts])
+    signed = ids.dtype.kind == "i" and (ids < 0).any()
+    has_label = np.bincount(domain[labels != UNLABELLED], minlength=len(ids)) > 0
+    is_target = np.asarray(ids < 0) if signed else ~has_label
+    counted = any(part.count is not None for part in parts)
+    count = np.concatenate([part.counts for part in parts]) if counted else None
+    return Domains(labels, classes, domain, ids, is_target, count)
+
+
+def _common_codes(
+    name: str, parts: Sequence[tuple[NDArray[Any], Codes]]
+) -> tuple[NDArray[Any], Codes]:
+    """Return the names of all parts, sorted, and the codes of all rows among them."""
+    named = [names for names, _ in parts if len(names)]
+    if len({names.dtype.kind in "US" for names in named}) > 1:
+        raise TypeError(
+            f"{name} holds text in one part and numbers in another; use one kind throughout."
+        )
+    if not named:
+        return parts[0][0], np.concatenate([codes for _, codes in parts])
+    common = np.unique(np.concatenate(named))
+    recoded = []
+    for names, codes in parts:
+        # Code -1, an unlabelled sample, stays what it is.
+        place = np.append(np.searchsorted(common, names.astype(common.dtype)), UNLABELLED)
+        recoded.append(place[codes])
+    return common, np.concatenate(recoded).astype(np.intp)
+
+
 def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask:
     """Tell which samples belong to one of some domains.
 
@@ -269,17 +405,18 @@ def _shape(values: Any) -> tuple[int, ...]:
 
 
 def _read_mask(labelled: Any) -> Mask:
-    mask = np.asarray(labelled)
+    mask = host(labelled)
     if mask.dtype != bool:
         raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
     return mask
 
 
 def _as_plain(values: Any) -> NDArray[Any]:
-    """Turn a list, NumPy array, pandas or polars column into a one-dimensional NumPy array.
+    """Turn a list, array, tensor, pandas or polars column into a one-dimensional NumPy array.
 
     A list is read value by value: NumPy alone would turn ``["a", nan]`` into two strings.
     """
+    values = host(values) if is_tensor(values) else values
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.dtype.kind not in "biufcUSO":
         array = np.asarray(values, dtype=object)

@@ -52,8 +52,9 @@ def class_means(domains: Domains) -> tuple[Array, Array]:
     [0.625, 0.375]
     """
     labelled = domains.labelled
-    sizes = np.bincount(domains.domain[labelled], minlength=domains.n_domains)
-    weight = np.where(labelled, 1 / np.maximum(sizes, 1)[domains.domain], 0)
+    counts = np.where(labelled, domains.counts, 0)
+    sizes = np.bincount(domains.domain, counts, minlength=domains.n_domains)
+    weight = counts / np.maximum(sizes, 1)[domains.domain]
     weights = np.where(
         domains.label[:, None] == np.arange(len(domains.classes)), weight[:, None], 0
     )
@@ -76,7 +77,8 @@ def nuisance_factor(domains: Domains, gamma: float, alpha: float) -> Array:
     """Return a factor of γ G and of what α Q has beyond within-class scatter."""
     means, _ = class_means(domains)
     counts = domains.class_counts[domains.class_counts > 0]
-    own = indicator_means(domains.label, len(domains.classes))[:, domains.class_counts > 0]
+    own = indicator_means(domains.label, len(domains.classes), domains.count)
+    own = own[:, domains.class_counts > 0]
     away = np.sqrt(alpha * counts / counts.sum()) * (own - means)
     return np.hstack([away, np.sqrt(gamma) * discrepancy_factor(domains)])
 

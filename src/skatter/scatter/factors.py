@@ -1,4 +1,9 @@
-"""Thin factors that express a scatter and know nothing of the kernel."""
+"""Thin factors that express a scatter and know nothing of the kernel.
+
+A factor U has one row for each row of the domains, and UᵀZ are differences of means. Where a row
+stands for all samples of one domain and class, its coefficients are the sums of theirs, and Z holds
+their means: the same UᵀZ from a few rows.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +14,29 @@ from numpy.typing import NDArray
 from scipy.linalg import helmert
 
 from skatter.domains import Codes, Domains
+from skatter.tensors import Tall, like, multiply, take
 
 Array = NDArray[Any]
 
 
-def indicator_means(groups: Codes, n_groups: int) -> Array:
+def indicator_means(groups: Codes, n_groups: int, counts: Codes | None = None) -> Array:
     """Matrix E whose column g is 1_g/n_g: ``E.T @ Z`` are the group means; code -1 is left out.
 
-    An empty group gives a column of zeros.
+    An empty group gives a column of zeros. Where a row stands for many samples, ``counts`` says for
+    how many, and Z holds their means.
     """
     rows = np.flatnonzero(groups >= 0)
-    counts = np.bincount(groups[rows], minlength=n_groups)
+    weights = np.ones(len(rows)) if counts is None else counts[rows].astype(np.float64)
+    sizes = np.bincount(groups[rows], weights, minlength=n_groups)
     E = np.zeros((len(groups), n_groups))
-    E[rows, groups[rows]] = 1 / counts[groups[rows]]
+    E[rows, groups[rows]] = weights / sizes[groups[rows]]
     return E
 
 
 def class_indicators(domains: Domains) -> Array:
     """Orthonormal Q of shape (n, C), column k is 1_k/√n_k: S = I_lab − Q Qᵀ."""
     counts = domains.class_counts
-    means = indicator_means(domains.label, len(counts))
+    means = indicator_means(domains.label, len(counts), domains.count)
     return (means * np.sqrt(counts))[:, counts > 0]
 
 
@@ -38,7 +46,8 @@ def domain_factor(domains: Domains) -> Array:
     L_ij = (m-1)/(m² n_a²) within domain a and -1/(m² n_a n_b) between a and b: eq. (8).
     """
     counted = np.flatnonzero(domains.domain_counts)
-    return scatter_of_means(indicator_means(domains.domain, domains.n_domains)[:, counted])
+    means = indicator_means(domains.domain, domains.n_domains, domains.count)
+    return scatter_of_means(means[:, counted])
 
 
 def class_factor(domains: Domains) -> Array:
@@ -49,7 +58,7 @@ def class_factor(domains: Domains) -> Array:
     counts = domains.class_counts
     present = np.flatnonzero(counts)
     if len(present) < 2:
-        return np.zeros((domains.n_samples, 0))
+        return np.zeros((domains.n_rows, 0))
     # Columns that complete the unit vector q_k = sqrt(n_k/n_l) to an orthonormal basis.
     q = np.sqrt(counts[present] / counts.sum())
     complement = np.linalg.qr(np.column_stack([q, np.eye(len(q))[:, 1:]]))[0][:, 1:]
@@ -59,7 +68,7 @@ def class_factor(domains: Domains) -> Array:
 def conditional_factor(domains: Domains) -> Array:
     """Factor U_c: for every class, the scatter factor of its means over the domains it is in."""
     parts = factors_of_classes(domains)
-    nothing = np.zeros((domains.n_samples, 0))
+    nothing = np.zeros((domains.n_rows, 0))
     return np.hstack([nothing, *(part / np.sqrt(len(parts)) for part in parts)])
 
 
@@ -68,7 +77,7 @@ def factors_of_classes(domains: Domains) -> list[Array]:
     parts = []
     for k in np.flatnonzero(domains.class_counts):
         own = np.where(domains.label == k, domains.domain, -1)
-        means = indicator_means(own, domains.n_domains)
+        means = indicator_means(own, domains.n_domains, domains.count)
         parts.append(scatter_of_means(means[:, means.any(axis=0)]))
     return parts
 
@@ -84,12 +93,12 @@ def balanced_domain_factor(domains: Domains) -> Array:
         for d in range(domains.n_domains)
         if (domains.labelled & (domains.domain == d)).any()
     ]
-    return scatter_of_means(np.column_stack([np.zeros((domains.n_samples, 0)), *means]))
+    return scatter_of_means(np.column_stack([np.zeros((domains.n_rows, 0)), *means]))
 
 
 def _mean_of_class_means(domains: Domains, domain: int) -> Array:
     own = np.where(domains.domain == domain, domains.label, -1)
-    means = indicator_means(own, len(domains.classes))
+    means = indicator_means(own, len(domains.classes), domains.count)
     return np.asarray(means[:, means.any(axis=0)].mean(axis=1))
 
 
@@ -99,10 +108,8 @@ def scatter_of_means(E: Array) -> Array:
     return E @ helmert(m).T / np.sqrt(m) if m > 1 else E[:, :0]
 
 
-def centre_classes(W: Array, domains: Domains) -> Array:
+def centre_classes(W: Tall, domains: Domains) -> Tall:
     """Apply S: subtract from each labelled row its class mean; unlabelled rows become zero."""
-    means = indicator_means(domains.label, len(domains.classes)).astype(W.dtype).T @ W
-    out = np.zeros_like(W)
-    lab = domains.labelled
-    out[lab] = W[lab] - means[domains.label[lab]]
-    return out
+    means = multiply(like(indicator_means(domains.label, len(domains.classes)), W).T, W)
+    own = take(means, np.where(domains.labelled, domains.label, 0)) if len(means) else 0
+    return (W - own) * like(domains.labelled[:, None], W)

@@ -17,9 +17,9 @@ from skatter.components import (
 )
 from skatter.domains import Codes, Domains
 from skatter.kernels import centre
+from skatter.moments import collect_moments
 from skatter.objective import Coefficients, Objective
 from skatter.sca import SCA
-from skatter.scatter import Geometry, measure
 from skatter.solve import DualOperator, DualPath, PrimalPath, canonical_order
 from skatter.solve.blas import subtract_dot
 
@@ -63,13 +63,14 @@ class FoldSolver:
         if template.class_rows != "all":
             raise ValueError("SCACV searches with class_rows='all' only.")
         self._template, self._X = template, X
-        self._kernel, self._features = template._feature_space(X)
+        self._kernel, explicit = template._feature_space(X)
+        self._features = explicit_features(template.feature_map_, X) if explicit else None
         if self._features is None:
             self._K = ordered_gram(X, self._kernel, np.arange(X.shape[0]))
             self._means = centre(self._K)
             self._total = float(np.trace(self._K)) / len(self._K)
         else:
-            self._total = measure(Geometry.of_features(self._features), domains).total
+            self._total = collect_moments(self._features, domains).scatters().total
 
     def solve(
         self,
@@ -108,13 +109,16 @@ class FoldSolver:
     def _primal(
         self, domains: Domains, weights: list[Objective], k: int, new: Any
     ) -> Iterator[Projections]:
-        path = PrimalPath(self._features, domains)
+        assert self._features is not None
+        path = PrimalPath(collect_moments(self._features, domains))
         features = None if new is None else explicit_features(self._template.feature_map_, new)
         for objective in weights:
             found = path.solve(objective, k)
-            W = found.coefficients
-            Z_new = W[:0] if features is None else features @ W - path.moments.mean @ W
-            yield Projections(found.eigenvalues, found.projections, np.asarray(Z_new))
+            W = found.vectors.astype(self._features.dtype)
+            offset = (path.moments.mean @ found.vectors).astype(W.dtype)
+            Z_new = W[:0] if features is None else features @ W - offset
+            Z = np.asarray(self._features @ W - offset)
+            yield Projections(found.values, Z, np.asarray(Z_new))
 
     def _dual(
         self, domains: Domains, weights: list[Objective], k: int, new: Any

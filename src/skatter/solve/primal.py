@@ -1,119 +1,110 @@
-"""The primal route: explicit features, moments and one small eigenproblem.
+"""The primal route: moments of explicit features, and one small eigenproblem.
 
 With Φ the centred features (n × D) and w = Φᵀ b, the problem of :mod:`skatter.objective` becomes
 
     Φᵀ N Φ w = λ (ρ I + Φᵀ M Φ) w,      Z = Φ w
 
 of size D, the same for every kernel that an explicit map expresses: the linear kernel, Nystroem,
-random features. It costs O(n D² + D³) and has the same eigenvalues and projections as the dual
-route with K = Φ Φᵀ.
+random features. Both sides come from :mod:`skatter.moments` alone, so that it costs O(n D² + D³)
+and never needs two samples at the same time. It has the same eigenvalues and projections as the
+dual route with K = Φ Φᵀ.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from skatter.domains import Domains
+from skatter.moments import Moments
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
-from skatter.scatter import centre_classes, class_indicators
 from skatter.solve.small import leading_generalised
-from skatter.solve.solution import Solution, numerical_rank, relative_residuals
+from skatter.solve.solution import numerical_rank, relative_residuals
+from skatter.solve.symmetric import Eigenpairs
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Second moments of centred features that express every scatter.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (D,)
-        Mean of all samples.
-    total : ndarray of shape (D, D)
-        Φᵀ H Φ.
-    within : ndarray of shape (D, D)
-        Φᵀ S Φ.
-    between : ndarray of shape (C-1, D)
-        Fᵀ Φ.
-    nuisance : ndarray of shape (r, D)
-        Uᵀ Φ.
-    """
-
-    mean: Array
-    total: Array
-    within: Array
-    between: Array
-    nuisance: Array
-
-
-def moments(features: Any, coefficients: Coefficients) -> Moments:
-    """Collect the moments of dense or sparse features."""
-    mean = np.asarray(features.mean(axis=0)).ravel().astype(features.dtype)
-    domains = coefficients.domains
-    size = sparse.linalg.norm(features) if sparse.issparse(features) else np.linalg.norm(features)
-    if sparse.issparse(features):
-        labelled = features[domains.labelled]
-        total = _gram(features) - len(domains.label) * np.outer(mean, mean)
-        sums = np.asarray(features.T @ class_indicators(domains).astype(features.dtype))
-        within = _gram(labelled) - sums @ sums.T
-    else:
-        features = features - mean
-        total = features.T @ features
-        own = centre_classes(features, domains)
-        within = own.T @ own
-    # Where all samples coincide, what is left is rounding.
-    spread = np.trace(total) > (100 * np.finfo(total.dtype).eps * size) ** 2
-    return Moments(
-        mean,
-        total * spread,
-        within * spread,
-        np.asarray(features.T @ coefficients.between).T * spread,
-        np.asarray(features.T @ np.hstack(coefficients.nuisance)).T * spread,
-    )
-
-
-def _gram(features: Any) -> Array:
-    return (features.T @ features).toarray()
-
-
 class PrimalPath:
-    """Solve many settings of the objective that share features and labels: moments are shared.
+    """Solve many settings of the objective from the same moments.
 
     Parameters
     ----------
-    features : ndarray or CSR matrix of shape (n, D)
-        Explicit features, not centred.
-    domains : Domains
-        Labels and domains.
+    moments : Moments
+        Of the features, labels and domains.
     factors : Factors
         How the thin scatters are made.
     """
 
-    def __init__(self, features: Any, domains: Domains, factors: Factors = SCA_FACTORS) -> None:
-        self.features = features
-        self.coefficients = Coefficients(domains, features.dtype, factors)
-        self.moments = moments(features, self.coefficients)
+    def __init__(self, moments: Moments, factors: Factors = SCA_FACTORS) -> None:
+        self.moments = moments
+        self.coefficients = Coefficients(moments.cells, np.float64, factors)
 
-    def solve(self, objective: Objective, k: int) -> Solution:
-        """Return the ``k`` leading components, or fewer where the rank is lower."""
+    def solve(self, objective: Objective, k: int) -> Eigenpairs:
+        """Return the ``k`` leading directions, or fewer where the rank is lower."""
         A, C = self._pencil(objective)
         eigenvalues, W = leading_generalised(A, C, k)
-        rank = numerical_rank(eigenvalues)
+        # Rounding is that of the features, whatever the precision of their moments.
+        rank = numerical_rank(eigenvalues.astype(self.moments.dtype))
         eigenvalues, W = eigenvalues[:rank], W[:, :rank]
-        Z = np.asarray(self.features @ W) - self.moments.mean @ W
-        return Solution(eigenvalues, W, Z, relative_residuals(A @ W, (C @ W) * eigenvalues))
+        return Eigenpairs(eigenvalues, W, relative_residuals(A @ W, (C @ W) * eigenvalues))
+
+    def coefficient_norms(self, objective: Objective, found: Eigenpairs) -> Array:
+        """Return ‖b‖ of the coefficients b = (N z/λ − M z)/ρ on the samples.
+
+        Within a cell b is a multiple of z about its mean, one for labelled and one for unlabelled
+        samples, so that moments are all it takes.
+        """
+        W, inverse = found.vectors, 1 / np.where(found.values > 0, found.values, 1)
+        counts = self.moments.cells.counts[:, None]
+        a, b = self.coefficients.numerator_weights(objective)
+        within = self.coefficients.within_weight(objective)
+        F, U = self._factors(objective)
+        means = self.moments.centred_means @ W
+        mean_of_cell = (
+            inverse * (a * means + b * (F @ (F.T @ means)) / counts)
+            - within * (self.moments.class_offsets @ W)
+            - U @ (U.T @ means) / counts
+        )
+        square = np.sum(counts * np.square(mean_of_cell), axis=0)
+        for labelled in (True, False):
+            inside = np.sum(W * (self.moments.inside(labelled) @ W), axis=0)
+            square += np.square(a * inverse - within * labelled) * inside
+        return np.sqrt(square) / objective.ridge
+
+    def _factors(self, objective: Objective) -> tuple[Array, Array]:
+        """Return F and the weighted U, one row for each cell."""
+        weights = self.coefficients.nuisance_weights(objective)
+        return self.coefficients.between, np.hstack(self.coefficients.nuisance) * weights
 
     def _pencil(self, objective: Objective) -> tuple[Array, Array]:
         a, b = self.coefficients.numerator_weights(objective)
-        moment = self.moments
-        nuisance = moment.nuisance.T * self.coefficients.nuisance_weights(objective)
-        A = a * moment.total + b * (moment.between.T @ moment.between)
-        C = self.coefficients.within_weight(objective) * moment.within + nuisance @ nuisance.T
+        F, U = self._factors(objective)
+        between = self._means.T @ F
+        nuisance = self._means.T @ U
+        A = a * self._total + b * (between @ between.T)
+        C = self.coefficients.within_weight(objective) * self._within + nuisance @ nuisance.T
         C[np.diag_indices_from(C)] += objective.ridge
         return A, C
+
+    @cached_property
+    def _spread(self) -> bool:
+        """Whether there is more than what rounding makes of samples that coincide."""
+        moments = self.moments
+        inside = np.trace(self.moments.total())
+        size = inside + moments.n_samples * float(np.sum(np.square(moments.mean)))
+        return bool(inside > (100 * np.finfo(moments.dtype).eps) ** 2 * size)
+
+    @cached_property
+    def _total(self) -> Array:
+        return self.moments.total() * self._spread
+
+    @cached_property
+    def _within(self) -> Array:
+        return self.moments.within() * self._spread
+
+    @cached_property
+    def _means(self) -> Array:
+        return self.moments.centred_means * self._spread

@@ -1,0 +1,490 @@
+"""Moments: what SCA needs to know of explicit features, and nothing that grows with the samples.
+
+For every pair of domain and class (a *cell*; unlabelled samples of a domain are one more) it keeps
+the count n_c, the mean μ_c and the second moment about that mean, Σ_c = Σ (φ − μ_c)(φ − μ_c)ᵀ.
+Moments of two sets of samples add up to those of both together (Chan, Golub, LeVeque 1983):
+
+    n = n₁ + n₂,    μ = (n₁ μ₁ + n₂ μ₂)/n,    Σ = Σ₁ + Σ₂ + Σᵢ nᵢ (μᵢ − μ)(μᵢ − μ)ᵀ          (1)
+
+No square of a mean is ever taken from a sum of squares, so that nothing is lost where means lie
+far from zero. All five scatters, every objective and so every preset follow from them:
+
+    total         Σ_c + n_c (μ_c − μ)(μ_c − μ)ᵀ        summed over all cells
+    within-class  Σ_c + n_c (μ_c − μ_k)(μ_c − μ_k)ᵀ    summed over labelled cells, k their class
+    the others    differences of the means μ_c alone
+
+Only two sums of the Σ_c are used, over labelled and over unlabelled cells. ``second="pooled"``
+keeps no more than these; ``second="cell"`` keeps each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from skatter.checks import check_choice
+from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
+from skatter.scatter import (
+    Scatters,
+    class_factor,
+    conditional_factor,
+    domain_factor,
+    indicator_means,
+)
+from skatter.tensors import host, host_dtype, is_tensor, like, multiply, take
+
+Array = NDArray[Any]
+
+SECOND = ("pooled", "cell")
+BATCH_VALUES = 2**23
+"""Features computed at a time: bounds the memory that collecting moments takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Counts, means and second moments of features, per domain and class.
+
+    Make them with :func:`collect_moments`, join them with :func:`merge_moments`.
+
+    Attributes
+    ----------
+    cells : Domains
+        One row for each pair of domain and class; its ``counts`` are the numbers of samples.
+    means : ndarray of shape (n_cells, n_features)
+        Mean of each cell.
+    second : ndarray of shape (2 or n_cells, n_features, n_features)
+        Second moments about the means of the cells: those of the labelled and of the unlabelled
+        cells, each summed, or one for each cell.
+    kept : {"pooled", "cell"}
+        Which of the two.
+    dtype : dtype
+        Floating type of the features; the moments themselves are in double precision.
+    feature_map : str
+        Fingerprint of the map that made the features; see :func:`fingerprint`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.domains import read_domains
+    >>> from skatter.moments import collect_moments, merge_moments
+    >>> X, view = np.arange(8.0).reshape(4, 2), read_domains([0, 1, 0, -1], ["a", "a", "b", "b"])
+    >>> whole = collect_moments(X, view)
+    >>> parts = [collect_moments(X[[i]], view.take([i])) for i in range(4)]
+    >>> bool(np.allclose(merge_moments(parts).total(), whole.total()))
+    True
+    """
+
+    cells: Domains
+    means: Array
+    second: Array
+    kept: str
+    dtype: Any
+    feature_map: str
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.means.shape[1])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples that went in."""
+        return self.cells.n_samples
+
+    @property
+    def mean(self) -> Array:
+        """Mean of all samples."""
+        return np.asarray(self.cells.counts @ self.means / self.n_samples)
+
+    @property
+    def centred_means(self) -> Array:
+        """Means of the cells, less the mean of all samples."""
+        return self.means - self.mean
+
+    @property
+    def class_offsets(self) -> Array:
+        """Means of the labelled cells, less the mean of their class; zero for unlabelled ones."""
+        cells, means = self.cells, self.centred_means
+        of_class = indicator_means(cells.label, len(cells.classes), cells.count).T @ means
+        offsets = np.zeros_like(means)
+        offsets[cells.labelled] = means[cells.labelled] - of_class[cells.label[cells.labelled]]
+        return offsets
+
+    def inside(self, labelled: bool) -> Array:
+        """Sum of the second moments of the labelled, or of the unlabelled, cells."""
+        if self.kept == "pooled":
+            return np.asarray(self.second[0 if labelled else 1])
+        return np.asarray(self.second[self.cells.labelled == labelled].sum(axis=0))
+
+    def total(self) -> Array:
+        """Φᵀ H Φ: second moment of all samples about their mean."""
+        spread = self.centred_means * np.sqrt(self.cells.counts)[:, None]
+        return np.asarray(self.inside(True) + self.inside(False) + spread.T @ spread)
+
+    def within(self) -> Array:
+        """Φᵀ S Φ: second moment of the labelled samples about the means of their classes."""
+        spread = self.class_offsets * np.sqrt(self.cells.counts)[:, None]
+        return np.asarray(self.inside(True) + spread.T @ spread)
+
+    def scatters(self, W: Array | None = None) -> Scatters:
+        """Return the five scatters of the features, or of their projections on columns ``W``."""
+        inside = [_trace(self.inside(labelled), W) for labelled in (True, False)]
+        means, offsets = self.centred_means, self.class_offsets
+        if W is not None:
+            means, offsets = means @ W, offsets @ W
+        cells, n_labelled = self.cells, max(self.cells.n_labelled, 1)
+
+        def energy(factor: Array) -> float:
+            return float(np.sum(np.square(factor.T @ means)))
+
+        def spread(rows: Array) -> float:
+            return float(cells.counts @ np.sum(np.square(rows), axis=1))
+
+        return Scatters(
+            total=(sum(inside) + spread(means)) / self.n_samples,
+            domain=energy(domain_factor(cells)),
+            between_class=energy(class_factor(cells)) / n_labelled,
+            within_class=(inside[0] + spread(offsets)) / n_labelled,
+            conditional_domain=energy(conditional_factor(cells)),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the moments to an ``.npz`` file, whole or not at all; no pickle is involved."""
+        folder = Path(path).resolve().parent
+        handle, beside = tempfile.mkstemp(dir=folder, prefix=".moments-", suffix=".npz")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                arrays: dict[str, Any] = _as_arrays(self)
+                np.savez(file, **arrays)
+            os.replace(beside, path)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Moments:
+        """Read moments that :meth:`save` wrote.
+
+        Raises
+        ------
+        ValueError
+            Where the file holds anything else.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return _from_arrays(dict(file))
+        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{os.fspath(path)} holds no moments ({error}); write them with Moments.save."
+            ) from error
+
+
+def collect_moments(
+    X: Any,
+    domains: Domains,
+    features: Callable[[Any], Any] | None = None,
+    *,
+    second: str = "pooled",
+    feature_map: str = "",
+) -> Moments:
+    """Collect the moments of samples, batch by batch.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix or tensor of shape (n_samples, p)
+        Samples; a memory map is read piece by piece.
+    domains : Domains
+        Their labels and domains.
+    features : callable or None
+        From some samples to their explicit features; None where ``X`` holds the features.
+    second : {"pooled", "cell"}
+        ``"cell"`` keeps the second moment of each pair of domain and class, which takes
+        n_cells · n_features² numbers; ``"pooled"`` keeps the two sums that SCA needs.
+    feature_map : str
+        Fingerprint of the map behind ``features``.
+
+    Returns
+    -------
+    Moments
+        Of all samples together.
+    """
+    check_choice("second", second, SECOND)
+    first = X[:1] if features is None else features(X[:1])
+    n_rows = max(BATCH_VALUES // max(first.shape[1], X.shape[1]), 1)
+    found = None
+    for rows in gen_batches(X.shape[0], n_rows):
+        batch = X[rows] if features is None else features(X[rows])
+        part = _moments_of(batch, domains.take(rows), second, feature_map)
+        found = part if found is None else merge_moments([found, part])
+    assert found is not None
+    return found
+
+
+def merge_moments(parts: Iterable[Moments]) -> Moments:
+    """Join moments of different samples into those of all of them; eq. (1) of the module.
+
+    Parameters
+    ----------
+    parts : iterable of Moments
+        Of the same features; domains and classes may be the same or not.
+
+    Returns
+    -------
+    Moments
+        The same, up to rounding, in whatever order and grouping the parts come.
+
+    Raises
+    ------
+    ValueError
+        Where the parts were made by different maps, or keep different second moments.
+    """
+    parts = list(parts)
+    _check_alike(parts)
+    view = concatenate_domains([part.cells for part in parts])
+    cells, cell = view.cells()
+    given = np.vstack([part.means for part in parts])
+    means = indicator_means(cell, cells.n_rows, view.count).T @ given
+    second = np.zeros((_n_second(cells, parts[0].kept), *parts[0].second.shape[1:]))
+    start = 0
+    for part in parts:
+        own = cell[start : start + part.cells.n_rows]
+        into = own if part.kept == "cell" else np.arange(2)
+        for index, matrix in zip(into, part.second, strict=True):
+            second[index] += matrix
+        start += part.cells.n_rows
+    moved = given - means[cell]
+    for index, rows in _groups(cells, cell, parts[0].kept):
+        weighted = moved[rows] * np.sqrt(view.counts[rows])[:, None]
+        second[index] += weighted.T @ weighted
+    dtype = np.result_type(*(part.dtype for part in parts))
+    return Moments(cells, means, second, parts[0].kept, dtype, parts[0].feature_map)
+
+
+def fingerprint(feature_map: Any, n_features: int) -> str:
+    """Return a short text that is the same for equal maps, and for equal maps alone.
+
+    It is a hash of the type, the parameters and the fitted attributes, arrays to the bit.
+
+    Parameters
+    ----------
+    feature_map : transformer or None
+        A fitted map; None where the samples are their own features.
+    n_features : int
+        Features of a sample.
+
+    Examples
+    --------
+    >>> fingerprint(None, 3) == fingerprint(None, 3) != fingerprint(None, 4)
+    True
+    """
+    digest = hashlib.sha256(f"{n_features} features".encode())
+    for piece in _pieces(feature_map):
+        digest.update(piece)
+    return digest.hexdigest()[:32]
+
+
+# --- one batch ----------------------------------------------------------------------------------
+
+
+def _moments_of(features: Any, domains: Domains, second: str, feature_map: str) -> Moments:
+    cells, cell = domains.cells()
+    order = np.argsort(cell, kind="stable")
+    features = take(features, order)
+    find = _second_of_sparse if sparse.issparse(features) else _second_of_dense
+    means, matrices = find(features, cells, cell[order], second)
+    return Moments(cells, means, matrices, second, host_dtype(features), feature_map)
+
+
+def _second_of_dense(
+    features: Any, cells: Domains, cell: Codes, second: str
+) -> tuple[Array, Array]:
+    """Return means and second moments; ``features`` are sorted by cell, and overwritten."""
+    average = _averaging(cells, cell)
+    means = average(features)
+    near = like(means, features)
+    features -= take(near, cell)
+    # What rounding left of the means, told from values near zero.
+    left = average(features)
+    matrices = np.zeros((_n_second(cells, second), features.shape[1], features.shape[1]))
+    for index, rows in _groups(cells, cell, second):
+        block = features[rows]
+        matrices[index] = host(multiply(block.T, block))
+    for index, rows in _groups(cells, np.arange(cells.n_rows), second):
+        weighted = left[rows] * np.sqrt(cells.counts[rows])[:, None]
+        matrices[index] -= weighted.T @ weighted
+    return host(near).astype(np.float64) + left, matrices
+
+
+def _second_of_sparse(
+    features: Any, cells: Domains, cell: Codes, second: str
+) -> tuple[Array, Array]:
+    """Return means and second moments; sparse samples lie about zero and stay sparse."""
+    indicator = sparse.csr_array(
+        (np.ones(len(cell)), cell, np.arange(len(cell) + 1)), shape=(len(cell), cells.n_rows)
+    )
+    double = features.astype(np.float64)
+    means = np.asarray((indicator.T @ double).todense()) / cells.counts[:, None]
+    matrices = np.zeros((_n_second(cells, second), features.shape[1], features.shape[1]))
+    for index, rows in _groups(cells, cell, second):
+        matrices[index] = (double[rows].T @ double[rows]).toarray()
+    for index, rows in _groups(cells, np.arange(cells.n_rows), second):
+        weighted = means[rows] * np.sqrt(cells.counts[rows])[:, None]
+        matrices[index] -= weighted.T @ weighted
+    return means, matrices
+
+
+def _averaging(cells: Domains, cell: Codes) -> Callable[[Any], Array]:
+    """Return a function from samples, sorted by cell, to the means of the cells on the host."""
+    starts = np.concatenate([[0], np.cumsum(cells.counts)[:-1]])
+
+    def average(features: Any) -> Array:
+        if is_tensor(features):
+            E = like(indicator_means(cell, cells.n_rows), features)
+            return host(multiply(E.T, features)).astype(np.float64)
+        sums = np.add.reduceat(features, starts, axis=0, dtype=np.float64)
+        return np.asarray(sums / cells.counts[:, None])
+
+    return average
+
+
+def _n_second(cells: Domains, second: str) -> int:
+    return 2 if second == "pooled" else cells.n_rows
+
+
+def _groups(cells: Domains, cell: Codes, second: str) -> Iterable[tuple[int, Any]]:
+    """Yield which second moment some rows belong to, given the cell of every row."""
+    groups = cell if second == "cell" else np.where(cells.labelled[cell], 0, 1)
+    for index in np.unique(groups):
+        rows = np.flatnonzero(groups == index)
+        together = rows[-1] - rows[0] + 1 == len(rows)
+        yield int(index), slice(rows[0], rows[-1] + 1) if together else rows
+
+
+def _trace(matrix: Array, W: Array | None) -> float:
+    return float(np.trace(matrix)) if W is None else float(np.sum(W * (matrix @ W)))
+
+
+# --- merging, files, fingerprints ---------------------------------------------------------------
+
+
+def _check_alike(parts: Sequence[Moments]) -> None:
+    if not parts:
+        raise ValueError("merge_moments needs the moments of one part at least.")
+    for part in parts[1:]:
+        if part.n_features != parts[0].n_features or part.feature_map != parts[0].feature_map:
+            raise ValueError(
+                "Moments of different feature maps cannot be merged: "
+                f"{parts[0].n_features} and {part.n_features} features, maps "
+                f"{parts[0].feature_map[:8] or 'unknown'} and {part.feature_map[:8] or 'unknown'}. "
+                "Fit one map, and collect all parts with it (sklearn.frozen.FrozenEstimator "
+                "keeps it as it is)."
+            )
+        if part.kept != parts[0].kept:
+            raise ValueError(
+                f"Moments with second={parts[0].kept!r} and second={part.kept!r} cannot be "
+                "merged; collect all parts alike."
+            )
+
+
+def _as_arrays(moments: Moments) -> dict[str, Array]:
+    cells = moments.cells
+    return {
+        "means": moments.means,
+        "second": moments.second,
+        "kept": np.array(moments.kept),
+        "dtype": np.array(str(np.dtype(moments.dtype))),
+        "feature_map": np.array(moments.feature_map),
+        "label": cells.label,
+        "classes": cells.classes,
+        "domain": cells.domain,
+        "domain_ids": cells.domain_ids,
+        "is_target": cells.is_target,
+        "counts": cells.counts,
+    }
+
+
+def _from_arrays(arrays: dict[str, Array]) -> Moments:
+    cells = Domains(
+        arrays["label"],
+        arrays["classes"],
+        arrays["domain"],
+        arrays["domain_ids"],
+        arrays["is_target"],
+        arrays["counts"],
+    )
+    kept, dtype = str(arrays["kept"]), np.dtype(str(arrays["dtype"]))
+    moments = Moments(
+        cells, arrays["means"], arrays["second"], kept, dtype, str(arrays["feature_map"])
+    )
+    _check_whole(moments)
+    return moments
+
+
+def _check_whole(moments: Moments) -> None:
+    """Raise where arrays that were read do not belong together."""
+    cells, size = moments.cells, moments.means.shape[-1]
+    check_choice("kept", moments.kept, SECOND)
+    expected = {
+        "means": (moments.means, (cells.n_rows, size)),
+        "second": (moments.second, (_n_second(cells, moments.kept), size, size)),
+        "domain": (cells.domain, (cells.n_rows,)),
+        "counts": (cells.counts, (cells.n_rows,)),
+        "is_target": (cells.is_target, (cells.n_domains,)),
+    }
+    for name, (array, shape) in expected.items():
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a value that is not finite")
+    if cells.n_rows and (
+        cells.counts.min() < 1
+        or cells.label.min() < UNLABELLED
+        or cells.label.max() >= len(cells.classes)
+        or cells.domain.min() < 0
+        or cells.domain.max() >= cells.n_domains
+    ):
+        raise ValueError("counts, classes or domains are out of range")
+
+
+def _pieces(value: Any) -> Iterable[bytes]:
+    """Yield bytes that say what a parameter or a fitted attribute is."""
+    yield type(value).__name__.encode()
+    if is_tensor(value):
+        value = host(value)
+    if hasattr(value, "get_params"):
+        for name, parameter in sorted(value.get_params(deep=False).items()):
+            yield name.encode()
+            yield from _pieces(parameter)
+        fitted = (name for name in vars(value) if name.endswith("_") and name[0] != "_")
+        for name in sorted(fitted):
+            yield name.encode()
+            yield from _pieces(vars(value)[name])
+    elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        yield f"{value.dtype}{value.shape}".encode()
+        yield np.ascontiguousarray(value).tobytes()
+    elif sparse.issparse(value):
+        csr = value.tocsr()
+        for array in (csr.data, csr.indices, csr.indptr):
+            yield from _pieces(array)
+    elif isinstance(value, dict):
+        for key in sorted(value, key=str):
+            yield str(key).encode()
+            yield from _pieces(value[key])
+    elif isinstance(value, list | tuple | np.ndarray):
+        for item in value:
+            yield from _pieces(item)
+    elif isinstance(value, str | bool | int | float | np.generic) or value is None:
+        yield repr(value).encode()
+    elif callable(value):
+        yield getattr(value, "__qualname__", "").encode()
