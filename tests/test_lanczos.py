@@ -225,6 +225,41 @@ def test_single_precision_stays_single():
     assert_lanczos_relation(G, krylov, tol=1e-5)
 
 
+@pytest.mark.parametrize("rank", [0, 3, 60])
+@pytest.mark.parametrize("blocks", [1, 4, 100])
+def test_on_tensors_the_relation_holds_and_the_small_matrices_are_on_the_host(
+    require, rank, blocks
+):
+    torch = require("torch", "torch")
+    rng = np.random.default_rng(14)
+    removed = orthonormal(rng, 60, 1)
+    off = np.eye(60) - removed @ removed.T
+    half = off @ rng.normal(size=(60, rank))
+    G, start = half @ half.T, np.linalg.qr(off @ rng.normal(size=(60, 4)))[0]
+    left = [blocks]
+
+    def enough(krylov):
+        left[0] -= 1
+        return left[0] == 0
+
+    krylov = lanczos(
+        lambda W: torch.from_numpy(G) @ W,
+        torch.from_numpy(start),
+        enough,
+        lambda count: torch.from_numpy(rng.normal(size=(60, count))),
+        torch.from_numpy(removed),
+    )
+    assert isinstance(krylov.basis, torch.Tensor)
+    assert type(krylov.matrix) is type(krylov.coupling) is np.ndarray
+    there = Krylov(krylov.basis.numpy(), krylov.matrix, krylov.coupling)
+    assert_lanczos_relation(G, there)
+    assert_allclose(removed.T @ there.basis, 0, atol=1e-12)
+    assert len(krylov.matrix) == min(4 * blocks, 59)
+    Y = np.asfortranarray(rng.normal(size=(len(krylov.matrix), 3)))
+    assert_allclose(krylov.lift(Y).numpy(), there.lift(Y), atol=1e-12)
+    assert_allclose(krylov.image(Y).numpy(), there.image(Y), atol=1e-11)
+
+
 def test_the_same_draws_give_the_same_bits():
     rng = np.random.default_rng(12)
     half = rng.normal(size=(50, 7))

@@ -5,6 +5,7 @@ Domain adaptation and domain generalization by Scatter Component Analysis, the s
 
 from importlib.metadata import version
 
+from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.selection import SCACV, LeaveOneDomainOut
@@ -19,6 +20,7 @@ __all__ = [
     "DomainPipeline",
     "KernelFisher",
     "LeaveOneDomainOut",
+    "NearestNeighbour",
     "__version__",
     "make_domain_pipeline",
 ]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from skatter.tensors import check_tensor, is_tensor
+
 FLOATS = (np.float64, np.float32)
 
 
@@ -48,7 +50,14 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 
 def check_samples(
-    estimator: Any, X: Any, *, reset: bool, precomputed: bool = False, sparse: bool = True
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    precomputed: bool = False,
+    sparse: bool = True,
+    tensors: bool = False,
+    least: int | None = None,
 ) -> Any:
     """Validate ``X`` through scikit-learn: finite real numbers, dense or CSR, floats kept.
 
@@ -64,7 +73,14 @@ def check_samples(
         A Gram matrix is used as it is, so it must be dense.
     sparse : bool
         Whether the method can work on sparse samples.
+    tensors : bool
+        Whether the method can work on torch tensors.
+    least : int or None
+        Samples at least; None is 2 in ``fit`` and 1 elsewhere.
     """
+    least = (2 if reset else 1) if least is None else least
+    if is_tensor(X):
+        return _check_tensor(estimator, X, reset=reset, tensors=tensors, least=least)
     try:
         return validate_data(
             estimator,
@@ -72,7 +88,7 @@ def check_samples(
             reset=reset,
             accept_sparse="csr" if sparse and not precomputed else False,
             dtype=list(FLOATS),
-            ensure_min_samples=2 if reset else 1,
+            ensure_min_samples=least,
         )
     except (TypeError, ValueError) as error:
         if "could not convert" in str(error) or "argument must be" in str(error):
@@ -81,3 +97,22 @@ def check_samples(
                 "first, e.g. with sklearn.preprocessing.OneHotEncoder."
             ) from error
         raise
+
+
+def _check_tensor(estimator: Any, X: Any, *, reset: bool, tensors: bool, least: int) -> Any:
+    """Do for a tensor what scikit-learn does for an array."""
+    name = type(estimator).__name__
+    if not tensors:
+        raise TypeError(f"{name} works on NumPy arrays: pass X.numpy(force=True).")
+    X = check_tensor(X, "X")
+    if X.shape[0] < least:
+        raise ValueError(f"X has {X.shape[0]} sample(s), and {name} needs {least} at least.")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+    return X

@@ -2,7 +2,7 @@
 
 All kernels of :mod:`sklearn.metrics.pairwise`, callables and precomputed matrices; the median
 heuristic for those that are built on a distance; centring; and a memory check that speaks before
-anything large is allocated.
+anything large is allocated. Samples may be torch tensors, for the kernels that these have.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.metrics.pairwise import (
     additive_chi2_kernel,
     euclidean_distances,
@@ -26,6 +27,22 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
 
 from skatter.checks import check_real
+from skatter.tensors import (
+    Tall,
+    asymmetry,
+    centre_gram,
+    check_kernel,
+    device_of,
+    free_memory,
+    full_precision,
+    host,
+    host_dtype,
+    is_tensor,
+    kernel_matrix,
+    like,
+    squared_distances_to_mean,
+    take,
+)
 
 Array = NDArray[Any]
 
@@ -56,9 +73,9 @@ class Kernel:
     array([[0.3679]])
     """
 
-    metric: str | Callable[..., Array]
+    metric: str | Callable[..., Tall]
     params: Mapping[str, Any] = field(default_factory=dict)
-    origin: Array | None = None
+    origin: Tall | None = None
     """Subtracted from samples where only differences count, so that no digits are lost."""
 
     @property
@@ -71,25 +88,42 @@ class Kernel:
         """Whether the feature space is the input space."""
         return self.metric == "linear"
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
-        """Return the kernel between rows of ``X`` and ``Y``, in the floating type of ``X``."""
+    def __call__(self, X: Any, Y: Any = None) -> Tall:
+        """Return the kernel between rows of ``X`` and ``Y``, in the floating type of ``X``.
+
+        Where ``X`` is a tensor, so is the kernel, on the same device.
+        """
         if self.precomputed:
-            return np.asarray(X)
+            return X if is_tensor(X) else np.asarray(X)
         if callable(self.metric):
             return self._call_user(X, X if Y is None else Y)
         if self.origin is not None:
-            X, Y = X - self.origin, None if Y is None else Y - self.origin
+            X, Y = X - like(self.origin, X), None if Y is None else Y - like(self.origin, Y)
+        if is_tensor(X):
+            Y = None if Y is None else like(Y, X)
+            return kernel_matrix(self.metric, self.params, X, Y)
         K = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.params)
         return np.asarray(K, dtype=X.dtype)
 
-    def _call_user(self, X: Any, Y: Any) -> Array:
+    def _call_user(self, X: Any, Y: Any) -> Tall:
         assert callable(self.metric)
-        K = np.asarray(self.metric(X, Y, **self.params), dtype=X.dtype)
+        if is_tensor(X):
+            with full_precision():
+                K = self.metric(X, Y, **self.params)
+            if not is_tensor(K):
+                raise TypeError(
+                    f"The callable kernel returned {type(K).__name__} for tensors. It must take "
+                    "two tensors of samples and return the tensor of their kernel values; for one "
+                    "that knows NumPy alone, pass X.numpy(force=True)."
+                )
+            K = like(K, X)
+        else:
+            K = np.asarray(self.metric(X, Y, **self.params), dtype=X.dtype)
         if K.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
-                f"The callable kernel returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} "
-                "samples. It must take two arrays of samples and return the matrix of their "
-                "kernel values, as in sklearn.svm.SVC; wrap a function of two vectors in "
+                f"The callable kernel returned shape {tuple(K.shape)} for {X.shape[0]} and "
+                f"{Y.shape[0]} samples. It must take two arrays of samples and return the matrix "
+                "of their kernel values, as in sklearn.svm.SVC; wrap a function of two vectors in "
                 "sklearn.metrics.pairwise.pairwise_kernels."
             )
         return K
@@ -97,7 +131,7 @@ class Kernel:
 
 def resolve_kernel(
     X: Any,
-    kernel: str | Callable[..., Array] = "rbf",
+    kernel: str | Callable[..., Tall] = "rbf",
     *,
     gamma: float | str | None = "median",
     degree: float = 3,
@@ -109,11 +143,12 @@ def resolve_kernel(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array or Tensor of shape (n_samples, n_features)
         Samples that the median heuristic looks at.
     kernel : str or callable
         A name known to scikit-learn's ``pairwise_kernels``, ``"precomputed"``, or a function of
-        two arrays of samples that returns the matrix of kernel values.
+        two arrays of samples that returns the matrix of kernel values. Tensors have cosine,
+        laplacian, linear, polynomial, rbf and sigmoid.
     gamma : "median", "printed", float or None
         ``"median"``: 1 / median distance of distinct pairs, for ``rbf`` (squared Euclidean),
         ``laplacian`` (city block) and ``chi2``; scikit-learn's own default for the rest.
@@ -139,6 +174,8 @@ def resolve_kernel(
         raise ValueError(
             f"kernel must be one of {', '.join(known)}, precomputed, or a callable; got {kernel!r}."
         )
+    if is_tensor(X) and kernel != "precomputed":
+        check_kernel(kernel)
     if kernel_params:
         raise ValueError(
             f"kernel_params are for callable kernels; the {kernel} kernel takes gamma, degree and "
@@ -152,7 +189,7 @@ def resolve_kernel(
             "degree": check_real("degree", degree, low=1),
             "coef0": check_real("coef0", coef0),
         },
-        X.mean(axis=0) if kernel == "rbf" and isinstance(X, np.ndarray) else None,
+        X.mean(axis=0) if kernel == "rbf" and not issparse(X) else None,
     )
 
 
@@ -184,11 +221,11 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     4.0
     """
     if X.shape[0] > MEDIAN_SAMPLE:
-        X = X[_representative_rows(X, random_state)]
+        X = take(X, _representative_rows(X, random_state))
+    X = host(X) if is_tensor(X) else X
     distances = _DISTANCES[kernel](X if kernel != "rbf" else _near_origin(X))
     slack = _rounding(X) if kernel == "rbf" else np.zeros_like(distances)
-    pairs = np.triu_indices_from(distances, k=1)
-    distinct = distances[pairs][distances[pairs] > slack[pairs]]
+    distinct = distances[np.triu(distances > slack, k=1)]
     return float(np.median(distinct)) if distinct.size else 1.0
 
 
@@ -212,39 +249,55 @@ def _rounding(X: Any) -> Array:
 
 
 def _distance_to_centroid(X: Any) -> Array:
+    if is_tensor(X):
+        return squared_distances_to_mean(X)
     centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
     return np.asarray(euclidean_distances(X, centroid, squared=True)).ravel()
 
 
-def gram(X: Any, kernel: Kernel) -> Array:
-    """Return a fresh Gram matrix of the rows of ``X``, after checking that it fits in memory."""
-    n, itemsize = X.shape[0], np.dtype(X.dtype).itemsize
-    require_memory(n, itemsize)
+def gram(X: Any, kernel: Kernel) -> Tall:
+    """Return a fresh Gram matrix of the rows of ``X``, after checking that it fits in memory.
+
+    That of a tensor is symmetric to the bit.
+    """
+    require_memory(X.shape[0], host_dtype(X).itemsize, device_of(X))
     K = kernel(X)
     # What a user's function returned may be its own, cached or read-only.
-    return K.copy() if kernel.precomputed or callable(kernel.metric) else K
+    return _fresh(K) if kernel.precomputed or callable(kernel.metric) else K
 
 
-def check_gram(K: Array) -> Array:
+def _fresh(K: Tall) -> Tall:
+    return K.clone() if is_tensor(K) else K.copy()
+
+
+def check_gram(K: Tall) -> Tall:
     """Check that a precomputed Gram matrix is square and symmetric."""
-    if not isinstance(K, np.ndarray):
+    if not (isinstance(K, np.ndarray) or is_tensor(K)):
         raise TypeError("X must be a dense Gram matrix when kernel='precomputed'.")
     if K.shape[0] != K.shape[1]:
         raise ValueError(
-            f"X must be a square Gram matrix when kernel='precomputed', got shape {K.shape}. "
-            "Rows of features need another kernel."
+            f"X must be a square Gram matrix when kernel='precomputed', got shape "
+            f"{tuple(K.shape)}. Rows of features need another kernel."
         )
-    slack = np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max(initial=0.0)
-    for rows in gen_batches(len(K), 512):
-        if np.abs(K[rows] - K[:, rows].T).max() > slack:
-            raise ValueError(
-                "X must be a symmetric Gram matrix when kernel='precomputed'; "
-                "average it with its transpose if it differs by rounding only."
-            )
+    if not _is_symmetric(K):
+        raise ValueError(
+            "X must be a symmetric Gram matrix when kernel='precomputed'; "
+            "average it with its transpose if it differs by rounding only."
+        )
     return K
 
 
-def centre(K: Array) -> Array:
+def _is_symmetric(K: Tall) -> bool:
+    """Whether K differs from its transpose by rounding only."""
+    slack = np.sqrt(np.finfo(host_dtype(K)).eps)
+    if is_tensor(K):
+        difference, size = asymmetry(K)
+        return difference <= slack * size
+    slack *= np.abs(K).max(initial=0.0)
+    return all(np.abs(K[rows] - K[:, rows].T).max() <= slack for rows in gen_batches(len(K), 512))
+
+
+def centre(K: Tall) -> Tall:
     """Centre a Gram matrix in place, K <- H K H, and return the column means it had.
 
     Where all samples coincide, the rounding that is left becomes zero.
@@ -259,6 +312,8 @@ def centre(K: Array) -> Array:
     array([[ 1.5, -1.5],
            [-1.5,  1.5]])
     """
+    if is_tensor(K):
+        return centre_gram(K)
     size = float(np.abs(np.diagonal(K)).sum(dtype=np.float64))
     means = K.mean(axis=0, dtype=np.float64)
     grand = means.mean()
@@ -270,15 +325,28 @@ def centre(K: Array) -> Array:
     return means
 
 
-def require_memory(n_samples: int, itemsize: int) -> None:
-    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit."""
+def require_memory(n_samples: int, itemsize: int, device: Any = None) -> None:
+    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows of the Gram matrix.
+    itemsize : int
+        Bytes of one entry.
+    device : torch device or None
+        Where it is to be; None is the host's memory.
+    """
     one = n_samples**2 * itemsize
-    free = available_memory()
+    on_card = free_memory(device)
+    free = available_memory() if on_card is None else on_card
     if free is not None and 2 * one > free:
+        place = "" if on_card is None else f" on {device}"
         raise MemoryError(
             f"The Gram matrix of {n_samples:,} samples takes {one / 2**30:,.1f} GiB, twice that "
-            f"with its factorisation; {free / 2**30:,.1f} GiB are free. Use an explicit map such "
-            "as feature_map=sklearn.kernel_approximation.Nystroem(n_components=1000), or "
+            f"with its factorisation; {free / 2**30:,.1f} GiB are free{place}. Use "
+            "solver='iterative', which stores none, or an explicit map such as "
+            "feature_map=sklearn.kernel_approximation.Nystroem(n_components=1000), or "
             "kernel='linear' with fewer features than samples, or fewer samples"
             + (", or float32." if itemsize > 4 else ".")
         )

@@ -22,12 +22,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.domains import Domains
+from skatter.domains import Codes, Domains
 from skatter.scatter import (
     centre_classes,
     class_factor,
+    class_indicators,
     conditional_factor,
     domain_factor,
+)
+from skatter.tensors import (
+    Tall,
+    device_of,
+    fortran,
+    host_dtype,
+    hstack,
+    like,
+    multiply,
+    take,
+    to_device,
 )
 
 Array = NDArray[Any]
@@ -133,27 +145,49 @@ class Coefficients:
         Floating type of the factors.
     factors : Factors
         How R, L and L_c are made of labels and domains.
+    device : torch device or None
+        Where the factors live; None: they are NumPy arrays.
     """
 
     domains: Domains
     dtype: Any = np.float64
     factors: Factors = SCA_FACTORS
+    device: Any = None
+
+    @classmethod
+    def like(cls, tall: Tall, domains: Domains, factors: Factors = SCA_FACTORS) -> Coefficients:
+        """Coefficients in the floating type and at the place of a Gram matrix or of projections."""
+        return cls(domains, host_dtype(tall), factors, device_of(tall))
 
     @cached_property
-    def between(self) -> Array:
+    def between(self) -> Tall:
         """F with R = F Fᵀ."""
-        return self._typed(self.factors.between(self.domains))
+        return self._rows(self.factors.between)
 
     @cached_property
-    def nuisance(self) -> tuple[Array, Array]:
+    def nuisance(self) -> tuple[Tall, Tall]:
         """U_d and U_c, factors of the domain and the conditional domain scatter."""
         return (
-            self._typed(self.factors.domain(self.domains)),
-            self._typed(self.factors.conditional_domain(self.domains)),
+            self._rows(self.factors.domain),
+            self._rows(self.factors.conditional_domain),
         )
 
-    def _typed(self, factor: Array) -> Array:
-        return np.asfortranarray(factor, dtype=self.dtype)
+    @cached_property
+    def classes(self) -> Tall:
+        """Q, orthonormal: S = I_lab − Q Qᵀ."""
+        return self._rows(class_indicators)
+
+    @cached_property
+    def _cells(self) -> tuple[Domains, Codes]:
+        return self.domains.cells()
+
+    def _rows(self, make: Callable[[Domains], Array]) -> Tall:
+        """Make a factor of the few cells, and hand its rows to the samples of each."""
+        cells, cell = self._cells
+        of_sample = (make(cells) / cells.counts[:, None]).astype(self.dtype)
+        rows = fortran(take(to_device(of_sample, self.device), cell))
+        counts = self.domains.count
+        return rows if counts is None else rows * counts[:, None]
 
     def nuisance_weights(self, objective: Objective) -> Array:
         """Square roots of the weights of the columns of ``hstack(nuisance)``."""
@@ -172,17 +206,18 @@ class Coefficients:
         """Return w in M = w S + U Uᵀ."""
         return objective.within_class / max(self.domains.n_labelled, 1)
 
-    def numerator(self, objective: Objective, Z: Array) -> Array:
+    def numerator(self, objective: Objective, Z: Tall) -> Tall:
         """Return N Z."""
         a, b = self.numerator_weights(objective)
         F = self.between
-        return a * (Z - Z.mean(axis=0)) + b * (F @ (F.T @ Z))
+        return a * (Z - Z.mean(axis=0)) + b * multiply(F, multiply(F.T, Z))
 
-    def denominator(self, objective: Objective, Z: Array) -> Array:
+    def denominator(self, objective: Objective, Z: Tall) -> Tall:
         """Return M Z."""
-        U = np.hstack(self.nuisance) * self.nuisance_weights(objective)
+        U = hstack(self.nuisance)
+        U = U * like(self.nuisance_weights(objective), U)
         within = self.within_weight(objective)
-        out = U @ (U.T @ Z)
+        out = multiply(U, multiply(U.T, Z))
         if within:
             out += within * centre_classes(Z, self.domains)
         return out

@@ -17,6 +17,19 @@ from skatter.scatter.factors import (
     conditional_factor,
     domain_factor,
 )
+from skatter.tensors import (
+    Tall,
+    column_dots,
+    column_means,
+    device_of,
+    host,
+    is_tensor,
+    like,
+    multiply,
+    squared_distances_to_mean,
+    strips,
+    to_device,
+)
 
 Array = NDArray[Any]
 
@@ -40,7 +53,7 @@ class Geometry:
     squared_norms : ndarray of shape (n_samples,)
         The diagonal of K.
     energies : callable
-        W -> wᵀ K w for each column of W.
+        W -> wᵀ K w for each column of W, both on the host.
     """
 
     squared_norms: Array
@@ -49,6 +62,8 @@ class Geometry:
     @classmethod
     def of_features(cls, Z: Any) -> Geometry:
         """Feature space given explicitly, one row per sample."""
+        if is_tensor(Z):
+            return cls(squared_distances_to_mean(Z), lambda W: _energies_of_rows(Z, W))
         if isinstance(Z, np.ndarray):
             # Scatters ignore a shift; without one, means far from zero would cost digits.
             Z = Z - Z.mean(axis=0, dtype=np.float64)
@@ -58,31 +73,43 @@ class Geometry:
         )
 
     @classmethod
-    def of_gram(cls, K: Array) -> Geometry:
+    def of_gram(cls, K: Tall) -> Geometry:
         """Feature space of a Gram matrix, centred or not."""
-        return cls(
-            np.diagonal(K).astype(np.float64),
-            lambda W: np.sum(W * (K @ W.astype(K.dtype)), axis=0),
-        )
+        return cls(host(K.diagonal()).astype(np.float64), lambda W: _energies_of_gram(K, W))
 
     def energy(self, W: Array) -> float:
         """Return tr(Wᵀ K W)."""
         return float(np.sum(self.energies(W)))
 
 
+def _energies_of_gram(K: Tall, W: Array) -> Array:
+    W = to_device(W, device_of(K))
+    return column_dots(W, multiply(K, like(W, K)))
+
+
+def _energies_of_rows(Z: Tall, W: Array) -> Array:
+    """Centre a tensor a strip of rows at a time, in float64."""
+    W, mean = to_device(W, device_of(Z)), column_means(Z)
+    parts = (multiply((Z[rows] - mean).T, W[rows]) for rows in strips(len(Z), 8 * Z.shape[1]))
+    return np.sum(np.square(host(sum(parts))), axis=0)
+
+
 def measure(geometry: Geometry, domains: Domains) -> Scatters:
     """Return all five scatters of a sample in one feature space."""
     n_labelled = max(domains.n_labelled, 1)
     norms = geometry.squared_norms
+    cells, cell = domains.cells()
     factors = {
-        "pooled": np.full((len(norms), 1), 1 / len(norms)),
-        "domain": domain_factor(domains),
-        "between": class_factor(domains),
-        "classes": class_indicators(domains),
-        "conditional": conditional_factor(domains),
+        "pooled": cells.counts[:, None] / len(norms),
+        "domain": domain_factor(cells),
+        "between": class_factor(cells),
+        "classes": class_indicators(cells),
+        "conditional": conditional_factor(cells),
     }
-    # One pass over the Gram matrix serves all factors.
-    energies = geometry.energies(np.hstack(list(factors.values())))
+    # Samples of one domain and class have the same coefficients, and one pass over the Gram matrix
+    # serves all factors.
+    of_sample = np.hstack(list(factors.values())) / cells.counts[:, None]
+    energies = geometry.energies(of_sample[cell])
     ends = np.cumsum([factor.shape[1] for factor in factors.values()])[:-1]
     energy = {
         name: float(part.sum())

@@ -34,7 +34,7 @@ from sklearn.utils import check_random_state
 
 from skatter.domains import Domains
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
-from skatter.solve.blas import dot, subtract_dot
+from skatter.solve.blas import dot, inner, subtract_dot
 from skatter.solve.convergence import (
     Pace,
     excess,
@@ -45,6 +45,16 @@ from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, ortho
 from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.small import leading, pad_rows
 from skatter.solve.solution import Solution, numerical_rank, relative_residuals
+from skatter.tensors import (
+    Tall,
+    fortran,
+    host,
+    host_dtype,
+    hstack,
+    identity,
+    is_tensor,
+    like,
+)
 
 Array = NDArray[Any]
 
@@ -125,33 +135,32 @@ class DualPath:
         assert self._krylov is not None
         return len(self._krylov.matrix)
 
-    def projections(self, setting: Setting) -> Array:
+    def projections(self, setting: Setting) -> Tall:
         """Return Z, normalised to a denominator of one."""
         assert self._krylov is not None
-        return self._krylov.image(setting.inner) / np.sqrt(setting.eigenvalues)
+        return self._krylov.image(setting.inner / np.sqrt(setting.eigenvalues))
 
-    def roots(self, setting: Setting) -> Array:
+    def roots(self, setting: Setting) -> Tall:
         """Return N^½ V Λ^-½, from which B is made."""
         assert self._krylov is not None
-        return self._krylov.lift(setting.roots) / np.sqrt(setting.eigenvalues)
+        return self._krylov.lift(setting.roots / np.sqrt(setting.eigenvalues))
 
-    def _thin_basis(self) -> Array:
+    def _thin_basis(self) -> Tall:
         coefficients = self.operator.coefficients
-        return orthonormal(np.hstack([coefficients.between, *coefficients.nuisance]))
+        return orthonormal(hstack([coefficients.between, *coefficients.nuisance]))
 
-    def _begin_with(self, first: Array) -> Array:
+    def _begin_with(self, first: Tall) -> Tall:
         """Remember where F and U are in the first block."""
         coefficients = self.operator.coefficients
-        self._between = dot(first.T, coefficients.between)
-        self._nuisance = dot(first.T, np.asfortranarray(np.hstack(coefficients.nuisance)))
+        self._between = inner(first, coefficients.between)
+        self._nuisance = inner(first, fortran(hstack(coefficients.nuisance)))
         return first
 
     def _whole_space(self) -> Krylov:
-        identity = np.eye(self._n, dtype=self.operator.K.dtype, order="F")
-        matrix = self.operator.dense()
+        matrix = host(self.operator.dense())
         matrix = (matrix + matrix.T) / 2
         nothing = np.zeros((0, self._n), dtype=matrix.dtype)
-        return Krylov(self._begin_with(identity), matrix, nothing)
+        return Krylov(self._begin_with(identity(self.operator.K)), matrix, nothing)
 
     def _one_block(self) -> Krylov:
         first = self._begin_with(self._thin_basis())
@@ -162,24 +171,29 @@ class DualPath:
         thin = self._thin_basis()
 
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
-            first = orthonormal(np.hstack([thin, self._draw(n_random)]))
+            first = orthonormal(hstack([thin, self._draw(n_random)]))
             search = _Search(self, settings, k)
             self._krylov = self._lanczos(self.operator, self._begin_with(first), search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
             widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
             return solved, widest, self._size == self._n - 1
 
-        n_random = max(BLOCK - thin.shape[1], BLOCK // 4)
+        # A card reads the Gram matrix from its memory once a block, however wide: twice as wide is
+        # worth it there.
+        width = 2 * BLOCK if is_tensor(self.operator.K) else BLOCK
+        n_random = max(width - thin.shape[1], BLOCK // 4)
         return with_enough_directions(find, n_random, self._n - 1 - thin.shape[1])
 
-    def _lanczos(self, apply: Operator, first: Array, enough: Callable[[Krylov], bool]) -> Krylov:
+    def _lanczos(self, apply: Operator, first: Tall, enough: Callable[[Krylov], bool]) -> Krylov:
         """K is centred, so that G removes constants."""
-        constant = np.full((self._n, 1), self._n**-0.5, dtype=first.dtype, order="F")
+        constant = like(np.full((self._n, 1), self._n**-0.5), first)
         return lanczos(apply, first, enough, self._draw, constant)
 
-    def _draw(self, count: int) -> Array:
-        W = self._random.standard_normal((count, self._n)).astype(self.operator.K.dtype).T
-        return np.asfortranarray(W - W.mean(axis=0))
+    def _draw(self, count: int) -> Tall:
+        """Draw on the host, so that components are the same wherever K lives."""
+        K = self.operator.K
+        W = self._random.standard_normal((count, self._n)).astype(host_dtype(K)).T
+        return like(np.asfortranarray(W - W.mean(axis=0)), K)
 
     def _reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
         """Solve eq. (1) in the coordinates of the basis."""
@@ -246,7 +260,7 @@ class _Search:
 
 
 def solve_dual(
-    K: Array,
+    K: Tall,
     domains: Domains,
     objective: Objective,
     k: int,
@@ -260,7 +274,7 @@ def solve_dual(
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : ndarray or Tensor of shape (n, n)
         Centred Gram matrix, rows in :func:`canonical_order` of ``domains``.
     domains : Domains
         Labels and domains in that order.
@@ -276,8 +290,13 @@ def solve_dual(
         Seeds Lanczos.
     factors : Factors
         How the thin scatters are made.
+
+    Returns
+    -------
+    Solution
+        Coefficients and projections of the kind of K and at its place.
     """
-    coefficients = Coefficients(domains, K.dtype, factors)
+    coefficients = Coefficients.like(K, domains, factors)
     operator = DualOperator(K, coefficients, objective)
     path = DualPath(operator, tol=tol, random_state=random_state)
     (setting,) = path.solve([objective], k, solver=solver)
@@ -292,12 +311,13 @@ def solve_dual(
 
 
 def _residuals(
-    K: Array, ridge: float, eigenvalues: Array, Z: Array, signal: Array, nuisance: Array
+    K: Tall, ridge: float, eigenvalues: Array, Z: Tall, signal: Tall, nuisance: Tall
 ) -> Array:
     """Return ‖A b − λ C b‖/‖A b‖ from K alone: A b = K (N z) and C b = ρ z + K (M z)."""
     k = len(eigenvalues)
-    images = dot(K, np.asfortranarray(np.hstack([signal, nuisance])))
-    return relative_residuals(images[:, :k], eigenvalues * (ridge * Z + images[:, k:]))
+    images = dot(K, fortran(hstack([signal, nuisance])))
+    right = (ridge * Z + images[:, k:]) * like(eigenvalues, Z)
+    return relative_residuals(images[:, :k], right)
 
 
 def _positive_solve(A: Array, B: Array) -> Array:

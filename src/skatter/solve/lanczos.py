@@ -7,6 +7,8 @@ space and the small matrix J = Vᵀ G V, with
 
 so that the residual of any Ritz vector is known without another product. Whoever calls decides
 when the space is large enough.
+
+The basis is tall and lives where the operator does; J and the coupling are small and on the host.
 """
 
 from __future__ import annotations
@@ -17,12 +19,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
-from skatter.solve.blas import dot, subtract_dot
+from skatter.solve.blas import (
+    combine,
+    dot,
+    inner,
+    pivoted_qr,
+    plain_qr,
+    project_off,
+    subtract_combination,
+)
+from skatter.tensors import (
+    Tall,
+    column_norms,
+    empty_columns,
+    fortran,
+    host_dtype,
+    hstack,
+    like,
+)
 
 Array = NDArray[Any]
-Operator = Callable[[Array], Array]
+Operator = Callable[[Tall], Tall]
 
 BLOCK = 16
 """Columns of a block: enough to keep the processor busy, few enough to converge deep."""
@@ -37,7 +55,7 @@ class Krylov:
 
     Attributes
     ----------
-    basis : ndarray of shape (n, q + b)
+    basis : tall array of shape (n, q + b)
         V beside V_next.
     matrix : ndarray of shape (q, q)
         J = Vᵀ G V.
@@ -45,7 +63,7 @@ class Krylov:
         The part of G V_last outside V, in the basis V_next; l columns for the last block.
     """
 
-    basis: Array
+    basis: Tall
     matrix: Array
     coupling: Array
 
@@ -53,13 +71,13 @@ class Krylov:
         """Norms of G V Y − V J Y, column by column."""
         return np.linalg.norm(self._outside(Y), axis=0)
 
-    def image(self, Y: Array) -> Array:
+    def image(self, Y: Array) -> Tall:
         """Return G V Y exactly, without applying G again."""
-        return dot(self.basis, np.vstack([dot(self.matrix, Y), self._outside(Y)]))
+        return combine(self.basis, np.vstack([dot(self.matrix, Y), self._outside(Y)]))
 
-    def lift(self, Y: Array) -> Array:
+    def lift(self, Y: Array) -> Tall:
         """Return V Y."""
-        return dot(self.basis[:, : len(self.matrix)], Y)
+        return combine(self.basis[:, : len(self.matrix)], Y)
 
     def _outside(self, Y: Array) -> Array:
         last = self.coupling.shape[1]
@@ -68,10 +86,10 @@ class Krylov:
 
 def lanczos(
     apply: Operator,
-    start: Array,
+    start: Tall,
     enough: Callable[[Krylov], bool],
-    draw: Callable[[int], Array],
-    outside: Array,
+    draw: Callable[[int], Tall],
+    outside: Tall,
 ) -> Krylov:
     """Grow a Krylov space of ``apply`` until it is ``enough``.
 
@@ -79,14 +97,14 @@ def lanczos(
     ----------
     apply : callable
         W -> G W for a symmetric G; W is (n, b) in Fortran order.
-    start : ndarray of shape (n, b)
+    start : tall array of shape (n, b)
         First block, orthonormal columns, Fortran order.
     enough : callable
         Asked after every block; the search stops when it says True.
     draw : callable
         ``draw(count)`` gives random columns in the range of interest, for directions that run dry
         (an invariant subspace smaller than what is wanted).
-    outside : ndarray of shape (n, r)
+    outside : tall array of shape (n, r)
         Orthonormal directions that G removes: the space stays, and stops growing, off them.
 
     Returns
@@ -97,14 +115,12 @@ def lanczos(
     store = _Store(start)
     while True:
         W = apply(store.last)
-        store.norm = max(store.norm, float(np.linalg.norm(W, axis=0).max()))
         # G is symmetric: its image of a block has parts in the last two blocks alone. A second
         # pass, against all of the basis, removes what rounding left ("twice is enough").
-        projected = dot(store.recent.T, W)
+        projected = inner(store.recent, W)
         store.write(projected)
-        W = subtract_dot(W, store.recent, projected)
-        W = subtract_dot(W, store.basis, dot(store.basis.T, W))
-        W = subtract_dot(W, outside, dot(outside.T, W))
+        W = subtract_combination(W, store.recent, projected)
+        W = project_off(project_off(W, store.basis), outside)
         room = len(start) - outside.shape[1] - store.size
         block, coupling = _next_block(W, store, draw, outside, room)
         krylov = store.lay(block, coupling)
@@ -113,37 +129,37 @@ def lanczos(
         store.accept(block.shape[1])
 
 
-def orthonormal(W: Array) -> Array:
+def orthonormal(W: Tall) -> Tall:
     """Orthonormal basis of the columns of W, in order, dependent ones dropped."""
     if not W.shape[1]:
-        return np.asfortranarray(W)
-    scaled = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(W.dtype).tiny)
-    Q, R, _ = qr(scaled, mode="economic", pivoting=True, check_finite=False)
-    rank = int(np.sum(np.abs(np.diagonal(R)) > 1e3 * np.finfo(W.dtype).eps))
-    return np.asfortranarray(Q[:, :rank])
+        return fortran(W)
+    limits = np.finfo(host_dtype(W))
+    Q, R, _ = pivoted_qr(W / like(np.maximum(column_norms(W), limits.tiny), W))
+    rank = int(np.sum(np.abs(np.diagonal(R)) > 1e3 * limits.eps))
+    return fortran(Q[:, :rank])
 
 
 class _Store:
     """Basis and small matrix in arrays that grow by doubling."""
 
-    def __init__(self, start: Array) -> None:
+    def __init__(self, start: Tall) -> None:
         n, self.size = start.shape
         self.norm = 0.0  # size of the operator as seen so far
         self._first_of_recent = self._first_of_last = 0
-        self._basis = np.empty((n, 8 * self.size), dtype=start.dtype, order="F")
+        self._basis = empty_columns(n, 8 * self.size, start)
         self._basis[:, : self.size] = start
-        self._matrix = np.zeros((8 * self.size,) * 2, dtype=start.dtype)
+        self._matrix = np.zeros((8 * self.size,) * 2, dtype=host_dtype(start))
 
     @property
-    def basis(self) -> Array:
+    def basis(self) -> Tall:
         return self._basis[:, : self.size]
 
     @property
-    def last(self) -> Array:
+    def last(self) -> Tall:
         return self._basis[:, self._first_of_last : self.size]
 
     @property
-    def recent(self) -> Array:
+    def recent(self) -> Tall:
         """The last two blocks."""
         return self._basis[:, self._first_of_recent : self.size]
 
@@ -153,8 +169,13 @@ class _Store:
         own = slice(self._first_of_last, self.size)
         inside = projected[self._first_of_last - self._first_of_recent :]
         inside[:] = (inside + inside.T) / 2
+        self.see(projected)
         self._matrix[rows, own] = projected
         self._matrix[own, rows] = projected.T
+
+    def see(self, part: Array) -> None:
+        """Learn the size of the operator from a part of the image of the last block."""
+        self.norm = max(self.norm, float(np.linalg.norm(part, axis=0).max(initial=0)))
 
     def accept(self, width: int) -> None:
         """Make the block that was laid behind the basis its last one."""
@@ -162,13 +183,13 @@ class _Store:
         self.size += width
 
     def _grow(self, capacity: int) -> None:
-        basis = np.empty((len(self._basis), capacity), dtype=self._basis.dtype, order="F")
+        basis = empty_columns(len(self._basis), capacity, self._basis)
         matrix = np.zeros((capacity, capacity), dtype=self._matrix.dtype)
         basis[:, : self.size] = self.basis
         matrix[: self.size, : self.size] = self._matrix[: self.size, : self.size]
         self._basis, self._matrix = basis, matrix
 
-    def lay(self, block: Array, coupling: Array) -> Krylov:
+    def lay(self, block: Tall, coupling: Array) -> Krylov:
         """Lay the next block behind the basis, and return the space as it is."""
         size = self.size + block.shape[1]
         if size > self._basis.shape[1]:
@@ -178,17 +199,18 @@ class _Store:
 
 
 def _next_block(
-    W: Array, store: _Store, draw: Callable[[int], Array], outside: Array, room: int
-) -> tuple[Array, Array]:
+    W: Tall, store: _Store, draw: Callable[[int], Tall], outside: Tall, room: int
+) -> tuple[Tall, Array]:
     """Orthonormalise W; columns that ran dry are replaced by fresh random directions."""
     width = W.shape[1]
-    Q, R, pivots = qr(W, mode="economic", pivoting=True, check_finite=False)
-    eps = np.finfo(W.dtype).eps
+    Q, R, pivots = pivoted_qr(W)
+    store.see(R)
+    eps = np.finfo(R.dtype).eps
     dry = np.abs(np.diagonal(R)) <= 10 * eps * np.sqrt(len(W)) * store.norm
     rank = min(int(np.argmax(dry)) if dry.any() else width, max(room, 0))
     coupling = np.empty_like(R[:rank])
     coupling[:, pivots] = R[:rank]
-    block = np.asfortranarray(Q[:, :rank])
+    block = fortran(Q[:, :rank])
     if rank and np.abs(R[rank - 1, rank - 1]) < 1e-4 * store.norm:
         # Scaling up a short column scales up what rounding left in it of other directions.
         block, again = _clean(block, outside, store.basis)
@@ -199,14 +221,14 @@ def _next_block(
     new = draw(fresh)
     for _ in range(2):
         new, _ = _clean(new, outside, store.basis, block)
-    coupling = np.vstack([coupling, np.zeros((fresh, width), dtype=W.dtype)])
-    return np.asfortranarray(np.hstack([block, new])), coupling
+    coupling = np.vstack([coupling, np.zeros((fresh, width), dtype=R.dtype)])
+    return fortran(hstack([block, new])), coupling
 
 
-def _clean(W: Array, *known: Array) -> tuple[Array, Array]:
+def _clean(W: Tall, *known: Tall) -> tuple[Tall, Array]:
     """Orthonormalise W against orthonormal columns that are known, and within itself."""
     for basis in known:
         if basis.shape[1]:
-            W = subtract_dot(W, basis, dot(basis.T, W))
-    Q, R = qr(W, mode="economic", check_finite=False)
-    return np.asfortranarray(Q), R
+            W = project_off(W, basis)
+    Q, R = plain_qr(W)
+    return fortran(Q), R

@@ -10,6 +10,8 @@ the labelled and u the unlabelled rows, one application of G is
 
 which costs exactly the 2n² flops of one product with K. The class indicators Q, the only
 directions that S removes, are few: G Q is computed once.
+
+K may be a tensor: then all here are, and one application waits for nothing on the host.
 """
 
 from __future__ import annotations
@@ -18,20 +20,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Codes, Domains
 from skatter.objective import Coefficients, Objective
-from skatter.scatter import class_indicators
 from skatter.solve.blas import (
     cholesky_in_place,
     cholesky_solve,
     dot,
+    project_off,
     subtract_dot,
     subtract_symmetric,
 )
-
-Array = NDArray[Any]
+from skatter.tensors import Tall, add_to_diagonal, copied, fortran, identity, is_tensor, trace
 
 INDEFINITE = (
     "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
@@ -50,59 +50,65 @@ class DualOperator:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : tall array of shape (n, n)
         Centred Gram matrix in :func:`canonical_order`; read, never written.
     coefficients : Coefficients
-        Labels and domains in the same order.
+        Labels and domains in the same order, factors at the place of K.
     objective : Objective
         Only its ``within_class`` and ``ridge`` matter here.
     """
 
-    def __init__(self, K: Array, coefficients: Coefficients, objective: Objective) -> None:
+    def __init__(self, K: Tall, coefficients: Coefficients, objective: Objective) -> None:
         self.K = K
         self.coefficients = coefficients
         self.ridge = objective.ridge
         self.within = coefficients.within_weight(objective)
         self.n_labelled = coefficients.domains.n_labelled if self.within else 0
-        # Q, orthonormal: S = I_lab − Q Qᵀ
-        self._classes = np.asfortranarray(class_indicators(coefficients.domains), K.dtype)
+        self._classes = coefficients.classes
         # Where the kernel is weak beside the ridge, the difference in eq. (1) would cost digits.
-        strength = float(np.trace(K[: self.n_labelled, : self.n_labelled]))
+        strength = trace(K[: self.n_labelled, : self.n_labelled])
         self._weak = self.within / self.ridge * strength < 1e-2
         if self.n_labelled:
             self._factor = self._factorise()
-            self._cross = np.ascontiguousarray(K[: self.n_labelled, self.n_labelled :])
+            cross = K[: self.n_labelled, self.n_labelled :]
+            # SciPy's BLAS would copy a part of K each time; a device takes it as it lies.
+            self._cross = cross if is_tensor(K) else np.ascontiguousarray(cross)
 
     @cached_property
-    def _labelled_classes(self) -> Array:
-        return np.asfortranarray(self._classes[: self.n_labelled])
+    def _labelled_classes(self) -> Tall:
+        return fortran(self._classes[: self.n_labelled])
 
-    def _factorise(self) -> Array:
-        """Cholesky factor of I + (w/ρ) S K S, in place."""
+    def _labelled_block(self) -> Tall:
+        """Return a copy of K_ll."""
         block = self.K[: self.n_labelled, : self.n_labelled]
+        if is_tensor(block):
+            return copied(block)
         # K is its own transpose, and a copy along its rows is several times as fast.
-        block = np.array(block.T if block.strides[0] > block.strides[1] else block, order="F")
+        return copied(block.T if block.strides[0] > block.strides[1] else block)
+
+    def _factorise(self) -> Any:
+        """Cholesky factor of I + (w/ρ) S K S, in place."""
+        block = self._labelled_block()
         block *= self.within / self.ridge
         Q = self._labelled_classes
         KQ = dot(block, Q)
         # S K S = K − Q Xᵀ − X Qᵀ with X = K Q − Q (Qᵀ K Q)/2
         block = subtract_symmetric(block, Q, subtract_dot(KQ, Q, dot(Q.T, KQ) / 2))
-        block[np.diag_indices(self.n_labelled)] += 1
+        add_to_diagonal(block, 1)
         try:
             return cholesky_in_place(block)
         except np.linalg.LinAlgError as error:
             raise ValueError(INDEFINITE) from error
 
-    def _centre(self, W: Array) -> Array:
+    def _centre(self, W: Tall) -> Tall:
         """Apply S to labelled rows, overwriting them."""
-        Q = self._labelled_classes
-        return subtract_dot(W, Q, dot(Q.T, W))
+        return project_off(W, self._labelled_classes)
 
-    def direct(self, W: Array) -> Array:
+    def direct(self, W: Tall) -> Tall:
         """Return G W by the Woodbury formula: for few columns."""
         out = dot(self.K, W)
         if self.n_labelled:
-            inner = self._centre(np.array(out[: self.n_labelled], order="F"))
+            inner = self._centre(copied(out[: self.n_labelled]))
             inner = self._centre(cholesky_solve(self._factor, inner))
             inner *= self.within / self.ridge
             out = subtract_dot(out, self.K[: self.n_labelled].T, inner)
@@ -110,12 +116,12 @@ class DualOperator:
         return out
 
     @cached_property
-    def _image_of_classes(self) -> tuple[Array, Array]:
+    def _image_of_classes(self) -> tuple[Tall, Tall]:
         """G Q and Qᵀ G Q."""
         image = self.direct(self._classes)
         return image, dot(self._classes.T, image)
 
-    def __call__(self, W: Array) -> Array:
+    def __call__(self, W: Tall) -> Tall:
         """Return G W with the flops of one product with K; eq. (1)."""
         if self._weak:
             return self.direct(W)
@@ -123,17 +129,17 @@ class DualOperator:
         GQ, QGQ = self._image_of_classes
         along = dot(Q.T, W)
         across = dot(GQ.T, W) - dot(QGQ, along)
-        out = self._off_classes(subtract_dot(W.copy(order="F"), Q, along))
+        out = self._off_classes(subtract_dot(copied(W), Q, along))
         out = subtract_dot(out, GQ, -along)
         return subtract_dot(out, Q, -across)
 
-    def _off_classes(self, W: Array) -> Array:
+    def _off_classes(self, W: Tall) -> Tall:
         """P G P W for W = P W, P = I − Q Qᵀ."""
         n_labelled = self.n_labelled
-        own, rest = W[:n_labelled], np.asfortranarray(W[n_labelled:])
+        own, rest = W[:n_labelled], fortran(W[n_labelled:])
         # K_lu x_u above K_uu x_u, from rows of K that lie together
         image = dot(self.K[n_labelled:].T, rest)
-        v = self._centre(np.array(image[:n_labelled], order="F"))
+        v = self._centre(copied(image[:n_labelled]))
         v *= self.within / self.ridge
         v -= own
         v = self._centre(cholesky_solve(self._factor, v))
@@ -143,6 +149,6 @@ class DualOperator:
             image[n_labelled:] /= self.ridge
         return image
 
-    def dense(self) -> Array:
+    def dense(self) -> Tall:
         """Return G as a matrix."""
-        return self(np.eye(len(self.K), dtype=self.K.dtype, order="F"))
+        return self(identity(self.K))

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 
+from skatter.tensors import Tall, device_of, host, to_device
+
 Array = NDArray[Any]
 
 
-def column_signs(W: Array) -> Array:
-    """Return the sign of the entry of largest magnitude of every column.
+def column_signs(W: Tall) -> Array:
+    """Return the sign of the entry of largest magnitude of every column, on the host.
 
     Times these signs, components are the same in every run and on every machine.
 
@@ -22,7 +24,8 @@ def column_signs(W: Array) -> Array:
     >>> column_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
     array([-1,  1])
     """
-    return np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1, 1)
+    columns = to_device(np.arange(W.shape[1]), device_of(W))
+    return np.where(host(W[abs(W).argmax(0), columns]) < 0, -1, 1)
 
 
 def pad_rows(first: Array, rows: int) -> Array:

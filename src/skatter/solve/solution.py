@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.tensors import Tall, column_norms
+
 Array = NDArray[Any]
 
 
@@ -17,17 +19,17 @@ class Solution(NamedTuple):
     ----------
     eigenvalues : ndarray of shape (k,)
         λ, positive.
-    coefficients : ndarray of shape (n_samples, k) or (n_features, k)
+    coefficients : tall array of shape (n_samples, k), or ndarray of shape (n_features, k)
         B in the dual route, W in the primal route.
-    projections : ndarray of shape (n_samples, k)
+    projections : tall array of shape (n_samples, k)
         Z = K B, or Φ W.
     residuals : ndarray of shape (k,)
         ‖A b − λ C b‖ / ‖A b‖.
     """
 
     eigenvalues: Array
-    coefficients: Array
-    projections: Array
+    coefficients: Tall
+    projections: Tall
     residuals: Array
 
 
@@ -43,7 +45,7 @@ def numerical_rank(eigenvalues: Array) -> int:
     return int(np.sum(eigenvalues > rank_cutoff(eigenvalues.dtype) * eigenvalues[0]))
 
 
-def relative_residuals(left: Array, right: Array) -> Array:
+def relative_residuals(left: Tall, right: Tall) -> Array:
     """Column norms of left − right over those of left; zero where both vanish."""
-    size = np.linalg.norm(left, axis=0)
-    return np.linalg.norm(left - right, axis=0) / np.where(size > 0, size, 1)
+    size = column_norms(left)
+    return column_norms(left - right) / np.where(size > 0, size, 1)

@@ -1,0 +1,153 @@
+"""The paper's classifier, for arrays of every kind and for streams: the nearest neighbour.
+
+scikit-learn's :class:`~sklearn.neighbors.KNeighborsClassifier` knows neither tensors nor
+``partial_fit``. On NumPy arrays both give the same answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from skatter.checks import check_integer, check_samples
+from skatter.tensors import copied_rows, is_tensor, nearest_rows, require_same_place, take, vstack
+
+Array = NDArray[Any]
+
+
+class NearestNeighbour(ClassifierMixin, BaseEstimator):
+    """Predict the class of the training sample that lies nearest.
+
+    Parameters
+    ----------
+    max_samples : int or None
+        Training samples to keep at most, drawn at random from all that were seen, each as likely as
+        the others; None keeps all. It bounds the memory of a stream and the time of a prediction.
+    random_state : int, RandomState instance or None
+        Draws them; None is a fixed seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes that were seen.
+    X_fit_ : array or tensor of shape (n_kept, n_features)
+        Training samples.
+    n_samples_seen_ : int
+        How many came along.
+
+    Examples
+    --------
+    >>> from skatter import NearestNeighbour
+    >>> model = NearestNeighbour().fit([[0.0], [4.0]], ["low", "high"])
+    >>> model.predict([[1.0], [3.0]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(self, max_samples: int | None = None, *, random_state: Any = None) -> None:
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> NearestNeighbour:
+        """Remember samples and their classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or tensor of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Classes.
+        """
+        for name in ("X_fit_", "classes_"):
+            self.__dict__.pop(name, None)
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> NearestNeighbour:
+        """Remember more samples; takes what :meth:`fit` takes, and the classes that may come."""
+        first = "X_fit_" not in vars(self)
+        if self.max_samples is not None:
+            check_integer("max_samples", self.max_samples, low=1)
+        X = check_samples(self, X, reset=first, tensors=True, least=1)
+        names = self._check_labels(X, y)
+        if first:
+            self._begin(X, names, classes)
+        else:
+            require_same_place(X, self.X_fit_, "X")
+            self._join(X, names, classes)
+        self._thin_out()
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of the nearest training sample; of several, the first.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Classes, on the host whatever ``X`` is.
+        """
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False, tensors=True)
+        require_same_place(X, self.X_fit_, "X")
+        if is_tensor(X):
+            nearest = nearest_rows(X, self.X_fit_)
+        else:
+            nearest = pairwise_distances_argmin(X, self.X_fit_)
+        return np.asarray(self.classes_[self._codes[nearest]])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return 1 for the class that is predicted and 0 for all others."""
+        return np.asarray(self.predict(X)[:, None] == self.classes_, dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_labels(self, X: Any, y: Any) -> Array:
+        if y is None:
+            raise ValueError("NearestNeighbour requires y to be passed, but the target y is None.")
+        names = column_or_1d(y, warn=True)
+        check_classification_targets(names)
+        if len(names) != X.shape[0]:
+            raise ValueError(
+                f"Lengths differ: X has {X.shape[0]}, y has {len(names)}. Give one value per row "
+                "of X."
+            )
+        return np.asarray(names)
+
+    def _begin(self, X: Any, names: Array, classes: Any) -> None:
+        self._random = check_random_state(0 if self.random_state is None else self.random_state)
+        known = names if classes is None else np.concatenate([names, np.asarray(classes)])
+        self.classes_ = np.unique(known)
+        # What is kept must not change when the caller's samples do.
+        self.X_fit_ = copied_rows(X)
+        self._codes = np.searchsorted(self.classes_, names)
+        self._keys = self._random.uniform(size=len(names))
+        self.n_samples_seen_ = len(names)
+
+    def _join(self, X: Any, names: Array, classes: Any) -> None:
+        more = names if classes is None else np.concatenate([names, np.asarray(classes)])
+        known = np.unique(np.concatenate([self.classes_, more]))
+        self._codes = np.concatenate(
+            [np.searchsorted(known, self.classes_)[self._codes], np.searchsorted(known, names)]
+        )
+        self.classes_ = known
+        together = sparse.vstack if sparse.issparse(X) else vstack
+        self.X_fit_ = together([self.X_fit_, X])
+        self._keys = np.concatenate([self._keys, self._random.uniform(size=len(names))])
+        self.n_samples_seen_ += len(names)
+
+    def _thin_out(self) -> None:
+        """Keep the samples with the smallest random keys, in the order they came."""
+        if self.max_samples is None or len(self._keys) <= self.max_samples:
+            return
+        kept = np.sort(np.argpartition(self._keys, self.max_samples)[: self.max_samples])
+        self.X_fit_ = take(self.X_fit_, kept)
+        self._codes, self._keys = self._codes[kept], self._keys[kept]
