@@ -18,7 +18,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skatter.checks import check_integer, check_samples
-from skatter.tensors import copied_rows, is_tensor, nearest_rows, require_same_place, take, vstack
+from skatter.tensors import (
+    copied_rows,
+    is_tensor,
+    moved,
+    nearest_rows,
+    require_same_place,
+    take,
+    vstack,
+)
 
 Array = NDArray[Any]
 
@@ -104,6 +112,11 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return 1 for the class that is predicted and 0 for all others."""
         return np.asarray(self.predict(X)[:, None] == self.classes_, dtype=np.float64)
+
+    def to(self, place: str) -> NearestNeighbour:
+        """Return a copy that works on ``"numpy"``, or on a device of torch such as ``"cuda:0"``."""
+        check_is_fitted(self)
+        return moved(self, ("X_fit_",), place)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,11 +15,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 if TYPE_CHECKING:
     import torch
@@ -160,6 +162,41 @@ def copied(W: Tall) -> Tall:
 def copied_rows(X: Any) -> Any:
     """Return a copy of samples of any kind, sparse ones included."""
     return X.clone() if is_tensor(X) else X.copy()
+
+
+def moved(estimator: Any, names: Sequence[str], place: str) -> Any:
+    """Return a copy of an estimator, some of whose arrays live elsewhere.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; stays as it is.
+    names : sequence of str
+        Attributes that hold tall arrays; those that are missing or None are passed over.
+    place : str
+        ``"numpy"``, or a device of torch such as ``"cpu"`` or ``"cuda:0"``.
+    """
+    found = {name: vars(estimator)[name] for name in names if vars(estimator).get(name) is not None}
+    if any(issparse(array) for array in found.values()) and place != "numpy":
+        raise TypeError("A model fitted to sparse samples stays on NumPy: tensors are dense here.")
+    there = copy(estimator)
+    for name, array in found.items():
+        setattr(there, name, _at(array, place))
+    return there
+
+
+def _at(array: Any, place: str) -> Any:
+    if place == "numpy":
+        return array if issparse(array) else host(array)
+    import torch
+
+    device = torch.device(place)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"There is no graphics card that torch can use, and {place!r} was asked for; choose "
+            "'cpu' or 'numpy'."
+        )
+    return array.to(device) if is_tensor(array) else to_device(array, device)
 
 
 # --- what a tensor must be ----------------------------------------------------------------------
