@@ -1528,3 +1528,21 @@ def test_features_far_from_the_origin_lose_no_digits_in_the_dual_route(kernel):
     far = SCA(3, kernel=kernel).fit(X + 1e6, y, sample_domain=site)
     assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-8)
     assert_allclose(far.transform(X + 1e6), near.transform(X), rtol=0, atol=1e-6)
+
+
+# --- precision ----------------------------------------------------------------------------------
+
+
+def test_a_warning_says_when_single_precision_is_not_enough():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
+    with pytest.warns(UserWarning, match=r"float32 is not enough for \d+ of 20 .* in float64"):
+        poor = SCA(20, gamma=1e-4).fit(X.astype(np.float32), y)
+    exact = SCA(20, gamma=1e-4).fit(X, y)
+    assert exact.residuals_.max() < 1e-3
+    # What it warns of is true: the last eigenvalues are wrong, the first ones are not.
+    error = np.abs(poor.eigenvalues_ / exact.eigenvalues_[: poor.n_components_] - 1)
+    assert error[:3].max() < 1e-3 < error[4:].max()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SCA(3).fit(X.astype(np.float32), y)

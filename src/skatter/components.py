@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,11 +14,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_integer, check_real, check_samples
-from skatter.domains import Domains, read_domains
+from skatter.distributed import fit_dask, is_dask, transform_dask
+from skatter.domains import Domains, read_domains, read_part
 from skatter.kernels import Kernel, centre, check_gram, gram, require_memory, resolve_kernel
+from skatter.maps import explicit_features, fitted_map
+from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.solve import (
@@ -26,16 +31,48 @@ from skatter.solve import (
     Solution,
     canonical_order,
     solve_dual,
+    solve_iterative,
     solve_padded,
 )
 from skatter.solve.small import column_signs
+from skatter.tensors import (
+    column_norms,
+    copied_rows,
+    device_of,
+    free_memory,
+    host_dtype,
+    is_tensor,
+    like,
+    moved,
+    multiply,
+    require_same_place,
+    take,
+    trace,
+    vstack,
+)
+from skatter.tiles import TiledGram
 
 Array = NDArray[Any]
 
 SCALES = ("eigenvalue", "denominator", "numerator", "coefficients")
-SOLVERS = ("auto", "lanczos", "dense", "primal")
+SOLVERS = ("auto", "lanczos", "dense", "primal", "iterative")
 UNSUPERVISED_COMPONENTS = 20
 """Components of a method that knows no classes."""
+SOLVED = (
+    "eigenvalues_",
+    "residuals_",
+    "n_components_",
+    "classes_",
+    "domain_ids_",
+    "scatter_",
+    "components_",
+    "offset_",
+)
+"""Attributes that follow from moments, and are worked out when they are asked for."""
+STREAMED = ("moments_", "n_chunks_seen_", "stream_classes_", "_beside")
+"""Attributes that a stream leaves."""
+POOR_RESIDUAL = 1e-3
+"""Above this residual a component in single precision is not what it should be."""
 BATCH = 4096
 """New samples mapped at a time: bounds the memory of ``transform``."""
 
@@ -46,57 +83,74 @@ class _MappedLinear:
 
     feature_map: Any
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def __call__(self, X: Any, Y: Any) -> Any:
         features = (explicit_features(self.feature_map, X), explicit_features(self.feature_map, Y))
-        return safe_sparse_dot(features[0], features[1].T, dense_output=True)
+        return _product(features[0], features[1].T)
 
 
-def explicit_features(feature_map: Any, X: Any) -> Any:
-    """Explicit features in the floating type of X; X itself where there is no map."""
-    if feature_map is None:
-        return X
-    features = feature_map.transform(X)
-    if sparse.issparse(features):
-        return features.tocsr().astype(X.dtype)
-    return np.asarray(features, dtype=X.dtype)
+def _product(X: Any, W: Any) -> Any:
+    """Return X W as a dense array of the kind of X."""
+    return multiply(X, W) if is_tensor(X) else safe_sparse_dot(X, W, dense_output=True)
 
 
 class _Route(NamedTuple):
-    """A solution, the mean that it subtracts (of features, or of kernel columns), its setting."""
+    """What a route found, with a denominator of one, and what it subtracts from new samples.
 
-    solution: Solution
-    mean: Array
+    Attributes
+    ----------
+    eigenvalues, coefficients, residuals : ndarray
+        As in :class:`~skatter.solve.Solution`; coefficients on samples or on features.
+    projections : ndarray or None
+        Of the training samples, where the route has them.
+    mean : ndarray
+        Mean of the features, or of the kernel's columns.
+    before : Scatters
+        Of the feature space.
+    after : callable
+        From coefficients and projections to the scatters of the latter.
+    weights : Objective
+        What was solved.
+    norms : callable
+        Gives the norm of the coefficients on samples.
+    directions : callable
+        Gives what the signs are read from: components in explicit features, or projections.
+    """
+
+    eigenvalues: Array
+    coefficients: Any
+    residuals: Array
+    projections: Any
+    mean: Any
     before: Scatters
+    after: Callable[[Any, Any], Scatters]
     weights: Objective
+    norms: Callable[[], Array]
+    directions: Callable[[], Any]
 
+    def within_rounding(self, dtype: Any) -> bool:
+        """Whether the components stand on nothing: β = 1 and class means that coincide."""
+        rounding = 100 * np.finfo(dtype).eps * self.before.total
+        return self.weights.between_only and self.before.between_class <= rounding
 
-def _without_rounding(route: _Route) -> _Route:
-    """Drop components that stand on nothing but rounding: β = 1 and class means that coincide."""
-    solution, before = route.solution, route.before
-    rounding = 100 * np.finfo(solution.projections.dtype).eps * before.total
-    if not route.weights.between_only or before.between_class > rounding:
-        return route
-    return route._replace(
-        solution=Solution(
-            solution.eigenvalues[:0],
-            solution.coefficients[:, :0],
-            solution.projections[:, :0],
-            solution.residuals[:0],
+    def or_nothing(self, dtype: Any) -> _Route:
+        """Return a component of zeros where nothing was found: downstream steps need a column."""
+        if len(self.eigenvalues) and not self.within_rounding(dtype):
+            return self
+        nothing, Z = np.zeros(1, dtype), self.projections
+        return self._replace(
+            eigenvalues=nothing,
+            coefficients=like(np.zeros((self.coefficients.shape[0], 1)), self.coefficients),
+            residuals=nothing,
+            projections=None if Z is None else like(np.zeros((Z.shape[0], 1)), Z),
         )
-    )
 
-
-def _at_least_one(solution: Solution) -> Solution:
-    """Return a component of zeros where nothing was found: downstream steps need a column."""
-    if len(solution.eigenvalues):
-        return solution
-    dtype = solution.projections.dtype
-    return Solution(
-        np.zeros(1, dtype),
-        np.zeros((len(solution.coefficients), 1), dtype),
-        np.zeros((len(solution.projections), 1), dtype),
-        np.zeros(1, dtype),
-    )
+    def times(self, factor: Array) -> _Route:
+        """Return the components times one number each."""
+        Z = self.projections
+        return self._replace(
+            coefficients=self.coefficients * like(factor, self.coefficients),
+            projections=None if Z is None else Z * like(factor, Z),
+        )
 
 
 def scale_factors(scale: str, eigenvalues: Array, norms: Callable[[], Array]) -> Array:
@@ -124,20 +178,40 @@ def scale_factors(scale: str, eigenvalues: Array, norms: Callable[[], Array]) ->
 
 
 def dual_coefficients(
-    eigenvalues: Array, Z: Array, coefficients: Coefficients, weights: Objective
-) -> Array:
+    eigenvalues: Array, Z: Any, coefficients: Coefficients, weights: Objective
+) -> Any:
     """Return B with K B = Z from the projections: b = (N z/λ − M z)/ρ."""
-    numerator = coefficients.numerator(weights, Z) / np.where(eigenvalues > 0, eigenvalues, 1)
-    return np.asarray((numerator - coefficients.denominator(weights, Z)) / weights.ridge)
+    size = like(np.where(eigenvalues > 0, eigenvalues, 1), Z)
+    numerator = coefficients.numerator(weights, Z) / size
+    return (numerator - coefficients.denominator(weights, Z)) / weights.ridge
 
 
-def ordered_gram(X: Any, kernel: Kernel, order: Any) -> Array:
+def ordered_gram(X: Any, kernel: Kernel, order: Any) -> Any:
     """Gram matrix with rows and columns in a given order, in memory of its own."""
     if kernel.precomputed:
         check_gram(X)
-        require_memory(len(X), X.dtype.itemsize)
-        return X[np.ix_(order, order)]
-    return gram(X[order], kernel)
+        require_memory(len(X), X.dtype.itemsize, device_of(X))
+        return take(take(X, order).T, order).T if is_tensor(X) else X[np.ix_(order, order)]
+    return gram(take(X, order), kernel)
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) -> Domains:
+    return read_part(y, sample_domain, labelled=labelled, classes=classes, n_samples=_n_rows(X))
+
+
+def _has_explicit_features(estimator: ScatterComponents) -> bool:
+    """Whether samples have features of their own, so that moments say all; see ``available_if``."""
+    if estimator._is_explicit and not estimator._needs_gram:
+        return True
+    raise AttributeError(
+        f"{type(estimator).__name__} learns from a stream through explicit features: give it "
+        "feature_map=..., such as skatter.maps.LandmarkMap(1000), or kernel='linear', and nothing "
+        "that needs the Gram matrix (class_rows='labelled', nugget)."
+    )
 
 
 class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -175,17 +249,122 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self
             The fitted estimator.
         """
+        if is_dask(X):
+            return fit_dask(self, X, y, sample_domain=sample_domain, labelled=labelled)
         self._fit(X, y, sample_domain, labelled)
         return self
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
     ) -> Array:
-        """Learn the components and return the projections of ``X``, computed on the way.
+        """Learn the components and return the projections of ``X``.
 
         Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
         """
-        return self._fit(X, y, sample_domain, labelled)
+        if is_dask(X):
+            return transform_dask(self.fit(X, y, sample_domain=sample_domain, labelled=labelled), X)
+        Z = self._fit(X, y, sample_domain, labelled)
+        return self.transform(X) if Z is None else Z
+
+    @available_if(_has_explicit_features)
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_domain: Any = None,
+        labelled: Any = None,
+        classes: Any = None,
+    ) -> Any:
+        """Learn from one more chunk of a stream; the result is that of one fit on all chunks.
+
+        What is kept of the chunks does not grow with their number. The feature map is fitted on
+        the first one, unless it is a :class:`sklearn.frozen.FrozenEstimator`. Components are solved
+        for when they are asked for. Where a chunk is refused, all is as it was before it.
+
+        Parameters
+        ----------
+        X, y, sample_domain, labelled
+            As in :meth:`fit`; a chunk may hold new classes and new domains. -1 marks unlabelled
+            samples, unless ``classes`` names it.
+        classes : array-like or None
+            All classes of the stream, in the first call; None where they are not known ahead.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        number, done = self._chunks_seen()
+        try:
+            known = self.stream_classes_ if number else classes
+            domains = _read_part(X, y, sample_domain, labelled, known)
+            if not number:
+                self._begin_stream(X, classes)
+            part = self._moments_of_part(X, domains)
+            merged = merge_moments([self.moments_, part]) if number else part
+        except (TypeError, ValueError) as error:
+            last = done + _n_rows(X) - 1
+            raise type(error)(
+                f"Chunk {number} (samples {done:,} to {last:,}, counted from 0): {error}"
+            ) from error
+        self._keep_moments(merged, number + 1)
+        return self
+
+    @available_if(_has_explicit_features)
+    def merge(self, *others: Any) -> Any:
+        """Join what other estimators learnt, in other places, from streams of their own.
+
+        Parameters
+        ----------
+        *others : estimators
+            Of the same type and with the same feature map, after :meth:`partial_fit`.
+
+        Returns
+        -------
+        self
+            As if it had seen all chunks itself.
+        """
+        for estimator in (self, *others):
+            if type(estimator) is not type(self) or "moments_" not in vars(estimator):
+                raise ValueError(
+                    f"merge joins {type(self).__name__} estimators after partial_fit; got a "
+                    f"{type(estimator).__name__} without moments."
+                )
+        merged = merge_moments([self.moments_, *(other.moments_ for other in others)])
+        self._keep_moments(
+            merged, self.n_chunks_seen_ + sum(other.n_chunks_seen_ for other in others)
+        )
+        return self
+
+    @available_if(_has_explicit_features)
+    def fit_moments(self, moments: Moments) -> Any:
+        """Learn from moments alone: samples may stay where they are.
+
+        Parameters
+        ----------
+        moments : Moments
+            Of all samples, of the features that ``feature_map`` makes. The map must come fitted,
+            as a :class:`sklearn.frozen.FrozenEstimator`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_parameters()
+        self._forget()
+        self.feature_map_ = None if self.feature_map is None else clone(self.feature_map)
+        n_features = getattr(self.feature_map_, "n_features_in_", moments.n_features)
+        if moments.feature_map != fingerprint(self.feature_map_, n_features):
+            raise ValueError(
+                "moments were collected with another feature map; give the same one, fitted, as "
+                "feature_map=FrozenEstimator(...)."
+            )
+        self.n_features_in_, self.stream_classes_ = n_features, None
+        self._beside = np.empty((0, n_features), dtype=moments.dtype)
+        self._keep_moments(moments, 1)
+        return self
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Project samples, seen before or not, of any domain.
@@ -202,20 +381,49 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ndarray of shape (n_samples, n_components_)
             Projections.
         """
+        if is_dask(X):
+            return transform_dask(self, X)
         check_is_fitted(self)
-        X = check_samples(self, X, reset=False, precomputed=self._precomputed)
+        X = check_samples(self, X, reset=False, precomputed=self._precomputed, tensors=True)
+        require_same_place(X, self.offset_, "X")
         batches = [self._project(X[rows]) for rows in gen_batches(X.shape[0], BATCH)]
-        return batches[0] if len(batches) == 1 else np.vstack(batches)
+        return batches[0] if len(batches) == 1 else vstack(batches)
 
-    def _project(self, X: Any) -> Array:
+    def to(self, place: str) -> Any:
+        """Return a copy that works elsewhere: fit on a graphics card, predict without one.
+
+        Parameters
+        ----------
+        place : str
+            ``"numpy"``, or a device of torch such as ``"cpu"`` or ``"cuda:0"``.
+        """
+        check_is_fitted(self)
+        return moved(self, ("X_fit_", "dual_coef_", "components_", "offset_", "_beside"), place)
+
+    def _project(self, X: Any) -> Any:
         if hasattr(self, "dual_coef_"):
-            return self.kernel_(X, self.X_fit_) @ self.dual_coef_ - self.offset_
+            return multiply(self.kernel_(X, self.X_fit_), self.dual_coef_) - self.offset_
         features = explicit_features(self.feature_map_, X)
-        return safe_sparse_dot(features, self.components_.T, dense_output=True) - self.offset_
+        return _product(features, self.components_.T) - self.offset_
+
+    def __getattr__(self, name: str) -> Any:
+        """Solve for the components of a stream when they are asked for."""
+        if name in SOLVED and "moments_" in vars(self) and "components_" not in vars(self):
+            self._solve_moments(self.moments_)
+            return getattr(self, name)
+        # Whoever refused it first says why.
+        return super().__getattribute__(name)
 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _is_explicit(self) -> bool:
+        """Whether the feature space is that of explicit features."""
+        return self.feature_map is not None or (
+            isinstance(self.kernel, str) and self.kernel == "linear"
+        )
 
     @property
     def _needs_gram(self) -> bool:
@@ -260,31 +468,34 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_choice("class_rows", self.class_rows, ("all", "labelled"))
         check_choice("normalize", self.normalize, (True, False))
         check_real("tol", self.tol, low=0, open_low=True)
-        explicit = self.feature_map is not None or self.kernel == "linear"
-        if self.solver == "primal" and not explicit:
+        if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
         if self.class_rows == "labelled" and (
             self.feature_map is not None or self.solver != "auto"
         ):
             raise ValueError("class_rows='labelled' needs solver='auto' and no feature_map.")
 
-    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Array:
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
+        """Fit, and return projections of the samples where they come with the solution."""
         X, domains = self._read(X, y, sample_domain, labelled)
-        wanted = self.n_components or min(self._default_n_components(domains), X.shape[0] - 1)
-        kernel, features = self._feature_space(X)
-        if features is None:
-            route = self._dual(X, kernel, domains, wanted)
-        else:
-            route = self._primal(features, domains, wanted)
-        route = self._scaled(_without_rounding(route), domains)
-        self._warn_of_rank(route.solution)
-        self._keep_map(X, kernel, route, primal=features is not None)
-        return self._keep(route, domains)
+        self._forget()
+        self.kernel_, explicit = self._feature_space(X)
+        if explicit:
+            self._beside = X[:0]
+            self._solve_moments(self._collect(X, domains))
+            return None
+        self.X_fit_ = None if self.kernel_.precomputed else copied_rows(X)
+        route = self._in_tiles if self._needs_tiles(X) else self._dual
+        found = self._scaled(route(X, self.kernel_, domains), host_dtype(X))
+        self.dual_coef_ = found.coefficients
+        self._keep(found, domains)
+        self.offset_ = multiply(found.mean, found.coefficients)
+        return found.projections
 
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
         """Check everything the user gave before any heavy work."""
         self._check_parameters()
-        X = check_samples(self, X, reset=True, precomputed=self._precomputed)
+        X = check_samples(self, X, reset=True, precomputed=self._precomputed, tensors=True)
         n_samples = X.shape[0]
         if y is None and sample_domain is None:
             sample_domain = np.zeros(n_samples, dtype=int)
@@ -292,9 +503,14 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self._check_domains(domains)
         return X, domains
 
-    def _feature_space(self, X: Any) -> tuple[Kernel, Any]:
-        """Return the kernel and, where the primal route is the one to take, explicit features."""
-        self.feature_map_ = None if self.feature_map is None else clone(self.feature_map).fit(X)
+    def _forget(self) -> None:
+        """Drop what an earlier fit left."""
+        for name in (*SOLVED, *STREAMED, "dual_coef_", "X_fit_"):
+            self.__dict__.pop(name, None)
+
+    def _feature_space(self, X: Any) -> tuple[Kernel, bool]:
+        """Return the kernel, and whether to work on explicit features."""
+        self.feature_map_ = fitted_map(self.feature_map, X)
         if self.feature_map is None:
             kernel = resolve_kernel(
                 X,
@@ -307,40 +523,164 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         else:
             kernel = Kernel(_MappedLinear(self.feature_map_))
-        if kernel.linear and isinstance(X, np.ndarray):
+        if kernel.linear and not sparse.issparse(X):
             # Centred, the linear kernel is blind to a shift, but not to the digits it costs.
             kernel = replace(kernel, origin=X.mean(axis=0))
-        explicit = kernel.linear or self.feature_map is not None
-        if not explicit or self._needs_gram or self.solver in ("lanczos", "dense"):
-            return kernel, None
-        features = explicit_features(self.feature_map_, X)
-        if self.solver == "auto" and features.shape[1] >= features.shape[0]:
-            return kernel, None
-        return kernel, features
+        if not self._is_explicit or self._needs_gram or self.solver not in ("auto", "primal"):
+            return kernel, False
+        n_features = explicit_features(self.feature_map_, X[:1]).shape[1]
+        return kernel, self.solver == "primal" or n_features < X.shape[0]
 
-    def _primal(self, features: Any, domains: Domains, k: int) -> _Route:
-        before = measure(Geometry.of_features(features), domains)
+    def _wanted(self, domains: Domains) -> int:
+        default = min(self._default_n_components(domains), domains.n_samples - 1)
+        return self.n_components or max(default, 1)
+
+    # --- explicit features ----------------------------------------------------------------------
+
+    def _collect(self, X: Any, domains: Domains) -> Moments:
+        return collect_moments(
+            X,
+            domains,
+            partial(explicit_features, self.feature_map_),
+            feature_map=fingerprint(self.feature_map_, X.shape[1]),
+        )
+
+    def _chunks_seen(self) -> tuple[int, int]:
+        """Count the chunks and samples of the stream so far."""
+        if "moments_" not in vars(self):
+            return 0, 0
+        return self.n_chunks_seen_, self.moments_.n_samples
+
+    def _begin_stream(self, X: Any, classes: Any = None) -> None:
+        """Fit the feature map on samples of a stream, before the moments of its parts."""
+        self._check_parameters()
+        X = check_samples(self, X, reset=True, tensors=True, least=1)
+        self._forget()
+        self.stream_classes_ = classes
+        self.feature_map_ = fitted_map(self.feature_map, X)
+        self._beside = X[:0]
+
+    def _moments_of_part(self, X: Any, domains: Domains) -> Moments:
+        """Return the moments of a part of a stream; nothing changes here."""
+        X = check_samples(self, X, reset=False, tensors=True)
+        require_same_place(X, self._beside, "X")
+        return self._collect(X, domains)
+
+    def _keep_moments(self, moments: Moments, n_chunks: int) -> None:
+        for name in SOLVED:
+            self.__dict__.pop(name, None)
+        self.moments_, self.n_chunks_seen_ = moments, n_chunks
+
+    def _solve_moments(self, moments: Moments) -> None:
+        """Solve for the components of explicit features, given their moments."""
+        domains = moments.cells
+        self._check_domains(domains)
+        before = moments.scatters()
         weights = self._objective(domains, before.total)
-        path = PrimalPath(features, domains, self._factors())
-        return _Route(path.solve(weights, k), path.moments.mean, before, weights)
+        path = PrimalPath(moments, self._factors())
+        found = path.solve(weights, self._wanted(domains))
+        route = _Route(
+            found.values,
+            found.vectors,
+            found.residuals,
+            projections=None,
+            mean=moments.mean,
+            before=before,
+            after=lambda W, _: moments.scatters(W),
+            weights=weights,
+            norms=lambda: path.coefficient_norms(weights, found),
+            directions=lambda: found.vectors,
+        )
+        route = self._scaled(route, moments.dtype)
+        self.components_ = like(route.coefficients.T, self._beside)
+        self._keep(route, domains)
+        self.offset_ = like(route.mean @ route.coefficients, self._beside)
 
-    def _dual(self, X: Any, kernel: Kernel, domains: Domains, k: int) -> _Route:
+    # --- the Gram matrix ------------------------------------------------------------------------
+
+    def _dual(self, X: Any, kernel: Kernel, domains: Domains) -> _Route:
         order = canonical_order(domains)
         ordered, back = domains.take(order), np.argsort(order)
         K = ordered_gram(X, kernel, order)
         means = centre(K)
-        if np.trace(K) < 0:
+        if trace(K) < 0:
             raise ValueError(INDEFINITE)
         before = measure(Geometry.of_gram(K), ordered)
         weights = self._objective(domains, before.total)
-        k = min(k, len(K) - 1)
+        k = min(self._wanted(domains), len(K) - 1)
         solution = self._solve(K, ordered, weights, k)
         solution = solution._replace(
-            coefficients=solution.coefficients[back], projections=solution.projections[back]
+            coefficients=take(solution.coefficients, back),
+            projections=take(solution.projections, back),
         )
-        return _Route(solution, means[back], before, weights)
+        return self._on_samples(X, domains, solution, take(means, back), before, weights)
 
-    def _solve(self, K: Array, domains: Domains, weights: Objective, k: int) -> Solution:
+    def _needs_tiles(self, X: Any) -> bool:
+        """Whether to compute the Gram matrix in tiles and never store it.
+
+        A graphics card has less memory than its host; what does not fit there is not refused.
+        """
+        if self.solver != "auto" or self._needs_gram or free_memory(device_of(X)) is None:
+            return self.solver == "iterative"
+        try:
+            require_memory(X.shape[0], host_dtype(X).itemsize, device_of(X))
+        except MemoryError as error:
+            message = str(error).split(" Use ")[0]
+            warnings.warn(f"{message} It is recomputed in tiles: solver='iterative'.", stacklevel=4)
+            return True
+        return False
+
+    def _in_tiles(self, X: Any, kernel: Kernel, domains: Domains) -> _Route:
+        tiles = TiledGram(X, kernel)
+        before = measure(tiles.geometry, domains)
+        weights = self._objective(domains, before.total)
+        solution = solve_iterative(
+            tiles,
+            domains,
+            weights,
+            min(self._wanted(domains), tiles.n - 1),
+            tol=self.tol,
+            random_state=self.random_state,
+            factors=self._factors(),
+        )
+        return self._on_samples(X, domains, solution, like(tiles.means, X), before, weights)
+
+    def _on_samples(
+        self,
+        X: Any,
+        domains: Domains,
+        solution: Solution,
+        means: Any,
+        before: Scatters,
+        weights: Objective,
+    ) -> _Route:
+        """Return a solution with coefficients on the samples, given the means of the kernel."""
+        B, Z = solution.coefficients, solution.projections
+
+        def norms() -> Array:
+            if self._needs_gram:
+                return column_norms(B)
+            coefficients = Coefficients.like(Z, domains, self._factors())
+            return column_norms(dual_coefficients(solution.eigenvalues, Z, coefficients, weights))
+
+        return _Route(
+            solution.eigenvalues,
+            B,
+            solution.residuals,
+            projections=Z,
+            mean=means,
+            before=before,
+            after=lambda _, Z: measure(Geometry.of_features(Z), domains),
+            weights=weights,
+            norms=norms,
+            directions=lambda: Z if not self._is_explicit else self._in_features(X, B),
+        )
+
+    def _in_features(self, X: Any, B: Any) -> Any:
+        """Return the components in explicit features, so that signs are those of that route."""
+        return _product(explicit_features(self.feature_map_, X).T, B)
+
+    def _solve(self, K: Any, domains: Domains, weights: Objective, k: int) -> Solution:
         """Solve on the centred Gram matrix, rows in canonical order."""
         if self.class_rows == "labelled":
             return solve_padded(K, domains, weights, k)
@@ -355,65 +695,53 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             factors=self._factors(),
         )
 
-    def _scaled(self, route: _Route, domains: Domains) -> _Route:
+    # --- what both share ------------------------------------------------------------------------
+
+    def _scaled(self, route: _Route, dtype: Any) -> _Route:
         """Apply ``scale`` and fix the signs: the largest entry of a component is positive."""
-        solution = _at_least_one(route.solution)
-        eigenvalues, B, Z = solution.eigenvalues, solution.coefficients, solution.projections
+        found = route.or_nothing(dtype)
+        factor = scale_factors(self.scale, found.eigenvalues, found.norms)
+        if found is route:
+            factor = factor * column_signs(route.directions())
+        found = found.times(factor)
+        self._warn_of_rank(found.eigenvalues)
+        self._warn_of_precision(found.residuals, dtype)
+        return found
 
-        def norms() -> Array:
-            if self._needs_gram:
-                return np.linalg.norm(B, axis=0)
-            coefficients = Coefficients(domains, Z.dtype, self._factors())
-            return np.linalg.norm(
-                dual_coefficients(eigenvalues, Z, coefficients, route.weights), axis=0
-            )
-
-        factor = scale_factors(self.scale, eigenvalues, norms)
-        factor = factor * column_signs(Z)
-        factor = factor.astype(Z.dtype)
-        solution = solution._replace(coefficients=B * factor, projections=Z * factor)
-        return route._replace(solution=solution)
-
-    def _warn_of_rank(self, solution: Solution) -> None:
-        found = len(solution.eigenvalues)
-        if solution.eigenvalues[0] == 0:
+    def _warn_of_rank(self, eigenvalues: Array) -> None:
+        if eigenvalues[0] == 0:
             warnings.warn(
                 "No direction has any scatter to keep: all samples, or all class means where "
                 "beta=1, coincide. One component of zeros is returned.",
-                stacklevel=4,
+                stacklevel=5,
             )
-        elif self.n_components is not None and found < self.n_components:
+        elif self.n_components is not None and len(eigenvalues) < self.n_components:
             warnings.warn(
-                f"n_components={self.n_components} exceeds the rank of the problem; {found} "
-                "components are returned.",
-                stacklevel=4,
+                f"n_components={self.n_components} exceeds the rank of the problem; "
+                f"{len(eigenvalues)} components are returned.",
+                stacklevel=5,
             )
 
-    def _keep_map(self, X: Any, kernel: Kernel, route: _Route, *, primal: bool) -> None:
-        """Set what ``transform`` reads, and forget what an earlier fit left."""
-        for name in ("components_", "dual_coef_", "X_fit_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        coefficients = route.solution.coefficients
-        self.kernel_ = kernel
-        self.offset_ = route.mean @ coefficients
-        if primal:
-            self.components_ = coefficients.T
-        else:
-            self.dual_coef_ = coefficients
-            self.X_fit_ = None if kernel.precomputed else X.copy()
+    def _warn_of_precision(self, residuals: Array, dtype: Any) -> None:
+        """Say so where single precision is not enough for the components that were asked for."""
+        poor = np.flatnonzero(residuals > max(POOR_RESIDUAL, self.tol))
+        if dtype == np.float32 and len(poor):
+            warnings.warn(
+                f"float32 is not enough for {len(poor)} of {len(residuals)} components: component "
+                f"{poor[0]} solves its equation to {residuals[poor[0]]:.0e} only (residuals_). "
+                "Give X in float64, or ask for fewer components.",
+                stacklevel=5,
+            )
 
-    def _keep(self, route: _Route, domains: Domains) -> Array:
-        """Set what users read, and return the projections of the training samples."""
-        solution = route.solution
-        self.eigenvalues_ = solution.eigenvalues
-        self.residuals_ = solution.residuals
-        self.n_components_ = len(solution.eigenvalues)
+    def _keep(self, route: _Route, domains: Domains) -> None:
+        """Set what users read."""
+        self.eigenvalues_ = route.eigenvalues
+        self.residuals_ = route.residuals
+        self.n_components_ = len(route.eigenvalues)
         self.classes_ = np.array(domains.classes)
         self.domain_ids_ = np.array(domains.domain_ids)
-        after = measure(Geometry.of_features(solution.projections), domains)
+        after = route.after(route.coefficients, route.projections)
         self.scatter_ = {"before": route.before, "after": after}
-        return solution.projections
 
 
 class LabelledComponents(ScatterComponents):

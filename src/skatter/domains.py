@@ -541,7 +541,9 @@ def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
     [False, False]
     """
     values = _as_plain(y)
-    missing = _missing(values)
+    unlabelled = _missing(values)
     if classes.dtype.kind in "iu" and UNLABELLED not in classes:
-        missing = missing | (values == UNLABELLED)
-    return missing
+        # A missing value need not know whether it equals another one.
+        present = np.flatnonzero(~unlabelled)
+        unlabelled[present] = np.asarray(values[present] == UNLABELLED, dtype=bool)
+    return unlabelled

@@ -346,14 +346,14 @@ def _second_of_sparse(
 
 def _averaging(cells: Domains, cell: Codes) -> Callable[[Any], Array]:
     """Return a function from samples, sorted by cell, to the means of the cells on the host."""
-    starts = np.concatenate([[0], np.cumsum(cells.counts)[:-1]])
+    ends = np.cumsum(cells.counts)
 
     def average(features: Any) -> Array:
         if is_tensor(features):
             E = like(indicator_means(cell, cells.n_rows), features)
             return host(multiply(E.T, features)).astype(np.float64)
-        sums = np.add.reduceat(features, starts, axis=0, dtype=np.float64)
-        return np.asarray(sums / cells.counts[:, None])
+        of_cells = np.split(features, ends[:-1])
+        return np.array([own.mean(axis=0, dtype=np.float64) for own in of_cells])
 
     return average
 

@@ -10,20 +10,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skatter.distributed import is_dask
+from skatter.distributed.apply import apply_blocks, snapshot, sum_blocks
+from skatter.distributed.blocks import read_blocks
+from skatter.distributed.labels import survey
+from skatter.distributed.learn import adopt, learner_of
 from skatter.domains import Codes, Domains, is_unlabelled, read_domains
 
 Array = NDArray[Any]
+
+NO_LABELS = (
+    "requires y to be passed, but the target y is None or has no labelled sample: a step of the "
+    "pipeline learns from labels."
+)
 
 _ROUTED = {"sample_domain": True}
 
@@ -49,7 +61,9 @@ class DomainPipeline(Pipeline):
 
     Build it with :func:`make_domain_pipeline`. It is a scikit-learn pipeline: ``named_steps``,
     indexing, nested parameters, :func:`~sklearn.base.clone`, grid searches and cross-validation
-    work as they do there.
+    work as they do there. Samples may be a Dask array or DataFrame: ``fit`` and ``score`` work on
+    its blocks, and all other methods return a Dask collection, which is computed when it is asked
+    for.
 
     Parameters
     ----------
@@ -100,8 +114,9 @@ class DomainPipeline(Pipeline):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            All samples, labelled or not.
+        X : array-like, Dask array or Dask DataFrame of shape (n_samples, n_features)
+            All samples, labelled or not. From a Dask collection steps learn block by block, on the
+            workers; one that cannot is named before any work.
         y : array-like of shape (n_samples,) or None
             Classes; -1, NaN or None where unknown.
         sample_domain : array-like of shape (n_samples,) or None
@@ -114,6 +129,8 @@ class DomainPipeline(Pipeline):
         self
             The fitted pipeline.
         """
+        if is_dask(X):
+            return self._fit_blocks(X, y, sample_domain, labelled)
         Xt, seen = self._fit_transformers(X, y, sample_domain, labelled)
         last = self.steps[-1][1]
         if not _passes_through(last):
@@ -125,6 +142,9 @@ class DomainPipeline(Pipeline):
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
     ) -> Any:
         """Fit every step and return what the last one makes of ``X``; takes what ``fit`` takes."""
+        if is_dask(X):
+            self._fit_blocks(X, y, sample_domain, labelled)
+            return self.transform(X, sample_domain=sample_domain)
         Xt, seen = self._fit_transformers(X, y, sample_domain, labelled)
         last = self.steps[-1][1]
         if _passes_through(last):
@@ -134,6 +154,9 @@ class DomainPipeline(Pipeline):
     @available_if(_final_transforms)
     def transform(self, X: Any, *, sample_domain: Any = None) -> Any:
         """Send samples through all steps."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return apply_blocks(self, "transform", X, sample_domain=sample_domain)
         return self._forward(X, sample_domain, self.steps)
 
     @available_if(_final_has("predict"))
@@ -161,20 +184,56 @@ class DomainPipeline(Pipeline):
         self, X: Any, y: Any, *, sample_domain: Any = None, sample_weight: Any = None
     ) -> float:
         """Accuracy over the samples whose label is known; unlabelled ones are left out."""
+        given = {"y": y, "sample_domain": sample_domain, "sample_weight": sample_weight}
+        if is_dask(X):
+            check_is_fitted(self)
+            right, weight, n_known = sum_blocks(self, "_tally", X, **given)
+        else:
+            right, weight, n_known = self._tally(X, **given)
+        if not n_known:
+            raise ValueError("y has no labelled sample to score; give the true labels.")
+        return right / weight
+
+    def _tally(
+        self, X: Any, y: Any, sample_domain: Any = None, sample_weight: Any = None
+    ) -> tuple[float, float, int]:
+        """Return the weight of right predictions and of all, and the number of labelled samples."""
         predicted = self.predict(X, sample_domain=sample_domain)
         known = ~is_unlabelled(y, self.classes_)
-        if not known.any():
-            raise ValueError("y has no labelled sample to score; give the true labels.")
         right = np.asarray(y, dtype=object).reshape(-1)[known] == predicted[known]
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(right, weights=weight))
+        weight = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight)
+        return float(weight[known] @ right), float(weight[known].sum()), int(known.sum())
+
+    def _fit_blocks(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> DomainPipeline:
+        """Fit every step on the blocks of a Dask collection; all of them, or none."""
+        self._check_steps()
+        learners = {
+            index: learner_of(name, step, from_labels=_sees_labelled_only(step))
+            for index, (name, step) in enumerate(self.steps)
+            if not _passes_through(step)
+        }
+        blocks, labels = survey(read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled))
+        asks = any(_sees_labelled_only(self.steps[index][1]) for index in learners)
+        if asks and not labels.view.n_labelled:
+            raise ValueError(NO_LABELS)
+        fitted: list[tuple[str, Any]] = []
+        for index, learner in learners.items():
+            name, step = self.steps[index]
+            behind = blocks.after(snapshot(DomainPipeline(fitted))) if fitted else blocks
+            fitted.append((name, self._timed(index, partial(learner, labels=labels), step, behind)))
+        for name, learnt in fitted:
+            adopt(self.named_steps[name], learnt)
+        return self
+
+    def _check_steps(self) -> None:
+        if not self.steps:
+            raise ValueError("The pipeline is empty; give it at least one step.")
+        self._validate_steps()
 
     def _fit_transformers(
         self, X: Any, y: Any, sample_domain: Any, labelled: Any
     ) -> tuple[Any, _Seen]:
-        if not self.steps:
-            raise ValueError("The pipeline is empty; give it at least one step.")
-        self._validate_steps()
+        self._check_steps()
         seen = _Seen.of(X, y, sample_domain, labelled)
         for index, (_, step) in enumerate(self.steps[:-1]):
             if not _passes_through(step):
@@ -199,6 +258,9 @@ class DomainPipeline(Pipeline):
         return X
 
     def _call(self, method: str, X: Any, sample_domain: Any) -> Any:
+        if is_dask(X):
+            check_is_fitted(self)
+            return apply_blocks(self, method, X, sample_domain=sample_domain)
         Xt = self._forward(X, sample_domain, self.steps[:-1])
         return _call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
 
@@ -223,8 +285,11 @@ def _call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
 def _learns_from_labels(step: Any) -> bool:
     """Whether a step, or an estimator inside it, is fitted to y.
 
-    Tags say so for most estimators; univariate selection says it by its score function.
+    Tags say so for most estimators; univariate selection says it by its score function. A frozen
+    one learns nothing any more.
     """
+    if isinstance(step, FrozenEstimator):
+        return False
     tags = get_tags(step)
     if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
         return True
@@ -242,7 +307,9 @@ def _parts(step: Any) -> list[Any]:
 
 
 def _takes_domains(step: Any) -> bool:
-    """Whether a step wants domains; refuse one that hides another which does."""
+    """Whether a step wants domains in fit; refuse one that hides another which does."""
+    if isinstance(step, FrozenEstimator):
+        return False
     if has_fit_parameter(step, "sample_domain"):
         return True
     for part in _parts(step):
@@ -252,6 +319,11 @@ def _takes_domains(step: Any) -> bool:
                 f"{type(part).__name__} inside it; chain its steps with make_domain_pipeline."
             )
     return False
+
+
+def _sees_labelled_only(step: Any) -> bool:
+    """Whether a step is fitted on the labelled samples alone."""
+    return not _takes_domains(step) and _learns_from_labels(step)
 
 
 @dataclass(frozen=True)
@@ -271,7 +343,9 @@ class _Seen:
         return cls(y, sample_domain, domains)
 
     def fit(self, step: Any, X: Any) -> Any:
-        """Fit a step on what it should see."""
+        """Fit a step on what it should see; a frozen one stays as it is."""
+        if isinstance(step, FrozenEstimator):
+            return step
         if _takes_domains(step):
             return step.fit(X, self.y, **self._domain_arguments(step))
         if _learns_from_labels(step):
@@ -296,10 +370,7 @@ class _Seen:
 
     def _labelled(self) -> tuple[Codes, Array]:
         if self.domains is None or not self.domains.n_labelled:
-            raise ValueError(
-                "requires y to be passed, but the target y is None or has no labelled sample: a "
-                "step of the pipeline learns from labels."
-            )
+            raise ValueError(NO_LABELS)
         return np.flatnonzero(self.domains.labelled), self.domains.names()
 
 

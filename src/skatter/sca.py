@@ -63,9 +63,10 @@ class SCA(LabelledComponents):
     class_rows : {"all", "labelled"}
         ``"labelled"`` is the zero-padded form printed in the paper, for imitation only: dense and
         slow.
-    solver : {"auto", "lanczos", "dense", "primal"}
+    solver : {"auto", "lanczos", "dense", "primal", "iterative"}
         ``"primal"`` works on explicit features (linear kernel or ``feature_map``), the others on
-        the Gram matrix. All give the same components.
+        the Gram matrix; ``"iterative"`` recomputes it in tiles and never stores it, for samples
+        whose Gram matrix does not fit into memory. All give the same components.
     tol : float > 0
         Residual of each component relative to its own eigenvalue at which Lanczos stops.
     random_state : int, RandomState instance or None

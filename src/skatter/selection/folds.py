@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from skatter.components import (
     dual_coefficients,
-    explicit_features,
     ordered_gram,
     scale_factors,
 )
 from skatter.domains import Codes, Domains
 from skatter.kernels import centre
+from skatter.maps import explicit_features
 from skatter.moments import collect_moments
 from skatter.objective import Coefficients, Objective
 from skatter.sca import SCA

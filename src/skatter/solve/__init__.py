@@ -1,6 +1,7 @@
 """Solve: from an objective to components, one file a route."""
 
 from skatter.solve.dual import DualPath, solve_dual
+from skatter.solve.iterative import solve_iterative
 from skatter.solve.nugget import NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
 from skatter.solve.padded import solve_padded
@@ -30,6 +31,7 @@ __all__ = [
     "leading_pairs",
     "principal_axes",
     "solve_dual",
+    "solve_iterative",
     "solve_not_symmetric",
     "solve_nugget",
     "solve_padded",

@@ -1,0 +1,515 @@
+"""Maps: explicit features whose linear kernel approximates another kernel.
+
+With D samples L as *landmarks*, and only the directions of their kernel matrix that stand above
+rounding,
+
+    φ(x) = k(x, L) U Σ^-½        where k(L, L) = U Σ Uᵀ
+
+is x's image in the kernel's feature space, projected on the span of the landmarks' images
+(Nyström's method; C. Williams, M. Seeger, NIPS 2000). So φ(x)ᵀφ(x') = k(x, x') exactly where x or
+x' is a landmark, and the squared norm that is lost elsewhere, k(x, x) − ‖φ(x)‖², is never negative.
+What n samples cost is then linear in n: they need n × D numbers and not n × n.
+
+How much is lost depends on which samples are landmarks. Three ways to choose them:
+
+*uniform*: every sample has the same chance.
+*k-means++* (D. Arthur, S. Vassilvitskii, SODA 2007): the next landmark is drawn with a probability
+proportional to the squared distance to the nearest one so far.
+*leverage* (A. El Alaoui, M. Mahoney, NIPS 2015): a sample is drawn with a probability proportional
+to its ridge leverage score, estimated from P landmarks drawn uniformly,
+
+    ℓ(x) ∝ k(x, x) − k(x, P) (k(P, P) + λ I)⁻¹ k(P, x)
+
+which is what the pilot P does not explain of it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import eigh
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.cluster import kmeans_plusplus
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from skatter.checks import check_choice, check_integer, check_samples
+from skatter.domains import Codes
+from skatter.kernels import Kernel, resolve_kernel
+from skatter.solve.small import column_signs
+from skatter.tensors import (
+    Tall,
+    device_of,
+    host,
+    host_dtype,
+    is_tensor,
+    like,
+    multiply,
+    take,
+    to_device,
+)
+
+Array = NDArray[Any]
+
+CANDIDATES = 5_000
+"""Samples that k-means++ chooses landmarks from, unless ``PER_LANDMARK`` asks for more."""
+PER_LANDMARK = 5
+"""Candidates for each landmark, at least."""
+SCORED = 50_000
+"""Samples whose leverage is estimated, unless ``PER_LANDMARK`` asks for more."""
+PILOT = 256
+"""Landmarks, drawn uniformly, that leverage is estimated from."""
+DRAWS_PER_DIRECTION = 10
+"""Landmarks that a draw by leverage takes for each direction that it is to resolve."""
+BATCH = 8192
+"""Samples looked at together."""
+DIAGONAL_BLOCK = 128
+"""Samples whose kernel with one another is computed for its diagonal alone."""
+
+_EUCLIDEAN = ("linear", "rbf")
+"""Kernels whose distances in feature space grow with Euclidean ones."""
+_DENSE_ONLY = ("additive_chi2", "chi2")
+_NEGATIVE = 1e-6
+"""Share of negative eigenvalues that rounding does not explain."""
+
+
+class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Explicit features of a kernel, from landmarks among the samples (Nyström's method).
+
+    ``SCA(feature_map=LandmarkMap(D))`` approximates ``SCA()``: the kernel and its bandwidth are
+    chosen as there, and work and memory are linear in the number of samples. The map is exact where
+    all samples are landmarks.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of landmarks D. All samples are landmarks where there are no more than that.
+    kernel : str or callable
+        Any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two arrays that returns the
+        matrix of kernel values.
+    gamma : "median", "printed", float or None
+        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : dict or None
+        Extra arguments of a callable kernel.
+    landmarks : {"kmeans++", "leverage", "uniform"} or array of shape (n_landmarks, n_features)
+        How landmarks are chosen among the samples.
+
+        ``"kmeans++"``: spread over the samples, the lowest error in our measurements. Distances
+        are Euclidean for the rbf and the linear kernel, and the kernel's own for the others. It
+        chooses from 5,000 samples or 5 D, whichever is more, drawn uniformly.
+
+        ``"leverage"``: cheaper where D is large. It scores 50,000 samples or 5 D.
+
+        ``"uniform"``: costs nothing, and misses what is rare.
+
+        An array is used as it is, whatever ``n_components`` says: landmarks chosen elsewhere, or
+        shared by several machines.
+    random_state : int, RandomState instance or None
+        Seeds the choice of landmarks and, for large samples, the median heuristic. None is a fixed
+        seed.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray or sparse matrix of shape (n_landmarks, n_features)
+        The landmarks.
+    normalization_ : ndarray of shape (n_landmarks, n_features_out_)
+        U Σ^-½; the features are ``kernel_(X, landmarks_) @ normalization_``, the direction in which
+        the landmarks spread most first.
+    n_features_out_ : int
+        Number of features: fewer than landmarks where some of these are copies of others, or lie
+        in the span of others up to rounding.
+    kernel_ : Kernel
+        The kernel, its bandwidth resolved.
+
+    See Also
+    --------
+    sklearn.kernel_approximation.Nystroem : Landmarks drawn uniformly, bandwidth 1 / n_features.
+    sklearn.kernel_approximation.RBFSampler : Random features, which look at no sample.
+
+    Notes
+    -----
+    The order of the rows decides nothing: samples are drawn in an order of their own, so that the
+    same samples give the same landmarks. (Rows whose projections on one random direction agree to
+    the last digit are the exception.)
+
+    Torch tensors are mapped where they live; the fitted attributes are NumPy arrays, and the map
+    takes samples of any place. A callable kernel must know the arrays that it gets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import SCA
+    >>> from skatter.maps import LandmarkMap
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(300, 4)), np.arange(300) % 3
+    >>> X[:, 0] += 3 * y
+    >>> exact = SCA(2).fit(X, y).eigenvalues_
+    >>> mapped = SCA(2, feature_map=LandmarkMap(100)).fit(X, y).eigenvalues_
+    >>> bool(np.allclose(mapped, exact, rtol=0.05))
+    True
+
+    Copies add no features:
+
+    >>> LandmarkMap(50).fit(np.repeat(X[:10], 8, axis=0)).n_features_out_
+    10
+    """
+
+    def __init__(
+        self,
+        n_components: int = 256,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "median",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        landmarks: Any = "kmeans++",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Choose the landmarks.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
+            Samples, labelled or not, of all domains.
+        y : ignored
+            Labels are not used.
+
+        Returns
+        -------
+        self
+            The fitted map.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter is out of range, or the kernel has values that are not finite.
+        """
+        self._check_parameters()
+        X = check_samples(self, X, reset=True, sparse=self._takes_sparse, tensors=True, least=1)
+        kernel = self._resolve_kernel(X)
+        landmarks = self._choose(X, kernel) if isinstance(self.landmarks, str) else self._given(X)
+        K, dtype = _kernel_of_landmarks(landmarks, kernel), host_dtype(X)
+        sizes, root = _inverse_root(K, np.finfo(dtype).eps)
+        _warn_if_indefinite(K, sizes)
+        self.normalization_ = root.astype(dtype)
+        self.landmarks_ = _on_host(landmarks)
+        self.n_features_out_ = self.normalization_.shape[1]
+        self.kernel_ = kernel
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Map samples to their features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
+            Samples, seen before or not.
+
+        Returns
+        -------
+        ndarray or Tensor of shape (n_samples, n_features_out_)
+            Features, in the floating type of ``X``; a tensor on its device where ``X`` is one.
+        """
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False, sparse=self._takes_sparse, tensors=True)
+        landmarks = like(self.landmarks_, X) if is_tensor(X) else self.landmarks_
+        K = self.kernel_(X, landmarks)
+        return multiply(K, like(self.normalization_, K))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_out_
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return callable(self.kernel) or self.kernel not in _DENSE_ONLY
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.positive_only = not self._takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_integer("n_components", self.n_components, low=1)
+        if isinstance(self.landmarks, str):
+            check_choice("landmarks", self.landmarks, tuple(_CHOICES))
+        elif self.landmarks is None:
+            raise TypeError(
+                f"landmarks must be one of {', '.join(_CHOICES)}, or an array of samples; got None."
+            )
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' leaves no samples to choose landmarks from. Give LandmarkMap "
+                "the samples and a kernel, which may be a callable; for a Gram matrix, use "
+                "SCA(kernel='precomputed')."
+            )
+
+    def _resolve_kernel(self, X: Any) -> Kernel:
+        kernel = resolve_kernel(
+            X,
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            random_state=self.random_state,
+        )
+        return kernel if kernel.origin is None else replace(kernel, origin=host(kernel.origin))
+
+    def _given(self, X: Any) -> Any:
+        """Return the user's landmarks, checked, at the place of the samples."""
+        landmarks = check_array(
+            _on_host(self.landmarks),
+            accept_sparse="csr" if sparse.issparse(X) else False,
+            dtype=host_dtype(X),
+            copy=True,
+            input_name="landmarks",
+        )
+        if landmarks.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"landmarks have {landmarks.shape[1]} features, and the samples in X have "
+                f"{X.shape[1]}. Landmarks are samples: give rows of the same features."
+            )
+        return like(landmarks, X) if is_tensor(X) else landmarks
+
+    def _choose(self, X: Any, kernel: Kernel) -> Any:
+        """Return landmarks among the samples, at their place."""
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        drawn = _in_random_order(X, rng)
+        if len(drawn) > self.n_components:
+            drawn = _CHOICES[self.landmarks](X, drawn, kernel, self.n_components, rng)
+        return take(X, drawn)
+
+
+# --- the choice of landmarks: from rows in random order to those of the landmarks ---------------
+
+
+def _in_random_order(X: Any, rng: Any) -> Codes:
+    """Return all rows in an order that is random, and yet the same however they were given.
+
+    They are sorted by their projection on a fixed direction, then shuffled.
+    """
+    direction = np.random.RandomState(0).standard_normal(X.shape[1])
+    direction = to_device(direction, device_of(X))
+    keys = [host(_in_double(X[rows]) @ direction) for rows in gen_batches(X.shape[0], BATCH)]
+    return np.argsort(np.concatenate(keys), kind="stable")[rng.permutation(X.shape[0])]
+
+
+def _uniform_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
+    """Return the first rows of a random order."""
+    return drawn[:n_landmarks]
+
+
+def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
+    """Return rows that k-means++ draws, by distances that suit the kernel."""
+    candidates = drawn[: max(CANDIDATES, PER_LANDMARK * n_landmarks)]
+    pool = _in_double(take(X, candidates))
+    if kernel.metric not in _EUCLIDEAN:
+        return candidates[_kernel_kmeans_plusplus(pool, kernel, n_landmarks, rng)]
+    pool = _on_host(pool)
+    if not sparse.issparse(pool):
+        # Distances are blind to a shift, but not to the digits that it costs.
+        pool = pool - pool.mean(axis=0)
+    return candidates[kmeans_plusplus(pool, n_landmarks, random_state=rng)[1]]
+
+
+def _kernel_kmeans_plusplus(X: Any, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
+    """Draw by ‖Φ(x) − Φ(l)‖² = k(x, x) + k(l, l) − 2 k(x, l): one column of the kernel a landmark.
+
+    Where every sample coincides with a landmark, there are no more of them to draw.
+    """
+    diagonal = _diagonal(X, kernel)
+    rounding = 10 * np.finfo(diagonal.dtype).eps * np.abs(diagonal)
+    nearest = np.full(len(diagonal), np.inf)
+    rows = [0]
+    while len(rows) < n_landmarks:
+        last = rows[-1]
+        column = host(kernel(X, X[last : last + 1])).ravel()
+        distance = diagonal + diagonal[last] - 2 * column
+        distance[distance <= rounding + rounding[last]] = 0
+        nearest = np.minimum(nearest, distance)
+        reach = np.cumsum(nearest)
+        if reach[-1] == 0:
+            break
+        rows.append(int(np.searchsorted(reach, rng.uniform() * reach[-1], side="right")))
+    return np.array(rows)
+
+
+def _leverage_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
+    """Return rows drawn without replacement by their ridge leverage scores.
+
+    The largest of log ℓ + Gumbel noise are such a draw (T. Vieira 2014).
+    """
+    candidates = drawn[: max(SCORED, PER_LANDMARK * n_landmarks)]
+    scores = _leverage_scores(X, candidates, kernel, n_landmarks)
+    keys = np.log(np.maximum(scores, np.finfo(scores.dtype).tiny)) + rng.gumbel(size=len(scores))
+    return candidates[np.argsort(-keys, kind="stable")[:n_landmarks]]
+
+
+def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int) -> Array:
+    """Return the ridge leverage scores of candidates, the first ``PILOT`` of which are the pilot.
+
+    With φ the features that the pilot P gives and σ the eigenvalues of k(P, P),
+
+        λ ℓ(x) = k(x, x) − k(x, P) (k(P, P) + λ I)⁻¹ k(P, x) = k(x, x) − ‖φ‖² + Σ φ_j² λ / (σ_j + λ)
+
+    where the last sum takes no small number from a large one. λ is the sum of the eigenvalues
+    beyond the leading ones, over the number of these (C. Musco, C. Musco, NIPS 2017).
+    """
+    eps = np.finfo(np.float64).eps
+    pilot = _in_double(take(X, candidates[:PILOT]))
+    sizes, root = _inverse_root(_kernel_of_landmarks(pilot, kernel), eps)
+    leading = max(min(n_landmarks // DRAWS_PER_DIRECTION, len(sizes) // 2), 1)
+    ridge = max(sizes[leading:].sum() / leading, eps * sizes.sum()) or 1.0
+    scores = []
+    for rows in gen_batches(len(candidates), BATCH):
+        batch = _in_double(take(X, candidates[rows]))
+        squares = np.square(host(kernel(batch, pilot)) @ root)
+        diagonal = _diagonal(batch, kernel)
+        missed = diagonal - squares.sum(axis=1)
+        missed[missed <= np.sqrt(eps) * diagonal] = 0
+        scores.append(missed / ridge + squares @ (1 / (sizes + ridge)))
+    return np.concatenate(scores)
+
+
+def _diagonal(X: Any, kernel: Kernel) -> Array:
+    """Return k(x, x) of every sample on the host."""
+    blocks = gen_batches(X.shape[0], DIAGONAL_BLOCK)
+    return _finite(np.concatenate([host(kernel(X[rows]).diagonal()) for rows in blocks]))
+
+
+_CHOICES: dict[str, Callable[[Any, Codes, Kernel, int, Any], Codes]] = {
+    "kmeans++": _spread_rows,
+    "leverage": _leverage_rows,
+    "uniform": _uniform_rows,
+}
+
+
+# --- from landmarks to features -----------------------------------------------------------------
+
+
+def _in_double(X: Any) -> Any:
+    return X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
+
+
+def _on_host(X: Any) -> Any:
+    return host(X) if is_tensor(X) else X
+
+
+def _kernel_of_landmarks(landmarks: Tall, kernel: Kernel) -> Array:
+    """Return k(L, L) in double precision on the host."""
+    return _finite(host(kernel(_in_double(landmarks))))
+
+
+def _finite(values: Array) -> Array:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The kernel has values that are not finite. Scale X, for instance with "
+            "sklearn.preprocessing.StandardScaler, or choose a smaller gamma or degree."
+        )
+    return values
+
+
+def _inverse_root(K: Array, eps: float) -> tuple[Array, Array]:
+    """Return Σ and U Σ^-½ of the directions above rounding, largest first.
+
+    Where there is none, one of zeros: downstream steps need a column.
+    """
+    values, U = eigh(K)
+    values, U = values[::-1], U[:, ::-1]
+    # Eigenvalues have an error of their own, which grows with the root of their number.
+    rounding = max(eps, 4 * np.sqrt(len(K)) * np.finfo(K.dtype).eps)
+    rank = np.count_nonzero(values > rounding * np.abs(values).sum())
+    if not rank:
+        return np.zeros(1), np.zeros((len(K), 1))
+    values, U = values[:rank], U[:, :rank]
+    return values, np.asarray(U * (column_signs(U) / np.sqrt(values)))
+
+
+def _warn_if_indefinite(K: Array, sizes: Array) -> None:
+    """Warn where the trace is less than the sum of the positive eigenvalues by too much."""
+    if sizes.sum() - np.trace(K) > _NEGATIVE * sizes.sum():
+        warnings.warn(
+            "The kernel is not positive semi-definite on the landmarks. Directions with a negative "
+            "eigenvalue have no features, so that these approximate another kernel; choose rbf, "
+            "laplacian, linear, cosine or polynomial with coef0 >= 0 for one that is.",
+            stacklevel=3,
+        )
+
+
+# --- any transformer as a map -------------------------------------------------------------------
+
+
+def fitted_map(feature_map: Any, X: Any) -> Any:
+    """Return a copy of a feature map, fitted to samples; a frozen one as it is.
+
+    scikit-learn's own maps know no tensors: they are fitted to rows on the host, at most
+    ``SCORED`` of them, evenly spaced.
+    """
+    if feature_map is None:
+        return None
+    feature_map = clone(feature_map)
+    if is_tensor(X) and not isinstance(_thawed(feature_map), LandmarkMap):
+        step = max(ceil(X.shape[0] / SCORED), 1)
+        X = host(X[::step])
+    return feature_map.fit(X, None)
+
+
+def explicit_features(feature_map: Any, X: Any) -> Any:
+    """Explicit features in the floating type and at the place of X; X itself without a map.
+
+    On tensors, random and Nystroem features are computed where the samples are. A map that knows
+    NumPy alone is given a copy on the host.
+    """
+    if feature_map is None:
+        return X
+    if is_tensor(X):
+        return _features_of_tensor(_thawed(feature_map), X)
+    features = feature_map.transform(X)
+    if sparse.issparse(features):
+        return features.tocsr().astype(X.dtype)
+    return np.asarray(features, dtype=X.dtype)
+
+
+def _thawed(feature_map: Any) -> Any:
+    return feature_map.estimator if isinstance(feature_map, FrozenEstimator) else feature_map
+
+
+def _features_of_tensor(feature_map: Any, X: Any) -> Any:
+    if isinstance(feature_map, LandmarkMap):
+        return feature_map.transform(X)
+    if type(feature_map) is RBFSampler:
+        # √(2/D) cos(xᵀ w + b)
+        phase: Any = multiply(X, like(feature_map.random_weights_, X))
+        phase += like(feature_map.random_offset_, X)
+        return phase.cos_().mul_(np.sqrt(2 / phase.shape[1]))
+    if type(feature_map) is Nystroem and feature_map.kernel in ("linear", "rbf"):
+        kernel = Kernel(feature_map.kernel, {"gamma": feature_map.gamma})
+        K = kernel(X, like(feature_map.components_, X))
+        return multiply(K, like(feature_map.normalization_.T, X))
+    features = feature_map.transform(host(X))
+    return like(features.toarray() if sparse.issparse(features) else np.asarray(features), X)
