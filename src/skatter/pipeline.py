@@ -254,7 +254,7 @@ class DomainPipeline(Pipeline):
         check_is_fitted(self)
         for _, step in steps:
             if not _passes_through(step):
-                X = _call_step(step.transform, X, sample_domain)
+                X = call_step(step.transform, X, sample_domain)
         return X
 
     def _call(self, method: str, X: Any, sample_domain: Any) -> Any:
@@ -262,7 +262,7 @@ class DomainPipeline(Pipeline):
             check_is_fitted(self)
             return apply_blocks(self, method, X, sample_domain=sample_domain)
         Xt = self._forward(X, sample_domain, self.steps[:-1])
-        return _call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
+        return call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
 
 
 def _n_rows(X: Any) -> int:
@@ -276,13 +276,13 @@ def _rows(X: Any, rows: Codes) -> Any:
     return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
 
 
-def _call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
+def call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
     """Pass ``sample_domain`` to a method that takes it."""
     takes = sample_domain is not None and "sample_domain" in signature(call).parameters
     return call(X, sample_domain=sample_domain) if takes else call(X)
 
 
-def _learns_from_labels(step: Any) -> bool:
+def learns_from_labels(step: Any) -> bool:
     """Whether a step, or an estimator inside it, is fitted to y.
 
     Tags say so for most estimators; univariate selection says it by its score function. A frozen
@@ -297,7 +297,7 @@ def _learns_from_labels(step: Any) -> bool:
     if callable(score):
         y = signature(score).parameters.get("y")
         return y is not None and y.default is y.empty
-    return any(_learns_from_labels(part) for part in _parts(step))
+    return any(learns_from_labels(part) for part in _parts(step))
 
 
 def _parts(step: Any) -> list[Any]:
@@ -323,7 +323,7 @@ def _takes_domains(step: Any) -> bool:
 
 def _sees_labelled_only(step: Any) -> bool:
     """Whether a step is fitted on the labelled samples alone."""
-    return not _takes_domains(step) and _learns_from_labels(step)
+    return not _takes_domains(step) and learns_from_labels(step)
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ class _Seen:
             return step
         if _takes_domains(step):
             return step.fit(X, self.y, **self._domain_arguments(step))
-        if _learns_from_labels(step):
+        if learns_from_labels(step):
             rows, names = self._labelled()
             return step.fit(_rows(X, rows), names)
         return step.fit(X)
@@ -358,9 +358,9 @@ class _Seen:
         if hasattr(step, "fit_transform"):
             if _takes_domains(step):
                 return step.fit_transform(X, self.y, **self._domain_arguments(step))
-            if not _learns_from_labels(step):
+            if not learns_from_labels(step):
                 return step.fit_transform(X)
-        return _call_step(self.fit(step, X).transform, X, self.sample_domain)
+        return call_step(self.fit(step, X).transform, X, self.sample_domain)
 
     def _domain_arguments(self, step: Any) -> dict[str, Any]:
         given = {"sample_domain": self.sample_domain}

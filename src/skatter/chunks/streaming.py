@@ -25,9 +25,10 @@ from skatter.chunks.progress import Silent, show
 from skatter.chunks.sources import Chunk, naming, not_finite, numbered
 from skatter.chunks.survey import CHANGED, SAMPLE_ROWS, Survey, look_at
 from skatter.components import ScatterComponents
+from skatter.distributed.learn import adopt
 from skatter.domains import Domains
 from skatter.moments import Moments, merge_moments
-from skatter.pipeline import DomainPipeline
+from skatter.pipeline import DomainPipeline, call_step, learns_from_labels
 
 Array = NDArray[Any]
 Model = TypeVar("Model")
@@ -102,7 +103,7 @@ def fit_chunks(
             step.learn(step, stream, before)
             before.append(step.fresh)
     for step in steps:
-        _adopt(step.model, step.fresh)
+        adopt(step.model, step.fresh)
     return model
 
 
@@ -278,20 +279,14 @@ def _through(before: list[Any], X: Any, sample_domain: Any) -> Any:
     # A step with copy=False would write into rows that are read again for the next one.
     X = X.copy()
     for step in before:
-        X = _call(step.transform, X, sample_domain)
+        X = call_step(step.transform, X, sample_domain)
     return X
-
-
-def _call(method: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
-    """Pass ``sample_domain`` to a method that takes it."""
-    takes = sample_domain is not None and "sample_domain" in signature(method).parameters
-    return method(X, sample_domain=sample_domain) if takes else method(X)
 
 
 def _predictions(call: Callable[..., Any], chunks: Iterable[Chunk]) -> Iterator[Array]:
     for chunk in numbered(chunks):
         with naming(chunk):
-            found = _call(call, chunk.X, chunk.sample_domain)
+            found = call_step(call, chunk.X, chunk.sample_domain)
         yield found
 
 
@@ -342,11 +337,6 @@ def _way_to_learn(name: str, step: Any) -> Callable[[_Step, _Stream, list[Any]],
         except AttributeError as error:
             raise TypeError(f"Step {name!r}: {error.__cause__ or error}") from error
         clone(step)._check_parameters()
-        if step._needs_gram:
-            raise TypeError(
-                f"Step {name!r} works on the Gram matrix of all samples, which a stream does not "
-                "have; use class_rows='all'."
-            )
         return _learn_moments
     if not hasattr(step, "partial_fit"):
         raise TypeError(
@@ -355,12 +345,7 @@ def _way_to_learn(name: str, step: Any) -> Callable[[_Step, _Stream, list[Any]],
             "take one that has: StandardScaler, IncrementalPCA, GaussianNB, SGDClassifier, "
             "skatter.NearestNeighbour."
         )
-    return _learn_labels if _learns_from_labels(step) else _learn_samples
-
-
-def _learns_from_labels(step: Any) -> bool:
-    tags = get_tags(step)
-    return tags.target_tags.required or tags.estimator_type in ("classifier", "regressor")
+    return _learn_labels if learns_from_labels(step) else _learn_samples
 
 
 def _keep(step: _Step, stream: _Stream, before: list[Any]) -> None:
@@ -420,16 +405,6 @@ def _random_state(steps: list[_Step]) -> Any:
     """Return what draws the sample: the random_state of the first estimator with a map to fit."""
     found = (step.model.random_state for step in steps if _has_map_to_fit(step.fresh))
     return next(found, None)
-
-
-def _adopt(model: Any, fitted: Any) -> None:
-    """Give a model what its copy learnt; its parameters stay the objects that they are."""
-    if model is fitted:
-        return
-    names = model.get_params(deep=False)
-    kept = {name: value for name, value in vars(model).items() if name in names}
-    vars(model).clear()
-    vars(model).update({**vars(fitted), **kept})
 
 
 def _class(thing: Any) -> str:
