@@ -35,8 +35,8 @@ HEAVY = {
 }
 STANDARD = set(sys.stdlib_module_names)
 CORE = (
-    "import skatter, skatter.bench.results, skatter.datasets, skatter.methods, skatter.scatter, "
-    "skatter.theory"
+    "import skatter, skatter.bench.results, skatter.chunks, skatter.datasets, skatter.methods, "
+    "skatter.scatter, skatter.theory"
 )
 FOUNDATIONS = """
 import numpy, scipy, sklearn
@@ -51,10 +51,20 @@ PUBLIC = {
         "SCACV",
         "USCA",
         "KernelFisher",
+        "LandmarkMap",
         "LeaveOneDomainOut",
+        "NearestNeighbour",
         "make_domain_pipeline",
     ],
     "skatter.domains": ["Domains", "read_domains"],
+    "skatter.chunks": [
+        "ArrayChunks",
+        "TableChunks",
+        "fit_chunks",
+        "moments_of_chunks",
+        "predict_chunks",
+    ],
+    "skatter.moments": ["Moments", "collect_moments", "merge_moments"],
     "skatter.kernels": ["Kernel", "resolve_kernel", "gram", "centre"],
     "skatter.scatter": [
         "scatter",

@@ -5,6 +5,7 @@ Domain adaptation and domain generalization by Scatter Component Analysis, the s
 
 from importlib.metadata import version
 
+from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
@@ -19,6 +20,7 @@ __all__ = [
     "USCA",
     "DomainPipeline",
     "KernelFisher",
+    "LandmarkMap",
     "LeaveOneDomainOut",
     "NearestNeighbour",
     "__version__",

@@ -48,7 +48,7 @@ HOST_TILE_BYTES = 2**25
 DEVICE_TILE_BYTES = 2**31
 """Bytes of a tile in the memory of a graphics card, at most."""
 DIAGONAL_BATCH = 256
-"""Samples whose kernel with one another is computed for the diagonal alone."""
+"""Samples at most whose kernel with one another is computed for the diagonal alone."""
 
 
 class TiledGram:
@@ -117,7 +117,7 @@ class TiledGram:
     @cached_property
     def diagonal(self) -> Array:
         """Kernel of each sample with itself, before centring, in float64 on the host."""
-        batches = gen_batches(self.n, DIAGONAL_BATCH)
+        batches = gen_batches(self.n, min(self.tile, DIAGONAL_BATCH))
         parts = [host(self._tile(rows, rows).diagonal()) for rows in batches]
         return np.concatenate(parts).astype(np.float64)
 

@@ -369,7 +369,7 @@ class _Space:
         self._A, self._C = (np.zeros((capacity, capacity)) for _ in range(2))
         # Energy that rounding alone can give to a unit vector of coefficients.
         energy = np.abs(gram.diagonal)
-        self._noise = 1000 * problem.eps * sqrt(float(energy.sum()) * float(energy.max()))
+        self._noise = 30 * problem.eps * sqrt(float(energy.sum()) * float(energy.max()))
         self._largest = self._outside = 0.0
 
     @property
