@@ -94,11 +94,12 @@ def test_samples_elsewhere_are_refused_with_the_call_that_moves_them():
 
 
 def test_what_does_not_fit_on_the_card_is_recomputed_in_tiles_with_a_note():
-    X, y, site, _ = samples(n=6000)
+    X, y, site, _ = samples(n=12_000)
     on_card = torch.from_numpy(X).cuda()
     stored = SCA(3).fit(on_card, y, sample_domain=site)
+    torch.cuda.empty_cache()
     free, _ = torch.cuda.mem_get_info()
-    full = torch.empty(free - 2**29, dtype=torch.uint8, device="cuda")
+    full = torch.empty(free - 2**30, dtype=torch.uint8, device="cuda")
     with pytest.warns(UserWarning, match=r"GiB are free on cuda:0.*recomputed in tiles"):
         tiled = SCA(3).fit(on_card, y, sample_domain=site)
     with pytest.raises(MemoryError, match=r"on cuda:0.*solver='iterative'"):

@@ -378,20 +378,19 @@ def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int
         λ ℓ(x) = k(x, x) − k(x, P) (k(P, P) + λ I)⁻¹ k(P, x) = k(x, x) − ‖φ‖² + Σ φ_j² λ / (σ_j + λ)
 
     where the last sum takes no small number from a large one. λ is the sum of the eigenvalues
-    beyond the leading ones, over the number of these (C. Musco, C. Musco, NIPS 2017).
+    beyond the leading ones, over the number of these (C. Musco, C. Musco, NIPS 2017), and large
+    enough to drown the rounding of k(x, x) − ‖φ‖² where the pilot explains everything.
     """
     eps = np.finfo(np.float64).eps
     pilot = _in_double(take(X, candidates[:PILOT]))
     sizes, root = _inverse_root(_kernel_of_landmarks(pilot, kernel), eps)
     leading = max(min(n_landmarks // DRAWS_PER_DIRECTION, len(sizes) // 2), 1)
-    ridge = max(sizes[leading:].sum() / leading, eps * sizes.sum()) or 1.0
+    ridge = max(sizes[leading:].sum() / leading, np.sqrt(eps) * sizes.sum()) or 1.0
     scores = []
     for rows in gen_batches(len(candidates), BATCH):
         batch = _in_double(take(X, candidates[rows]))
         squares = np.square(host(kernel(batch, pilot)) @ root)
-        diagonal = _diagonal(batch, kernel)
-        missed = diagonal - squares.sum(axis=1)
-        missed[missed <= np.sqrt(eps) * diagonal] = 0
+        missed = _diagonal(batch, kernel) - squares.sum(axis=1)
         scores.append(missed / ridge + squares @ (1 / (sizes + ridge)))
     return np.concatenate(scores)
 

@@ -42,13 +42,24 @@ from skatter.scatter import (
     domain_factor,
     indicator_means,
 )
-from skatter.tensors import host, host_dtype, is_tensor, like, multiply, take
+from skatter.tensors import (
+    device_of,
+    free_memory,
+    host,
+    host_dtype,
+    is_tensor,
+    like,
+    multiply,
+    take,
+)
 
 Array = NDArray[Any]
 
 SECOND = ("pooled", "cell")
 BATCH_VALUES = 2**23
 """Features computed at a time: bounds the memory that collecting moments takes."""
+DEVICE_BATCH_VALUES = 2**27
+"""The same on a graphics card, where small batches would wait for the host."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +232,9 @@ def collect_moments(
     """
     check_choice("second", second, SECOND)
     first = X[:1] if features is None else features(X[:1])
-    n_rows = max(BATCH_VALUES // max(first.shape[1], X.shape[1]), 1)
+    on_card = free_memory(device_of(X)) is not None
+    n_values = DEVICE_BATCH_VALUES if on_card else BATCH_VALUES
+    n_rows = max(n_values // max(first.shape[1], X.shape[1]), 1)
     found = None
     for rows in gen_batches(X.shape[0], n_rows):
         batch = X[rows] if features is None else features(X[rows])

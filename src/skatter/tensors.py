@@ -98,7 +98,9 @@ def like(array: Tall, tall: Tall) -> Tall:
     array([1., 2.], dtype=float32)
     """
     if is_tensor(array):
-        return array.to(tall)
+        if is_tensor(tall):
+            return array.to(tall)
+        array = host(array)
     return to_device(np.asarray(array, dtype=host_dtype(tall)), device_of(tall))
 
 

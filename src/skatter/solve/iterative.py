@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, qr, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 
@@ -50,6 +50,7 @@ from skatter.checks import check_integer, check_real
 from skatter.domains import Domains
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.solve.blas import combine, inner, pivoted_qr, subtract_combination
+from skatter.solve.lanczos import orthonormal
 from skatter.solve.operator import INDEFINITE
 from skatter.solve.small import leading, leading_generalised
 from skatter.solve.solution import Solution, numerical_rank
@@ -125,8 +126,8 @@ def solve_iterative(
     k : int
         Number of components.
     tol : float
-        Residual ‖A b − λ C b‖ / ‖A b‖ of each component; in single precision at least a hundred
-        roundings relative to the largest eigenvalue.
+        Residual ‖A b − λ C b‖ / ‖A b‖ of each component, as far as rounding, which is relative to
+        the largest eigenvalue, allows.
     random_state : int, RandomState instance or None
         Draws the landmarks and a few directions of the first block; None is a fixed seed.
     factors : Factors
@@ -450,7 +451,7 @@ class _Space:
         """Keep the span of the leading pairs alone where there is no room: a thick restart."""
         if self.size + count <= self._capacity:
             return
-        turn = qr(self._leading(self._kept)[1], mode="economic", check_finite=False)[0]
+        turn = orthonormal(self._leading(self._kept)[1])
         own, kept = slice(self.size), slice(turn.shape[1])
         for matrix in (self._A, self._C):
             matrix[kept, kept] = turn.T @ matrix[own, own] @ turn
@@ -524,9 +525,10 @@ class _Search:
         return to_device(W - W.mean(axis=0), device_of(self._problem.gram.X))
 
     def _allowed(self, eigenvalues: Array) -> Array:
-        """Residual allowed to each pair: rounding is relative to the largest eigenvalue."""
-        rounding = 20 * self._problem.eps * np.max(eigenvalues, initial=0) / eigenvalues
-        return np.maximum(self._tol, rounding)
+        """Return the residual allowed to each pair: rounding is relative to the largest one."""
+        # Products are in the precision of the samples, all else in double precision.
+        rounding = 20 * self._problem.eps + 1000 * np.finfo(np.float64).eps
+        return np.maximum(self._tol, rounding * np.max(eigenvalues, initial=0) / eigenvalues)
 
     def _doubtful(self, pairs: _Ritz) -> Array:
         """Return the wanted pairs whose residual seems too large."""
