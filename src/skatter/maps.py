@@ -41,6 +41,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from skatter.checks import check_choice, check_integer, check_samples
 from skatter.domains import Codes
@@ -334,7 +335,9 @@ def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: An
     if not sparse.issparse(pool):
         # Distances are blind to a shift, but not to the digits that it costs.
         pool = pool - pool.mean(axis=0)
-    return candidates[kmeans_plusplus(pool, n_landmarks, random_state=rng)[1]]
+    # A thousand small products: two threads would spend their time waiting for each other.
+    with threadpool_limits(1, user_api="blas"):
+        return candidates[kmeans_plusplus(pool, n_landmarks, random_state=rng)[1]]
 
 
 def _kernel_kmeans_plusplus(X: Any, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
