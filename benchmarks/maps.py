@@ -270,7 +270,8 @@ def main() -> None:
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(results, indent=1) + "\n")
-            (arguments.out / "maps.md").write_text("\n".join(report(results)) + "\n")
+    if path:
+        path.with_suffix(".md").write_text("\n".join(report(results)) + "\n")
     if arguments.docs:
         put(arguments.docs / "landmarks.md", "landmarks", summary(results))
         draw(results).savefig(arguments.docs / "images" / "landmarks.png", dpi=130)
