@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch, RBFSampler
 
-from skatter import KPCA, SCA, USCA, KernelFisher
+from skatter import KPCA, SCA, USCA, KernelFisher, LandmarkMap
 from skatter.domains import read_domains
 from skatter.methods import CIDG, DICA, MDA, UDICA
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
@@ -205,6 +205,10 @@ def test_fingerprints_tell_maps_apart_and_know_equal_ones():
     prints = [fingerprint(one, 5) for one in maps]
     assert len(set(prints)) == 4
     assert fingerprint(clone(maps[0]).fit(X), 5) == prints[0]
+    near, far = (LandmarkMap(landmarks=X[:3]).fit(scale * X) for scale in (1, 2))
+    assert near.kernel_.params["gamma"] != far.kernel_.params["gamma"]
+    assert fingerprint(near, 5) != fingerprint(far, 5)
+    assert fingerprint(near, 5) == fingerprint(clone(near).fit(X), 5)
     assert json.dumps(prints)
 
 

@@ -1546,3 +1546,12 @@ def test_a_warning_says_when_single_precision_is_not_enough():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SCA(3).fit(X.astype(np.float32), y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_samples_that_were_dense_in_the_fit_may_come_sparse(kernel):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)) + 3, rng.integers(0, 3, 60)
+    model = SCA(2, kernel=kernel, solver="dense").fit(X, y)
+    for form in (sparse.csr_matrix, sparse.csr_array):
+        assert_allclose(model.transform(form(X[:5])), model.transform(X[:5]), atol=1e-10)

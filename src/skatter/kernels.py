@@ -98,6 +98,8 @@ class Kernel:
         if callable(self.metric):
             return self._call_user(X, X if Y is None else Y)
         if self.origin is not None:
+            # Samples that were dense in the fit may come sparse: shifted, they are dense again.
+            X, Y = (W.toarray() if issparse(W) else W for W in (X, Y))
             X, Y = X - like(self.origin, X), None if Y is None else Y - like(self.origin, Y)
         if is_tensor(X):
             Y = None if Y is None else like(Y, X)
@@ -346,7 +348,7 @@ def require_memory(n_samples: int, itemsize: int, device: Any = None) -> None:
             f"The Gram matrix of {n_samples:,} samples takes {one / 2**30:,.1f} GiB, twice that "
             f"with its factorisation; {free / 2**30:,.1f} GiB are free{place}. Use "
             "solver='iterative', which stores none, or an explicit map such as "
-            "feature_map=sklearn.kernel_approximation.Nystroem(n_components=1000), or "
+            "feature_map=skatter.LandmarkMap(1000), or "
             "kernel='linear' with fewer features than samples, or fewer samples"
             + (", or float32." if itemsize > 4 else ".")
         )

@@ -24,7 +24,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -499,5 +499,10 @@ def _pieces(value: Any) -> Iterable[bytes]:
             yield from _pieces(item)
     elif isinstance(value, str | bool | int | float | np.generic) or value is None:
         yield repr(value).encode()
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            # The origin of a kernel saves digits and changes nothing else.
+            if field.name != "origin":
+                yield from _pieces(getattr(value, field.name))
     elif callable(value):
         yield getattr(value, "__qualname__", "").encode()
