@@ -16,11 +16,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from skatter import kernels
 from skatter.domains import Domains, read_domains
 from skatter.kernels import centre, gram, resolve_kernel
+from skatter.objective import Coefficients
 from skatter.scatter import (
     Geometry,
     Scatters,
     between_class_scatter,
-    centre_classes,
     class_factor,
     conditional_domain_scatter,
     conditional_factor,
@@ -190,7 +190,7 @@ def test_class_coefficients_are_the_projections_of_the_methods_text(seed, n_clas
     y, ids, mask = random_view(rng, n_classes=n_classes)
     view = read_domains(y, ids, labelled=mask)
     F = class_factor(view)
-    R, S = F @ F.T, centre_classes(np.eye(20), view)
+    R, S = F @ F.T, Coefficients(view).centre_classes(np.eye(20))
     slow_R, slow_S = class_projections(view)
     np.testing.assert_allclose(R, slow_R, atol=1e-14)
     np.testing.assert_allclose(S, slow_S, atol=1e-14)
@@ -215,7 +215,7 @@ def test_class_coefficients_express_the_fisher_sums_of_projections(X, view):
         between += len(own) * np.sum((own.mean(axis=0) - Z[lab].mean(axis=0)) ** 2)
         within += np.sum((own - own.mean(axis=0)) ** 2)
     assert np.sum((F.T @ Z) ** 2) == pytest.approx(between)
-    assert np.sum(Z * centre_classes(Z, view)) == pytest.approx(within)
+    assert np.sum(Z * Coefficients(view).centre_classes(Z)) == pytest.approx(within)
 
 
 def test_centring_classes_subtracts_class_means_and_forgets_the_unlabelled(X, view):
@@ -224,9 +224,9 @@ def test_centring_classes_subtracts_class_means_and_forgets_the_unlabelled(X, vi
         if Y[i] is not None:
             expected[i] = X[i] - X[[j for j in range(N) if Y[j] == Y[i]]].mean(axis=0)
     before = X.tobytes()
-    np.testing.assert_allclose(centre_classes(X, view), expected, atol=1e-14)
+    np.testing.assert_allclose(Coefficients(view).centre_classes(X), expected, atol=1e-14)
     assert X.tobytes() == before
-    assert centre_classes(X.astype(np.float32), view).dtype == np.float32
+    assert Coefficients(view, np.float32).centre_classes(X.astype(np.float32)).dtype == np.float32
 
 
 def test_indicator_means_average_groups_and_leave_out_minus_one():

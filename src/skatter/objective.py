@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from skatter.domains import Codes, Domains
 from skatter.scatter import (
-    centre_classes,
     class_factor,
     class_indicators,
     conditional_factor,
@@ -219,5 +218,15 @@ class Coefficients:
         within = self.within_weight(objective)
         out = multiply(U, multiply(U.T, Z))
         if within:
-            out += within * centre_classes(Z, self.domains)
+            out += within * self.centre_classes(Z)
         return out
+
+    def centre_classes(self, Z: Tall) -> Tall:
+        """Return S Z: from each labelled row its class mean is subtracted, others become zero."""
+        Q = self.classes
+        return self._labelled * Z - multiply(Q, multiply(Q.T, Z))
+
+    @cached_property
+    def _labelled(self) -> Tall:
+        """A column of ones and zeros."""
+        return to_device(self.domains.labelled[:, None].astype(self.dtype), self.device)

@@ -18,7 +18,6 @@ The factors U_d, F, U_c and the projection S are the ones that the objective use
 
 from skatter.scatter.factors import (
     balanced_domain_factor,
-    centre_classes,
     class_factor,
     class_indicators,
     conditional_factor,
@@ -43,7 +42,6 @@ __all__ = [
     "Scatters",
     "balanced_domain_factor",
     "between_class_scatter",
-    "centre_classes",
     "class_factor",
     "class_indicators",
     "conditional_domain_scatter",

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.linalg import helmert
 
 from skatter.domains import Codes, Domains
-from skatter.tensors import Tall, like, multiply, take
 
 Array = NDArray[Any]
 
@@ -106,10 +105,3 @@ def scatter_of_means(E: Array) -> Array:
     """Factor of the scatter of a set of m means, (1/m) E (I − 11ᵀ/m) Eᵀ; no column for m < 2."""
     m = E.shape[1]
     return E @ helmert(m).T / np.sqrt(m) if m > 1 else E[:, :0]
-
-
-def centre_classes(W: Tall, domains: Domains) -> Tall:
-    """Apply S: subtract from each labelled row its class mean; unlabelled rows become zero."""
-    means = multiply(like(indicator_means(domains.label, len(domains.classes)), W).T, W)
-    own = take(means, np.where(domains.labelled, domains.label, 0)) if len(means) else 0
-    return (W - own) * like(domains.labelled[:, None], W)
