@@ -1126,3 +1126,8 @@ def test_the_code_of_the_page_runs(client, make_problem, require, tmp_path, monk
     predicted = pandas.read_parquet("predictions")["predicted"]
     assert np.mean(predicted.to_numpy() == data.y) > 0.8
     assert names["best"]["sca"].moments_.n_samples == len(data.X)
+
+
+def test_a_collection_is_not_a_chunk(da):
+    with pytest.raises(TypeError, match="give it to fit"):
+        SCA(kernel="linear").partial_fit(da.zeros((10, 3), chunks=(5, 3)), np.zeros(10))

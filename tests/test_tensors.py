@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.linalg import solve as dense_solve
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from skatter import kernels, tensors
+from skatter import SCA, kernels, tensors
 from skatter.domains import read_domains
 from skatter.kernels import MEDIAN_SAMPLE, centre, check_gram, gram, median_distance, resolve_kernel
 from skatter.objective import Coefficients, Objective, sca, usca
@@ -811,3 +812,32 @@ def test_one_space_on_tensors_serves_a_whole_grid(small_tiles, tensor):
             oriented(expected.projections),
             atol=1e-6 * size,
         )
+
+
+# --- models that move -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "linear", "solver": "primal"}], ids=str)
+def test_a_model_works_where_it_was_moved_to(torch, options):
+    X, view = shifted(80)
+    y = np.where(view.labelled, view.label, -1)
+    on_torch = SCA(2, **options).fit(torch.from_numpy(X), y, sample_domain=view.domain)
+    Z = host(on_torch.transform(torch.from_numpy(X)))
+    on_numpy = on_torch.to("numpy")
+    assert isinstance(on_numpy.transform(X), np.ndarray)
+    assert_allclose(on_numpy.transform(X), Z, rtol=1e-12, atol=1e-12 * np.abs(Z).max())
+    back = on_numpy.to("cpu")
+    assert_allclose(host(back.transform(torch.from_numpy(X))), Z, rtol=1e-12, atol=1e-12)
+    with pytest.raises(TypeError, match="NumPy array"):
+        on_torch.transform(X)
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match=r"no graphics card .* 'cpu' or 'numpy'"):
+            on_numpy.to("cuda")
+
+
+def test_a_model_of_sparse_samples_stays_on_numpy(torch):
+    X, view = shifted(80)
+    y = np.where(view.labelled, view.label, -1)
+    model = SCA(2).fit(sparse.csr_array(X), y, sample_domain=view.domain)
+    with pytest.raises(TypeError, match="sparse"):
+        model.to("cpu")

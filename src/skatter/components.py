@@ -234,8 +234,10 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            All samples, labelled or not; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like, sparse matrix, Tensor or Dask collection of shape (n_samples, n_features)
+            All samples, labelled or not; a Gram matrix with ``kernel="precomputed"``. Torch tensors
+            are worked on where they are; Dask arrays and DataFrames, with explicit features, block
+            by block on the workers.
         y : array-like of shape (n_samples,) or None
             Classes; -1, NaN or None where unknown.
         sample_domain : array-like of shape (n_samples,) or None
@@ -295,6 +297,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self
             The estimator.
         """
+        if is_dask(X):
+            raise TypeError("X is a Dask collection, which is in chunks already: give it to fit.")
         number, done = self._chunks_seen()
         try:
             known = self.stream_classes_ if number else classes
@@ -371,15 +375,15 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Tensor or Dask collection of shape (n_samples, n_features)
             Samples; their kernel with the training samples when ``kernel="precomputed"``.
         sample_domain : ignored
             The components are the same for all domains.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_)
-            Projections.
+        ndarray, Tensor or Dask collection of shape (n_samples, n_components_)
+            Projections, of the kind of ``X``; lazy where that is a Dask collection.
         """
         if is_dask(X):
             return transform_dask(self, X)
