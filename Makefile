@@ -27,6 +27,9 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/surf.py --out benchmarks/results
 	$(BIN)/python benchmarks/generalization.py speed --out benchmarks/results
 	$(BIN)/python benchmarks/generalization.py accuracy --out benchmarks/results
+	$(BIN)/python benchmarks/maps.py --out benchmarks/results --docs docs
+	$(BIN)/python benchmarks/streaming.py --out benchmarks/results --image docs/images/streaming.png
+	$(BIN)/python benchmarks/peers.py --out benchmarks/results --image docs/images/peers.png
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:

@@ -1,10 +1,10 @@
 """How many samples can one fit take? SCA beside what a user would pick instead.
 
-    python benchmarks/peers.py [--out FOLDER] [--seconds 300] [--gib 16] [--only NAME ...]
+    python benchmarks/peers.py [--out FOLDER] [--image FILE] [--seconds 300] [--gib 16]
 
 Every contender is given more and more samples of the same kind, doubling each time, until it takes
-longer than ``--seconds``, needs more than ``--gib`` of memory or fails; a fit that would take twice
-the time allowed, if the last doubling is a guide, is not tried. A fit runs in a process of
+longer than ``--seconds``, needs more than ``--gib`` of memory or fails; a fit that would take half as
+much again, if the last doubling is a guide, is not tried. A fit runs in a process of
 its own, because that is the only way to stop it, started by the same interpreter, with as many
 threads as there are cores; its time does not include the import. Contenders that are not installed
 are left out: ``pip install skada adapt tensorflow-cpu pykale`` beside ``skatter[test]``.
@@ -158,7 +158,7 @@ def climb(name: str, seconds: float, gib: float) -> list[dict[str, Any]]:
     found, n = [], FIRST
     while n <= LAST:
         expected = guess(found)
-        if expected > 2 * seconds:
+        if expected > 1.5 * seconds:
             end = f"more than {seconds:g} s (not tried: {expected:,.0f} s expected)"
             found.append({"n": n, "seconds": None, "gib": None, "end": end})
         else:
@@ -230,7 +230,8 @@ def draw(found: dict[str, list[dict[str, Any]]], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="folder for peers.md, peers.json and peers.png")
+    parser.add_argument("--out", type=Path, help="folder for peers.md and peers.json")
+    parser.add_argument("--image", type=Path, help="file for the plot")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--gib", type=float, default=16)
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
@@ -247,7 +248,8 @@ def main() -> None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "peers.md").write_text("\n".join(lines) + "\n")
         (arguments.out / "peers.json").write_text(json.dumps(found, indent=1))
-        draw(found, arguments.out / "peers.png")
+    if arguments.image:
+        draw(found, arguments.image)
 
 
 if __name__ == "__main__":
