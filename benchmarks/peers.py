@@ -3,11 +3,11 @@
     python benchmarks/peers.py [--out FOLDER] [--image FILE] [--seconds 300] [--gib 16]
 
 Every contender is given more and more samples of the same kind, doubling each time, until it takes
-longer than ``--seconds``, needs more than ``--gib`` of memory or fails; a fit that would take half as
-much again, if the last doubling is a guide, is not tried. A fit runs in a process of
-its own, because that is the only way to stop it, started by the same interpreter, with as many
-threads as there are cores; its time does not include the import. Contenders that are not installed
-are left out: ``pip install skada adapt tensorflow-cpu pykale`` beside ``skatter[test]``.
+longer than ``--seconds``, needs more than ``--gib`` of memory or fails; one that would take half as
+long again, if the last doubling is a guide, is not tried. A fit runs in a process of its own,
+because that is the only way to stop it, started by the same interpreter, with as many threads as
+there are cores; its time does not include the import. Contenders that are not installed are left
+out: ``pip install skada adapt tensorflow-cpu pykale`` beside ``skatter[test]``.
 
 Samples: ten Gaussian classes in 64 dimensions, a labelled source and an unlabelled target that is
 shifted; 20 components, an RBF kernel wherever there is one.
