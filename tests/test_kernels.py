@@ -469,7 +469,7 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_allocated(monke
         tracemalloc.stop()
     assert peak < 2**20
     message = str(caught.value)
-    for said in ("50,000 samples", "18.6 GiB", "1.0 GiB are free", "Nystroem", "float32"):
+    for said in ("50,000 samples", "18.6 GiB", "1.0 GiB are free", "LandmarkMap", "float32"):
         assert said in message
 
 
@@ -485,7 +485,7 @@ def test_memory_is_checked_before_a_callable_kernel_is_called(monkeypatch):
 def test_float32_is_no_remedy_for_float32(monkeypatch):
     monkeypatch.setattr(kernels, "available_memory", lambda: 1)
     X = np.zeros((3, 1), np.float32)
-    with pytest.raises(MemoryError, match="Nystroem") as caught:
+    with pytest.raises(MemoryError, match="LandmarkMap") as caught:
         gram(X, resolve_kernel(X, "rbf", gamma=1.0))
     assert "float32" not in str(caught.value)
 
