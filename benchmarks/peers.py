@@ -147,10 +147,15 @@ def attempt(name: str, n: int, seconds: float, gib: float) -> dict[str, Any]:
     out, err = child.communicate()
     took = [float(line.split()[1]) for line in out.splitlines() if line.startswith("seconds ")]
     if not end and not took:
-        end = (err.strip().splitlines() or ["killed"])[-1][:160]
+        end = first_sentence((err.strip().splitlines() or ["killed"])[-1])
     elif took and took[0] > seconds:
         end = f"more than {seconds:g} s"
     return {"n": n, "seconds": took[0] if took else None, "gib": peak, "end": end}
+
+
+def first_sentence(message: str) -> str:
+    """Return what went wrong, without the advice that follows."""
+    return message.split(". ")[0].removesuffix(".")
 
 
 def climb(name: str, seconds: float, gib: float) -> list[dict[str, Any]]:

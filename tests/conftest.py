@@ -11,6 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from skatter.domains import Domains, read_domains
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -33,6 +35,20 @@ class Problem:
     def unlabelled(self) -> np.ndarray:
         """True where the label is not known: in the target."""
         return self.known == -1
+
+
+@pytest.fixture(scope="session")
+def with_spectrum() -> Callable[[np.ndarray], tuple[np.ndarray, Domains]]:
+    """Make a centred Gram matrix with given eigenvalues: one domain, no labels."""
+
+    def make(spectrum: np.ndarray) -> tuple[np.ndarray, Domains]:
+        n = len(spectrum) + 1
+        rng = np.random.default_rng(0)
+        columns = np.column_stack([np.ones(n), rng.normal(size=(n, n - 1))])
+        basis = np.linalg.qr(columns)[0][:, 1:]
+        return (basis * spectrum) @ basis.T, read_domains(None, np.zeros(n, int))
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -357,14 +357,6 @@ def test_a_handful_of_samples_is_enough(n):
 # --- hard spectra -------------------------------------------------------------------------------
 
 
-def with_spectrum(spectrum):
-    """A centred Gram matrix with these eigenvalues, one domain, no labels."""
-    n = len(spectrum) + 1
-    rng = np.random.default_rng(0)
-    basis = np.linalg.qr(np.column_stack([np.ones(n), rng.normal(size=(n, n - 1))]))[0][:, 1:]
-    return (basis * spectrum) @ basis.T, read_domains(None, np.zeros(n, int))
-
-
 TAIL = 1 / (1 + np.arange(300))
 SPECTRA = {
     "identity": np.ones(299),
@@ -382,7 +374,7 @@ SPECTRA = {
 @pytest.mark.parametrize("k", [5, 25])
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.usefixtures("lean")
-def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k):
+def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k, with_spectrum):
     spectrum = SPECTRA[name]
     K, domains = with_spectrum(spectrum)
     gram = TiledGram(K, Kernel("precomputed"), tile=128)
@@ -397,7 +389,7 @@ def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k):
 
 
 @pytest.mark.usefixtures("lean")
-def test_exact_pairs_that_are_too_few_are_not_the_end():
+def test_exact_pairs_that_are_too_few_are_not_the_end(with_spectrum):
     # Every direction is a component: the first ones have no residual to follow.
     K, domains = with_spectrum(np.ones(299))
     gram = TiledGram(K, Kernel("precomputed"))
@@ -406,7 +398,7 @@ def test_exact_pairs_that_are_too_few_are_not_the_end():
 
 
 @pytest.mark.parametrize(("distance", "size"), [(1e-4, 50), (1e-11, 30)])
-def test_the_basis_is_orthonormal_and_takes_nothing_that_is_rounding(distance, size):
+def test_the_basis_is_orthonormal_and_takes_nothing_that_is_rounding(distance, size, with_spectrum):
     K, domains = with_spectrum(np.r_[1e6, TAIL[:298]])
     setup = iterative._Problem(
         TiledGram(K, Kernel("precomputed")), Coefficients(domains), usca(0.0, ridge=1.0)
@@ -639,7 +631,7 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_a_remedy():
         solve_iterative(gram, case.domains, usca(1.0, ridge=1.0), 3, tol=1e-6)
 
 
-def test_a_few_negative_directions_are_found_by_the_products():
+def test_a_few_negative_directions_are_found_by_the_products(with_spectrum):
     # The landmarks see a positive kernel.
     spectrum = np.r_[np.full(20, 1.0), np.zeros(278), -0.9]
     K, domains = with_spectrum(spectrum)

@@ -98,7 +98,21 @@ def dense(y, site):
     return np.eye(n) - 1 / n, R, S, E @ E.T / E.shape[1]
 
 
-def reference(K0, y, site, beta, delta, *, normalize=True, ridge=None, classes=True):
+def dense_conditional(y, site):
+    """L_c: for each class the scatter of its means over the domains, averaged over classes."""
+    classes = np.unique(y[y >= 0])
+    L = np.zeros((len(y), len(y)))
+    for k in classes:
+        own = [(y == k) & (site == a) for a in np.unique(site[y == k])]
+        E = np.column_stack([rows / rows.sum() for rows in own])
+        E -= E.mean(axis=1, keepdims=True)
+        L += E @ E.T / E.shape[1]
+    return L / len(classes)
+
+
+def reference(
+    K0, y, site, beta, delta, *, conditional=0.0, normalize=True, ridge=None, classes=True
+):
     """All eigenpairs of A b = λ C b on the complement of the constant vector, largest first."""
     H, R, S, L = dense(y, site)
     n, n_labelled = len(y), max(np.sum(np.asarray(y) >= 0), 1)
@@ -112,6 +126,8 @@ def reference(K0, y, site, beta, delta, *, normalize=True, ridge=None, classes=T
         beta, S = 0, 0 * S
     A = K @ ((1 - beta) * H / n + beta * R) @ K
     C = rho * K + K @ (S + delta * L) @ K
+    if conditional:
+        C += conditional * K @ dense_conditional(y, site) @ K
     Q = helmert(n).T
     left, right = Q.T @ A @ Q, Q.T @ C @ Q
     eigenvalues, W = eigh((left + left.T) / 2, (right + right.T) / 2)
@@ -132,6 +148,39 @@ def assert_same_components(Z, expected, rtol=1e-6):
 
 
 # --- exact --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("conditional", [0.1, 100.0])
+def test_conditional_domain_scatter_enters_the_dense_generalised_eigenproblem(
+    conditional, beta, normalize
+):
+    case = problem(1, 3, 4)
+    K0 = nuggeted("rbf")(case.X, case.X)
+    options = {"normalize": normalize, "conditional": conditional}
+    truth = reference(K0, case.y, case.site, beta, 1.0, **options)
+    model = SCA(
+        3,
+        beta=beta,
+        conditional_delta=conditional,
+        kernel=nuggeted("rbf"),
+        normalize=normalize,
+        scale="denominator",
+    )
+    Z = model.fit_transform(case.X, case.y, sample_domain=case.site)
+    assert_allclose(model.eigenvalues_, truth.eigenvalues[:3], rtol=1e-7)
+    assert subspace_angles(Z, truth.Z[:, :3]).max() < 1e-5
+    plain = reference(K0, case.y, case.site, beta, 1.0, normalize=normalize)
+    assert abs(plain.eigenvalues[0] - truth.eigenvalues[0]) > 1e-6 * truth.eigenvalues[0]
+
+
+def test_where_no_class_is_in_two_domains_conditional_domain_scatter_says_nothing(data):
+    y = np.where(data.site < 0, -1, data.y)
+    one = np.where(data.site == data.site[0], y, -1)
+    plain = SCA(3).fit(data.X, one, sample_domain=data.site)
+    weighted = SCA(3, conditional_delta=10.0).fit(data.X, one, sample_domain=data.site)
+    assert_allclose(weighted.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("normalize", [True, False])

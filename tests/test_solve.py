@@ -348,14 +348,6 @@ def test_with_beta_one_a_single_block_is_exact(large, spaces):
 # --- hard spectra -------------------------------------------------------------------------------
 
 
-def with_spectrum(spectrum):
-    """A centred Gram matrix with these eigenvalues, one domain, no labels."""
-    n = len(spectrum) + 1
-    rng = np.random.default_rng(0)
-    basis = np.linalg.qr(np.column_stack([np.ones(n), rng.normal(size=(n, n - 1))]))[0][:, 1:]
-    return (basis * spectrum) @ basis.T, read_domains(None, np.zeros(n, int))
-
-
 TAIL = 1 / (1 + np.arange(600))
 SPECTRA = {
     "identity": np.ones(599),
@@ -374,7 +366,7 @@ SPECTRA = {
 @pytest.mark.parametrize("solver", ["dense", "lanczos"])
 @pytest.mark.parametrize("k", [5, 25, 50])
 @pytest.mark.parametrize("name", SPECTRA)
-def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k, solver):
+def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k, solver, with_spectrum):
     spectrum = SPECTRA[name]
     K, domains = with_spectrum(spectrum)
     found = solve_dual(K, domains, Objective(), k, tol=1e-6, solver=solver)

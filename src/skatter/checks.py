@@ -49,6 +49,17 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
+def n_rows(X: Any) -> int:
+    """Count the samples in an array, sparse matrix, tensor, data frame or list.
+
+    Examples
+    --------
+    >>> n_rows([[0.0], [1.0]])
+    2
+    """
+    return int(X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0])
+
+
 def check_samples(
     estimator: Any,
     X: Any,

@@ -17,10 +17,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_choice, check_integer, check_real, check_samples
+from skatter.checks import check_choice, check_integer, check_real, check_samples, n_rows
 from skatter.distributed import fit_dask, is_dask, transform_dask
 from skatter.domains import Domains, read_domains, read_part
-from skatter.kernels import Kernel, centre, check_gram, gram, require_memory, resolve_kernel
+from skatter.kernels import Kernel, centre, check_gram, gram, kernel_of, require_memory
 from skatter.maps import explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
@@ -69,7 +69,7 @@ SOLVED = (
     "offset_",
 )
 """Attributes that follow from moments, and are worked out when they are asked for."""
-STREAMED = ("moments_", "n_chunks_seen_", "stream_classes_", "_beside")
+STREAMED = ("moments_", "n_chunks_seen_", "stream_classes_", "_beside", "_fingerprint")
 """Attributes that a stream leaves."""
 POOR_RESIDUAL = 1e-3
 """Above this residual a component in single precision is not what it should be."""
@@ -195,12 +195,8 @@ def ordered_gram(X: Any, kernel: Kernel, order: Any) -> Any:
     return gram(take(X, order), kernel)
 
 
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
-
-
 def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) -> Domains:
-    return read_part(y, sample_domain, labelled=labelled, classes=classes, n_samples=_n_rows(X))
+    return read_part(y, sample_domain, labelled=labelled, classes=classes, n_samples=n_rows(X))
 
 
 def _has_explicit_features(estimator: ScatterComponents) -> bool:
@@ -308,7 +304,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             part = self._moments_of_part(X, domains)
             merged = merge_moments([self.moments_, part]) if number else part
         except (TypeError, ValueError) as error:
-            last = done + _n_rows(X) - 1
+            last = done + n_rows(X) - 1
             raise type(error)(
                 f"Chunk {number} (samples {done:,} to {last:,}, counted from 0): {error}"
             ) from error
@@ -367,6 +363,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         self.n_features_in_, self.stream_classes_ = n_features, None
         self._beside = np.empty((0, n_features), dtype=moments.dtype)
+        self._fingerprint = moments.feature_map
         self._keep_moments(moments, 1)
         return self
 
@@ -516,15 +513,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Return the kernel, and whether to work on explicit features."""
         self.feature_map_ = fitted_map(self.feature_map, X)
         if self.feature_map is None:
-            kernel = resolve_kernel(
-                X,
-                self.kernel,
-                gamma=self.gamma,
-                degree=self.degree,
-                coef0=self.coef0,
-                kernel_params=self.kernel_params,
-                random_state=self.random_state,
-            )
+            kernel = kernel_of(self, X)
         else:
             kernel = Kernel(_MappedLinear(self.feature_map_))
         if kernel.linear and not sparse.issparse(X):
@@ -541,13 +530,10 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # --- explicit features ----------------------------------------------------------------------
 
-    def _collect(self, X: Any, domains: Domains) -> Moments:
-        return collect_moments(
-            X,
-            domains,
-            partial(explicit_features, self.feature_map_),
-            feature_map=fingerprint(self.feature_map_, X.shape[1]),
-        )
+    def _collect(self, X: Any, domains: Domains, feature_map: str = "") -> Moments:
+        """Return the moments of samples, under the fingerprint of the map that made them."""
+        features = partial(explicit_features, self.feature_map_)
+        return collect_moments(X, domains, features, feature_map=feature_map)
 
     def _chunks_seen(self) -> tuple[int, int]:
         """Count the chunks and samples of the stream so far."""
@@ -562,13 +548,14 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self._forget()
         self.stream_classes_ = classes
         self.feature_map_ = fitted_map(self.feature_map, X)
+        self._fingerprint = fingerprint(self.feature_map_, X.shape[1])
         self._beside = X[:0]
 
     def _moments_of_part(self, X: Any, domains: Domains) -> Moments:
         """Return the moments of a part of a stream; nothing changes here."""
         X = check_samples(self, X, reset=False, tensors=True)
         require_same_place(X, self._beside, "X")
-        return self._collect(X, domains)
+        return self._collect(X, domains, self._fingerprint)
 
     def _keep_moments(self, moments: Moments, n_chunks: int) -> None:
         for name in SOLVED:

@@ -32,6 +32,7 @@ from skatter.tensors import (
     asymmetry,
     centre_gram,
     check_kernel,
+    copied_rows,
     device_of,
     free_memory,
     full_precision,
@@ -48,6 +49,9 @@ Array = NDArray[Any]
 
 MEDIAN_SAMPLE = 1000
 """Above this many samples, the median heuristic looks at a subsample of this size."""
+
+DIAGONAL_BATCH = 256
+"""Samples whose kernel with one another is computed for the diagonal alone."""
 
 _DISTANCES: Mapping[str, Callable[[Any], Array]] = {
     "rbf": lambda X: euclidean_distances(X, squared=True),
@@ -106,6 +110,21 @@ class Kernel:
             return kernel_matrix(self.metric, self.params, X, Y)
         K = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.params)
         return np.asarray(K, dtype=X.dtype)
+
+    def diagonal(self, X: Any, *, batch: int = DIAGONAL_BATCH) -> Array:
+        """Return the kernel of every sample with itself, on the host.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or Tensor
+            Samples; a Gram matrix where the kernel is precomputed.
+        batch : int
+            Samples whose kernel with one another is computed for its diagonal alone.
+        """
+        if self.precomputed:
+            return host(X.diagonal())
+        parts = [host(self(X[rows]).diagonal()) for rows in gen_batches(X.shape[0], batch)]
+        return np.concatenate(parts)
 
     def _call_user(self, X: Any, Y: Any) -> Tall:
         assert callable(self.metric)
@@ -195,6 +214,23 @@ def resolve_kernel(
     )
 
 
+def kernel_of(estimator: Any, X: Any) -> Kernel:
+    """Resolve the kernel that an estimator's parameters name, with its bandwidth set from ``X``.
+
+    The estimator has ``kernel``, ``gamma``, ``degree``, ``coef0`` and ``kernel_params``, and may
+    have ``random_state``.
+    """
+    return resolve_kernel(
+        X,
+        estimator.kernel,
+        gamma=estimator.gamma,
+        degree=estimator.degree,
+        coef0=estimator.coef0,
+        kernel_params=estimator.kernel_params,
+        random_state=getattr(estimator, "random_state", None),
+    )
+
+
 def _resolve_gamma(
     X: Any, kernel: str, gamma: float | str | None, random_state: Any
 ) -> float | None:
@@ -265,11 +301,7 @@ def gram(X: Any, kernel: Kernel) -> Tall:
     require_memory(X.shape[0], host_dtype(X).itemsize, device_of(X))
     K = kernel(X)
     # What a user's function returned may be its own, cached or read-only.
-    return _fresh(K) if kernel.precomputed or callable(kernel.metric) else K
-
-
-def _fresh(K: Tall) -> Tall:
-    return K.clone() if is_tensor(K) else K.copy()
+    return copied_rows(K) if kernel.precomputed or callable(kernel.metric) else K
 
 
 def check_gram(K: Tall) -> Tall:

@@ -45,7 +45,7 @@ from threadpoolctl import threadpool_limits
 
 from skatter.checks import check_choice, check_integer, check_samples
 from skatter.domains import Codes
-from skatter.kernels import Kernel, resolve_kernel
+from skatter.kernels import Kernel, kernel_of
 from skatter.solve.small import column_signs
 from skatter.tensors import (
     Tall,
@@ -73,8 +73,6 @@ DRAWS_PER_DIRECTION = 10
 """Landmarks that a draw by leverage takes for each direction that it is to resolve."""
 BATCH = 8192
 """Samples looked at together."""
-DIAGONAL_BLOCK = 128
-"""Samples whose kernel with one another is computed for its diagonal alone."""
 
 _EUCLIDEAN = ("linear", "rbf")
 """Kernels whose distances in feature space grow with Euclidean ones."""
@@ -270,15 +268,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
 
     def _resolve_kernel(self, X: Any) -> Kernel:
-        kernel = resolve_kernel(
-            X,
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            random_state=self.random_state,
-        )
+        kernel = kernel_of(self, X)
         return kernel if kernel.origin is None else replace(kernel, origin=host(kernel.origin))
 
     def _given(self, X: Any) -> Any:
@@ -345,7 +335,7 @@ def _kernel_kmeans_plusplus(X: Any, kernel: Kernel, n_landmarks: int, rng: Any) 
 
     Where every sample coincides with a landmark, there are no more of them to draw.
     """
-    diagonal = _diagonal(X, kernel)
+    diagonal = _finite(kernel.diagonal(X))
     rounding = 10 * np.finfo(diagonal.dtype).eps * np.abs(diagonal)
     nearest = np.full(len(diagonal), np.inf)
     rows = [0]
@@ -393,15 +383,9 @@ def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int
     for rows in gen_batches(len(candidates), BATCH):
         batch = _in_double(take(X, candidates[rows]))
         squares = np.square(host(kernel(batch, pilot)) @ root)
-        missed = _diagonal(batch, kernel) - squares.sum(axis=1)
+        missed = _finite(kernel.diagonal(batch)) - squares.sum(axis=1)
         scores.append(missed / ridge + squares @ (1 / (sizes + ridge)))
     return np.concatenate(scores)
-
-
-def _diagonal(X: Any, kernel: Kernel) -> Array:
-    """Return k(x, x) of every sample on the host."""
-    blocks = gen_batches(X.shape[0], DIAGONAL_BLOCK)
-    return _finite(np.concatenate([host(kernel(X[rows]).diagonal()) for rows in blocks]))
 
 
 _CHOICES: dict[str, Callable[[Any, Codes, Kernel, int, Any], Codes]] = {

@@ -71,7 +71,15 @@ class Objective:
         return self.total == 0
 
 
-def sca(beta: float, delta: float, *, ridge: float, normalize: bool, n_labelled: int) -> Objective:
+def sca(
+    beta: float,
+    delta: float,
+    *,
+    conditional_delta: float = 0.0,
+    ridge: float,
+    normalize: bool,
+    n_labelled: int,
+) -> Objective:
     """Scatter Component Analysis.
 
     Parameters
@@ -80,6 +88,8 @@ def sca(beta: float, delta: float, *, ridge: float, normalize: bool, n_labelled:
         Share of between-class scatter in the numerator; total scatter has the rest.
     delta : float
         Weight of domain scatter.
+    conditional_delta : float
+        Weight of conditional domain scatter.
     ridge : float
         Weight of the size of the projection.
     normalize : bool
@@ -99,6 +109,7 @@ def sca(beta: float, delta: float, *, ridge: float, normalize: bool, n_labelled:
         between_class=beta * count,
         within_class=count,
         domain=delta,
+        conditional_domain=conditional_delta,
         ridge=ridge,
     )
 

@@ -23,6 +23,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skatter.checks import n_rows
 from skatter.distributed import is_dask
 from skatter.distributed.apply import apply_blocks, snapshot, sum_blocks
 from skatter.distributed.blocks import read_blocks
@@ -265,10 +266,6 @@ class DomainPipeline(Pipeline):
         return call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
 
 
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0])
-
-
 def _rows(X: Any, rows: Codes) -> Any:
     """Rows of an array, sparse matrix, data frame or list."""
     if hasattr(X, "iloc"):
@@ -338,7 +335,7 @@ class _Seen:
     def of(cls, X: Any, y: Any, sample_domain: Any, labelled: Any) -> _Seen:
         if y is None and sample_domain is None and labelled is None:
             return cls(None, None, None)
-        n_samples = _n_rows(X)
+        n_samples = n_rows(X)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
         return cls(y, sample_domain, domains)
 

@@ -21,7 +21,8 @@ class SCA(LabelledComponents):
     domains and the members of one class lie together:
 
         maximise    (1-β) total scatter + β between-class scatter
-        subject to  within-class scatter + δ domain scatter + ridge · ‖W‖² = 1
+        subject to  within-class scatter + δ domain scatter + δ_c conditional domain scatter
+                    + ridge · ‖W‖² = 1
 
     Give it the samples of all domains, labelled or not, and it serves domain adaptation
     (an unlabelled target at fit), domain generalization (no target at fit) and everything
@@ -35,7 +36,12 @@ class SCA(LabelledComponents):
     beta : float in [0, 1]
         Share of between-class scatter in the numerator.
     delta : float >= 0
-        Weight of domain scatter.
+        Weight of domain scatter: the means of domains, whatever their samples are.
+    conditional_delta : float >= 0
+        Weight δ_c of conditional domain scatter: for each class, the scatter of its means over the
+        domains, averaged over the classes. It acts where a class has labels in two domains or more
+        (several sources, or a target with some labels). Unlike domain scatter it does not mind
+        that domains differ in how frequent each class is. 0, as in the paper: left out.
     kernel : str or callable
         Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
         arrays that returns the matrix of kernel values.
@@ -118,6 +124,7 @@ class SCA(LabelledComponents):
         *,
         beta: float = 0.1,
         delta: float = 1.0,
+        conditional_delta: float = 0.0,
         kernel: Any = "rbf",
         gamma: Any = "median",
         degree: float = 3,
@@ -135,6 +142,7 @@ class SCA(LabelledComponents):
         self.n_components = n_components
         self.beta = beta
         self.delta = delta
+        self.conditional_delta = conditional_delta
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -153,6 +161,7 @@ class SCA(LabelledComponents):
         super()._check_parameters()
         check_real("beta", self.beta, low=0, high=1)
         check_real("delta", self.delta, low=0)
+        check_real("conditional_delta", self.conditional_delta, low=0)
         check_ridge(self.ridge)
 
     def _two_classes(self) -> tuple[str, str] | None:
@@ -165,6 +174,7 @@ class SCA(LabelledComponents):
         return objectives.sca(
             beta,
             delta,
+            conditional_delta=self.conditional_delta,
             ridge=ridge_weight(self.ridge, self.normalize, total),
             normalize=self.normalize,
             n_labelled=domains.n_labelled,

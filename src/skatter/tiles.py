@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skatter.checks import check_integer
-from skatter.kernels import Kernel
+from skatter.kernels import DIAGONAL_BATCH, Kernel
 from skatter.scatter import Geometry
 from skatter.tensors import (
     Tall,
@@ -47,8 +47,6 @@ HOST_TILE_BYTES = 2**25
 """Bytes of a tile in the memory of the host."""
 DEVICE_TILE_BYTES = 2**31
 """Bytes of a tile in the memory of a graphics card, at most."""
-DIAGONAL_BATCH = 256
-"""Samples at most whose kernel with one another is computed for the diagonal alone."""
 
 
 class TiledGram:
@@ -117,9 +115,8 @@ class TiledGram:
     @cached_property
     def diagonal(self) -> Array:
         """Kernel of each sample with itself, before centring, in float64 on the host."""
-        batches = gen_batches(self.n, min(self.tile, DIAGONAL_BATCH))
-        parts = [host(self._tile(rows, rows).diagonal()) for rows in batches]
-        return np.concatenate(parts).astype(np.float64)
+        batch = min(self.tile, DIAGONAL_BATCH)
+        return self.kernel.diagonal(self.X, batch=batch).astype(np.float64)
 
     @property
     def trace(self) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skatter.checks import check_integer
+from skatter.checks import check_integer, n_rows
 
 Array = NDArray[Any]
 
@@ -60,7 +60,7 @@ class Chunk(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0] if hasattr(self.X, "shape") else len(self.X))
+        return n_rows(self.X)
 
 
 class ArrayChunks:

@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter.chunks.progress import Silent, show
 from skatter.chunks.sources import Chunk, naming, not_finite, numbered
-from skatter.chunks.survey import CHANGED, SAMPLE_ROWS, Survey, look_at
+from skatter.chunks.survey import CHANGED, Survey, look_at
 from skatter.components import ScatterComponents
-from skatter.distributed.learn import adopt
+from skatter.distributed.learn import SAMPLE_ROWS, adopt
 from skatter.domains import Domains
 from skatter.moments import Moments, merge_moments
 from skatter.pipeline import DomainPipeline, call_step, learns_from_labels

@@ -31,8 +31,6 @@ from skatter.domains import (
 
 Array = NDArray[Any]
 
-SAMPLE_ROWS = 20_000
-"""Rows on which a feature map is fitted, at most."""
 SAMPLE_VALUES = 2**24
 """Numbers in these rows, at most: 128 MiB in double precision."""
 _NO_CLASSES = np.empty(0, dtype=str)

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skatter.checks import n_rows
 from skatter.distributed.blocks import (
     Columns,
     Place,
@@ -24,7 +25,6 @@ from skatter.distributed.blocks import (
     column_like,
     in_rows,
     is_frame,
-    n_rows,
     once,
     own_copy,
     places_of,

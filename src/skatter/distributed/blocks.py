@@ -413,11 +413,6 @@ def once(value: Any) -> Any:
 # --- inside a block -------------------------------------------------------------------------------
 
 
-def n_rows(X: Any) -> int:
-    """Return the rows of an array, a sparse matrix or a DataFrame."""
-    return int(X.shape[0])
-
-
 def take_rows(X: Any, rows: Any) -> Any:
     """Return some rows of an array, a sparse matrix, a DataFrame or a Series."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

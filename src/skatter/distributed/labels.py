@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.distributed.blocks import Blocks, Columns, Place, n_rows
+from skatter.checks import n_rows
+from skatter.distributed.blocks import Blocks, Columns, Place
 from skatter.domains import Codes, Domains, is_unlabelled, read_domains, read_part
 
 Array = NDArray[Any]

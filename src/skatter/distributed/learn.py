@@ -29,13 +29,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.checks import check_samples
+from skatter.checks import check_samples, n_rows
 from skatter.distributed.blocks import (
     Blocks,
     Columns,
     Place,
     forward,
-    n_rows,
     read_blocks,
     take_rows,
 )

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
-from skatter.kernels import Kernel, resolve_kernel
 
 Array = NDArray[Any]
 
@@ -367,20 +366,3 @@ def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> A
     signs = np.where(label[:, None] == codes, 1, -1).astype(dtype)
     signs[label < 0] = 0
     return signs
-
-
-def kernel_of(estimator: Any, X: Any) -> Kernel:
-    """Resolve the kernel that an estimator's parameters name, with its bandwidth set from ``X``.
-
-    The estimator has ``kernel``, ``gamma``, ``degree``, ``coef0`` and ``kernel_params``, and may
-    have ``random_state``.
-    """
-    return resolve_kernel(
-        X,
-        estimator.kernel,
-        gamma=estimator.gamma,
-        degree=estimator.degree,
-        coef0=estimator.coef0,
-        kernel_params=estimator.kernel_params,
-        random_state=getattr(estimator, "random_state", None),
-    )

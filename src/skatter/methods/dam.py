@@ -28,8 +28,8 @@ from sklearn.svm import SVR
 
 from skatter.checks import check_choice, check_real
 from skatter.domains import Domains
-from skatter.kernels import Kernel, centre
-from skatter.methods.base import Transfer, kernel_of, one_against_rest
+from skatter.kernels import Kernel, centre, kernel_of
+from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.machines import (
     STEPS,
     Expansion,

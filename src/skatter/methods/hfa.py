@@ -31,8 +31,8 @@ from scipy.linalg import block_diag
 
 from skatter.checks import check_real
 from skatter.domains import Mask
-from skatter.kernels import Kernel, check_gram, require_memory
-from skatter.methods.base import RivalClassifier, Transfer, kernel_of, one_against_rest
+from skatter.kernels import Kernel, check_gram, kernel_of, require_memory
+from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.record import Method
 

@@ -26,8 +26,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from skatter.checks import check_integer, check_real
-from skatter.kernels import Kernel, gram
-from skatter.methods.base import RivalClassifier, Transfer, kernel_of, source_classes
+from skatter.kernels import Kernel, gram, kernel_of
+from skatter.methods.base import RivalClassifier, Transfer, source_classes
 from skatter.methods.iteration import Iterations
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import Method

@@ -14,8 +14,8 @@ from sklearn.utils import gen_batches
 from skatter.checks import check_choice
 from skatter.components import BATCH, ordered_gram
 from skatter.domains import Domains, Mask
-from skatter.kernels import Kernel, centre
-from skatter.methods.base import RivalClassifier, Transfer, kernel_of, one_against_rest
+from skatter.kernels import Kernel, centre, kernel_of
+from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 
 Array = NDArray[Any]
 

@@ -26,8 +26,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.components import BATCH
 from skatter.domains import Mask
-from skatter.kernels import Kernel, check_gram, gram
-from skatter.methods.base import RivalTransformer, Transfer, kernel_of
+from skatter.kernels import Kernel, check_gram, gram, kernel_of
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator

@@ -28,8 +28,7 @@ the basis does not hold, as seen by the newest directions; and ‖A b‖ ≥ ‖
 says that all is well, one more product measures ‖K r‖/‖A b‖ itself. Where it says no, the search
 goes on, and the product was not in vain: K r is known.
 
-For residuals of 1e-6 on a few thousand samples it takes 4 to 13 products, the last one included;
-Lanczos with conjugate gradients inside, and the same stand-in as preconditioner, takes 80 to 260.
+A Lanczos method would need conjugate gradients in each of its steps, each a product with K.
 
 Samples, tiles and stand-in are in the floating type of the samples. The basis and all sums over its
 rows are in double precision, which costs nothing beside the products: single precision would lose
