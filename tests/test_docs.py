@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {"gpu": "torch", "scale": None, "landmarks": None}
+PAGES = {"gpu": "torch", "scale": None, "landmarks": None, "regression": None}
 
 
 def data():

@@ -9,7 +9,9 @@ from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
+from skatter.scaling import DomainScaler
 from skatter.selection import SCACV, LeaveOneDomainOut
+from skatter.self_training import SCAClassifier
 
 __version__ = version("skatter")
 
@@ -17,8 +19,10 @@ __all__ = [
     "KPCA",
     "SCA",
     "SCACV",
+    "SCAClassifier",
     "USCA",
     "DomainPipeline",
+    "DomainScaler",
     "KernelFisher",
     "LandmarkMap",
     "LeaveOneDomainOut",

@@ -21,6 +21,7 @@ from skatter.checks import check_choice, check_integer, check_real, check_sample
 from skatter.distributed import fit_dask, is_dask, transform_dask
 from skatter.domains import Domains, read_domains, read_part
 from skatter.kernels import Kernel, centre, check_gram, gram, kernel_of, require_memory
+from skatter.labels import NOT_IN_PARTS
 from skatter.maps import explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
@@ -201,6 +202,8 @@ def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) 
 
 def _has_explicit_features(estimator: ScatterComponents) -> bool:
     """Whether samples have features of their own, so that moments say all; see ``available_if``."""
+    if estimator.label_bins is not None:
+        raise AttributeError(NOT_IN_PARTS)
     if estimator._is_explicit and not estimator._needs_gram:
         return True
     raise AttributeError(
@@ -221,6 +224,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
+    label_bins: Any = None
     class_rows: str = "all"
     normalize: bool = True
     scale: str = "denominator"

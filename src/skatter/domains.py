@@ -511,7 +511,8 @@ def _read_labels(
     if named.size and named.dtype.kind not in "biuUS":
         raise ValueError(
             f"y must hold classes (integers, strings or booleans), got {named.dtype} values such "
-            f"as {named[0]!r}. Unknown label type: bin continuous targets first."
+            f"as {named[0]!r}. Unknown label type: for regression use SCA(label_bins=10), or cut "
+            "them into classes with skatter.labels.bin_labels."
         )
     classes, codes = np.unique(named, return_inverse=True)
     label[present] = codes

@@ -3,6 +3,8 @@
 Steps see what they should: a step that takes ``sample_domain`` gets all samples with their
 domains; a step that needs labels is fitted on the labelled samples alone, so that "unlabelled" is
 never learnt as a class; every other step is fitted on all samples without labels.
+
+Before a regressor labels are numbers: NaN marks unlabelled samples, and -1 does not.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -30,6 +34,7 @@ from skatter.distributed.blocks import read_blocks
 from skatter.distributed.labels import survey
 from skatter.distributed.learn import adopt, learner_of
 from skatter.domains import Codes, Domains, is_unlabelled, read_domains
+from skatter.labels import marks, read_numbers
 
 Array = NDArray[Any]
 
@@ -58,7 +63,7 @@ def _passes_through(step: Any) -> bool:
 
 
 class DomainPipeline(Pipeline):
-    """Transformers, then a transformer or classifier, with domains routed without ceremony.
+    """Transformers, then a transformer, classifier or regressor; domains routed without ceremony.
 
     Build it with :func:`make_domain_pipeline`. It is a scikit-learn pipeline: ``named_steps``,
     indexing, nested parameters, :func:`~sklearn.base.clone`, grid searches and cross-validation
@@ -119,7 +124,8 @@ class DomainPipeline(Pipeline):
             All samples, labelled or not. From a Dask collection steps learn block by block, on the
             workers; one that cannot is named before any work.
         y : array-like of shape (n_samples,) or None
-            Classes; -1, NaN or None where unknown.
+            Classes; -1, NaN or None where unknown. Numbers where the last step is a regressor;
+            NaN or None where unknown.
         sample_domain : array-like of shape (n_samples,) or None
             Domain of each sample.
         labelled : array-like of bool of shape (n_samples,) or None
@@ -162,7 +168,7 @@ class DomainPipeline(Pipeline):
 
     @available_if(_final_has("predict"))
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Predict the class of samples, new or not, of any domain."""
+        """Predict the class, or the number, of samples, new or not, of any domain."""
         return self._call("predict", X, sample_domain)
 
     @available_if(_final_has("predict_proba"))
@@ -184,7 +190,12 @@ class DomainPipeline(Pipeline):
     def score(
         self, X: Any, y: Any, *, sample_domain: Any = None, sample_weight: Any = None
     ) -> float:
-        """Accuracy over the samples whose label is known; unlabelled ones are left out."""
+        """Accuracy over the samples whose label is known; unlabelled ones are left out.
+
+        Of a regressor it is R², the share of the labels' variance that is explained.
+        """
+        if self._labels_are_numbers():
+            return self._explained(X, y, sample_domain, sample_weight)
         given = {"y": y, "sample_domain": sample_domain, "sample_weight": sample_weight}
         if is_dask(X):
             check_is_fitted(self)
@@ -205,6 +216,23 @@ class DomainPipeline(Pipeline):
         weight = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight)
         return float(weight[known] @ right), float(weight[known].sum()), int(known.sum())
 
+    def _explained(self, X: Any, y: Any, sample_domain: Any, sample_weight: Any) -> float:
+        """Return R²; of a Dask collection, one label and one prediction a sample are gathered."""
+        predicted = np.asarray(self.predict(X, sample_domain=sample_domain)).reshape(-1)
+        numbers = read_numbers(np.asarray(y) if is_dask(y) else y, n_samples=len(predicted))
+        known = ~np.isnan(numbers)
+        if not known.any():
+            raise ValueError("y has no labelled sample to score; give the true labels.")
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(numbers[known], predicted[known], sample_weight=weight))
+
+    def _labels_are_numbers(self) -> bool:
+        """Whether labels are numbers: for a regressor, or to be cut with no classifier behind."""
+        last = self.steps[-1][1]
+        if _passes_through(last) or not (is_regressor(last) or is_classifier(last)):
+            return any(_cuts_labels(step) for _, step in self.steps)
+        return is_regressor(last)
+
     def _fit_blocks(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> DomainPipeline:
         """Fit every step on the blocks of a Dask collection; all of them, or none."""
         self._check_steps()
@@ -213,6 +241,12 @@ class DomainPipeline(Pipeline):
             for index, (name, step) in enumerate(self.steps)
             if not _passes_through(step)
         }
+        if self._labels_are_numbers():
+            raise TypeError(
+                "Labels of a Dask collection are read as classes, and the last step is a "
+                "regressor: fit it on a part that fits in memory, X.compute(); predict takes a "
+                "Dask collection."
+            )
         blocks, labels = survey(read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled))
         asks = any(_sees_labelled_only(self.steps[index][1]) for index in learners)
         if asks and not labels.view.n_labelled:
@@ -235,7 +269,7 @@ class DomainPipeline(Pipeline):
         self, X: Any, y: Any, sample_domain: Any, labelled: Any
     ) -> tuple[Any, _Seen]:
         self._check_steps()
-        seen = _Seen.of(X, y, sample_domain, labelled)
+        seen = _Seen.of(X, y, sample_domain, labelled, numbers=self._labels_are_numbers())
         for index, (_, step) in enumerate(self.steps[:-1]):
             if not _passes_through(step):
                 X = self._timed(index, seen.fit_transform, step, X)
@@ -318,6 +352,14 @@ def _takes_domains(step: Any) -> bool:
     return False
 
 
+def _cuts_labels(step: Any) -> bool:
+    """Whether a step, or an estimator inside it, cuts labels that are numbers into classes."""
+    given = step.get_params(deep=True) if hasattr(step, "get_params") else {}
+    return any(
+        name.split("__")[-1] == "label_bins" and bins is not None for name, bins in given.items()
+    )
+
+
 def _sees_labelled_only(step: Any) -> bool:
     """Whether a step is fitted on the labelled samples alone."""
     return not _takes_domains(step) and learns_from_labels(step)
@@ -325,26 +367,40 @@ def _sees_labelled_only(step: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Seen:
-    """Labels and domains of one fit, and which of them a step is shown."""
+    """Labels and domains of one fit, and which of them a step is shown.
+
+    Attributes
+    ----------
+    y, sample_domain : array-like or None
+        As given.
+    domains : Domains or None
+        Who is labelled; without classes where labels are numbers.
+    numbers : ndarray or None
+        Labels that are numbers, NaN where unlabelled; None where they are classes.
+    """
 
     y: Any
     sample_domain: Any
     domains: Domains | None
+    numbers: Array | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_domain: Any, labelled: Any) -> _Seen:
+    def of(cls, X: Any, y: Any, sample_domain: Any, labelled: Any, *, numbers: bool) -> _Seen:
         if y is None and sample_domain is None and labelled is None:
             return cls(None, None, None)
         n_samples = n_rows(X)
-        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
-        return cls(y, sample_domain, domains)
+        if y is None or not numbers:
+            domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
+            return cls(y, sample_domain, domains)
+        values = read_numbers(y, labelled=labelled, n_samples=n_samples)
+        return cls(y, sample_domain, read_domains(marks(values), sample_domain), values)
 
     def fit(self, step: Any, X: Any) -> Any:
         """Fit a step on what it should see; a frozen one stays as it is."""
         if isinstance(step, FrozenEstimator):
             return step
         if _takes_domains(step):
-            return step.fit(X, self.y, **self._domain_arguments(step))
+            return step.fit(X, self._shown(step), **self._domain_arguments(step))
         if learns_from_labels(step):
             rows, names = self._labelled()
             return step.fit(_rows(X, rows), names)
@@ -354,10 +410,19 @@ class _Seen:
         """Fit a step on what it should see, and transform all samples."""
         if hasattr(step, "fit_transform"):
             if _takes_domains(step):
-                return step.fit_transform(X, self.y, **self._domain_arguments(step))
+                return step.fit_transform(X, self._shown(step), **self._domain_arguments(step))
             if not learns_from_labels(step):
                 return step.fit_transform(X)
         return call_step(self.fit(step, X).transform, X, self.sample_domain)
+
+    def _shown(self, step: Any) -> Any:
+        """Return the labels for a step that takes domains.
+
+        Numbers are no classes: one that does not learn from labels is told who has one.
+        """
+        if self.numbers is None or learns_from_labels(step):
+            return self.y
+        return marks(self.numbers)
 
     def _domain_arguments(self, step: Any) -> dict[str, Any]:
         given = {"sample_domain": self.sample_domain}
@@ -368,7 +433,8 @@ class _Seen:
     def _labelled(self) -> tuple[Codes, Array]:
         if self.domains is None or not self.domains.n_labelled:
             raise ValueError(NO_LABELS)
-        return np.flatnonzero(self.domains.labelled), self.domains.names()
+        rows = np.flatnonzero(self.domains.labelled)
+        return rows, self.domains.names() if self.numbers is None else self.numbers[rows]
 
 
 def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
@@ -377,7 +443,7 @@ def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
     Parameters
     ----------
     *steps : estimators
-        Transformers, then a transformer or classifier.
+        Transformers, then a transformer, classifier or regressor.
     verbose : bool
         Print the seconds that each step took.
 

@@ -40,6 +40,7 @@ from skatter.distributed.blocks import (
 )
 from skatter.distributed.labels import Labels, survey
 from skatter.domains import Domains
+from skatter.labels import NOT_IN_PARTS
 from skatter.moments import Moments, merge_moments
 
 SAMPLE_ROWS = 20_000
@@ -104,6 +105,8 @@ def adopt(estimator: Any, fitted: Any) -> None:
 def why_not_by_moments(estimator: Any) -> str | None:
     """Return why moments do not suffice for an estimator of the family, or None where they do."""
     name = type(estimator).__name__
+    if estimator.label_bins is not None:
+        return NOT_IN_PARTS
     if not estimator._is_explicit:
         return (
             f"{name} learns from Dask collections through explicit features, for the Gram matrix "

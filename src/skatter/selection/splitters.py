@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from skatter.domains import Codes, Domains, read_domains
+from skatter.labels import is_continuous, marks, read_numbers
 
 
 class LeaveOneDomainOut(BaseCrossValidator):
@@ -52,7 +53,8 @@ class LeaveOneDomainOut(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features)
             Samples; only their number matters.
         y : array-like of shape (n_samples,) or None
-            Classes; -1, NaN or None where unknown. None: all samples may be held out.
+            Classes; -1, NaN or None where unknown. Numbers that are not all whole are labels of a
+            regression, NaN or None where unknown. None: all samples may be held out.
         groups : array-like of shape (n_samples,) or None
             Domain of each sample, as scikit-learn hands it on.
         sample_domain : array-like of shape (n_samples,) or None
@@ -76,6 +78,8 @@ class LeaveOneDomainOut(BaseCrossValidator):
                 "LeaveOneDomainOut needs the domain of each sample: pass groups=..., or enable "
                 "scikit-learn's metadata routing and pass sample_domain=...."
             )
+        if y is not None and is_continuous(y):
+            y = marks(read_numbers(y))
         return read_domains(np.zeros(len(given)) if y is None else y, given)
 
     def _sources(self, domains: Domains) -> Codes:

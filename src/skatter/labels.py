@@ -1,0 +1,249 @@
+"""Labels that are numbers: cut into classes, so that the class scatters take them.
+
+Class scatters ask which samples belong together. Numbers say it by how near they are: increasing
+edges e cut them into classes ::
+
+    class of y = c   where   e_{c-1} < y ≤ e_c
+
+Edges are given, or the numbers are cut into parts of equal counts. Ranks alone decide then, so an
+increasing transformation of the labels changes nothing. All else that is built on classes stays as
+it is: conditional domain scatter compares, between domains, samples whose labels are near.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.checks import check_integer
+from skatter.domains import UNLABELLED, Codes, is_unlabelled, read_domains
+from skatter.tensors import host, is_tensor
+
+Array = NDArray[Any]
+
+NOT_IN_PARTS = (
+    "label_bins cuts y where all labels are at hand, and here they come in parts: give classes, "
+    "y=skatter.labels.bin_labels(y, edges) for each part, with label_bins=None."
+)
+"""Why an estimator with ``label_bins`` does not learn from chunks or blocks."""
+
+_NO_MARK = np.empty(0, dtype=str)
+"""Classes beside which nothing but a missing value is unlabelled."""
+
+
+def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
+    """Cut labels that are numbers into classes.
+
+    ``SCA(label_bins=bins)`` does so by itself. Call it for methods without that parameter, and
+    with edges for streams, whose parts do not know what the others hold.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Numbers; NaN or None where unknown.
+    bins : int or array-like
+        Number of classes of equal counts; equal numbers stay together, so there may be fewer. Or
+        increasing edges, m for m+1 classes, which run up to and including their upper edge.
+    labelled : array-like of bool of shape (n_samples,) or None
+        Which numbers to use.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Class of each sample, from 0 upwards; -1 where it is unlabelled.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where ``y`` does not hold finite numbers or all are equal, or ``bins`` cuts nothing.
+
+    Examples
+    --------
+    >>> bin_labels([0.5, 3.0, 0.1, float("nan"), 9.0], 2).tolist()
+    [0, 1, 0, -1, 1]
+    >>> bin_labels([0.5, 3.0, 0.1, float("nan"), 9.0], [0.1, 3.0]).tolist()
+    [1, 1, 0, -1, 2]
+    """
+    numbers = read_numbers(y, labelled=labelled)
+    return classes_of(numbers, edges_of(numbers, check_bins(bins, "bins")))
+
+
+def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) -> Array:
+    """Validate labels that are numbers.
+
+    NaN and None mark unlabelled samples. -1 is a number like any other. Among integers, which have
+    no NaN, it might be meant as the mark that it is among classes: that is refused, unless
+    ``labelled`` or a None tells who is unlabelled.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Numbers.
+    labelled : array-like of bool of shape (n_samples,) or None
+        An explicit mask wins over every mark inside ``y``.
+    n_samples : int or None
+        The number of rows of ``X``, to compare lengths with.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        In double precision; NaN where unlabelled.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where lengths differ, or a label is no finite number.
+
+    Examples
+    --------
+    >>> read_numbers([-1.0, 2.5, None])
+    array([-1. ,  2.5,  nan])
+    >>> read_numbers([-1, 2, 3], labelled=[False, True, True])
+    array([nan,  2.,  3.])
+    """
+    column = np.asarray(host(y) if is_tensor(y) else y, dtype=object)
+    if column.ndim != 1 and column.shape[1:] != (1,):
+        raise ValueError(
+            f"y must be one-dimensional, one number per sample; got shape {column.shape}."
+        )
+    column, missing = column.reshape(-1), is_unlabelled(y, _NO_MARK)
+    known = np.where(missing, np.nan, 0.0)
+    view = read_domains(known, labelled=labelled, n_samples=n_samples)
+    rows = np.flatnonzero(view.labelled)
+    values = np.array(column[rows].tolist()) if len(rows) else np.empty(0)
+    _check_values(values, rows, told=labelled is not None or bool(missing.any()))
+    numbers = np.full(len(column), np.nan)
+    numbers[rows] = values
+    return numbers
+
+
+def _check_values(values: Array, rows: Codes, *, told: bool) -> None:
+    """Raise where labels are no finite numbers, or do not tell who is unlabelled."""
+    if values.dtype.kind not in "biuf":
+        raise TypeError(
+            f"y must hold numbers for regression, got values such as {values.flat[0]!r}; mark "
+            "unlabelled samples as NaN."
+        )
+    infinite = np.flatnonzero(~np.isfinite(values))
+    if len(infinite):
+        raise ValueError(
+            f"y is {values[infinite[0]]} at row {rows[infinite[0]]}; give finite numbers, and NaN "
+            "where the label is unknown."
+        )
+    if values.dtype.kind == "i" and not told and (values == UNLABELLED).any():
+        raise ValueError(
+            "y holds integers and -1 among them, which may be a number or the mark of an "
+            "unlabelled sample. Give y as floats, NaN where the label is unknown, or say which "
+            "labels to use: labelled=...."
+        )
+
+
+def is_continuous(y: Any) -> bool:
+    """Whether labels are floats that are not all whole, and so no classes.
+
+    Examples
+    --------
+    >>> is_continuous([0.5, 1.0]), is_continuous([1.0, float("nan")]), is_continuous(["a", None])
+    (True, False, False)
+    """
+    column = host(y) if is_tensor(y) or hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    if column.dtype.kind == "O":
+        floats = [value for value in column.flat if isinstance(value, float | np.floating)]
+        column = np.array(floats, dtype=float)
+    return bool(column.dtype.kind == "f" and (np.floor(column) < column).any())
+
+
+def marks(numbers: Array) -> Array:
+    """Return labels that tell who has one and nothing else: 0 for a number, NaN for none.
+
+    Examples
+    --------
+    >>> marks(np.array([2.5, np.nan, -1.0]))
+    array([ 0., nan,  0.])
+    """
+    return np.where(np.isnan(numbers), np.nan, 0.0)
+
+
+def check_bins(bins: Any, name: str = "label_bins") -> int | Array:
+    """Return a number of bins, or edges as an array; say what is wrong with anything else.
+
+    Examples
+    --------
+    >>> check_bins(10), check_bins([1, 2.5])
+    (10, array([1. , 2.5]))
+    """
+    if np.ndim(bins) == 0:
+        return check_integer(name, bins, low=2)
+    try:
+        edges = np.array(bins, dtype=float)
+    except (TypeError, ValueError):
+        edges = np.empty(0)
+    if (
+        edges.ndim != 1
+        or not len(edges)
+        or not np.isfinite(edges).all()
+        or (np.diff(edges) <= 0).any()
+    ):
+        raise ValueError(
+            f"{name} must be a number of bins, 2 or more, or a list of increasing finite edges; "
+            f"got {bins!r}."
+        )
+    return edges
+
+
+def edges_of(numbers: Array, bins: int | Array) -> Array:
+    """Return the edges that cut labels: those given, or those of parts of equal counts.
+
+    A part ends at the largest of its own labels, so that no rounding moves a label over an edge.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_samples,)
+        Labels; NaN where unlabelled.
+    bins : int or ndarray
+        What :func:`check_bins` returns.
+
+    Returns
+    -------
+    ndarray of shape (n_bins - 1,)
+        Fewer where equal labels fill a part, or there are fewer distinct labels than parts.
+
+    Raises
+    ------
+    ValueError
+        Where all labels are equal.
+
+    Examples
+    --------
+    >>> edges_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 3)
+    array([2., 4.])
+    >>> edges_of(np.array([0.0, 0.0, 0.0, 0.0, 5.0, 6.0]), 3)
+    array([0., 5.])
+    """
+    if isinstance(bins, np.ndarray):
+        return bins
+    values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    if len(values) == 1:
+        raise ValueError(
+            f"All labels in y are {values[0]:g}, which leaves nothing to tell apart. Give labels "
+            "that differ; without them, use USCA."
+        )
+    if len(values) <= bins:
+        return values[:-1]
+    # Twice the middle rank of each value: tied samples fall on the same side of every edge
+    rank = 2 * np.cumsum(counts) - counts
+    part = bins * rank // (2 * counts.sum())
+    return values[np.flatnonzero(np.diff(part))]
+
+
+def classes_of(numbers: Array, edges: Array) -> Codes:
+    """Return the class of each label, -1 for NaN.
+
+    Examples
+    --------
+    >>> classes_of(np.array([2.0, 2.1, np.nan]), np.array([2.0])).tolist()
+    [0, 1, -1]
+    """
+    return np.where(np.isnan(numbers), UNLABELLED, np.searchsorted(edges, numbers))

@@ -1,0 +1,135 @@
+"""Leading kernel principal components as explicit features.
+
+Self-training solves one problem after another that differ in labels alone. On a few hundred
+leading components of the kernel each of them is small, and what was left out carries little
+scatter. scikit-learn's randomised solver finds these components in a few passes over the Gram
+matrix; that is all the accuracy a basis needs, for whatever it spans, features in it are exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import KernelPCA
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from skatter.checks import check_integer, check_samples
+from skatter.kernels import gram, kernel_of
+from skatter.tensors import copied_rows
+
+Array = NDArray[Any]
+
+DENSE = 1500
+"""Samples up to which all components are computed, and then cut: rows in any order then give the
+same basis to rounding."""
+PASSES = 1
+"""Power iterations of the randomised solver."""
+BATCH = 4096
+"""New samples mapped at a time."""
+
+
+class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map samples to the leading principal components of a kernel.
+
+    It is :class:`sklearn.decomposition.KernelPCA` with the kernels of :class:`~skatter.SCA`, for
+    ``SCA(feature_map=PrincipalMap(300))``.
+
+    Parameters
+    ----------
+    n_components : int
+        Components to keep; fewer where there are no more samples than that.
+    kernel, gamma, degree, coef0, kernel_params
+        As in :class:`~skatter.SCA`.
+    random_state : int, RandomState instance or None
+        Seeds the solver where there are more than 1,500 samples, and the median heuristic for
+        large ones. None is a fixed seed.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, its bandwidth resolved.
+    X_fit_ : ndarray or CSR matrix of shape (n_samples, n_features)
+        Samples of ``fit``.
+    components_ : KernelPCA
+        The components, on the Gram matrix.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skatter.principal import PrincipalMap
+    >>> PrincipalMap(4).fit_transform(load_iris().data).shape
+    (150, 4)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "median",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> PrincipalMap:
+        """Find the components of the samples; ``y`` is not used."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Find the components, and return the features of ``X``."""
+        K = self._fit(X)
+        return np.asarray(self.components_.transform(K))
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of samples, seen before or not; shape (n_samples, n_components)."""
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False)
+        batches = [
+            self.components_.transform(self.kernel_(X[rows], self.X_fit_))
+            for rows in gen_batches(X.shape[0], BATCH)
+        ]
+        return np.vstack(batches)
+
+    def _fit(self, X: Any) -> Array:
+        """Fit, and return the Gram matrix."""
+        check_integer("n_components", self.n_components, low=1)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' is not taken here: give the samples, and the kernel as a "
+                "function of two arrays."
+            )
+        X = check_samples(self, X, reset=True)
+        self.kernel_ = kernel_of(self, X)
+        self.X_fit_ = copied_rows(X)
+        K = gram(X, self.kernel_)
+        self.components_ = KernelPCA(
+            min(self.n_components, len(K) - 1),
+            kernel="precomputed",
+            eigen_solver="dense" if len(K) <= DENSE else "randomized",
+            iterated_power=PASSES,
+            random_state=0 if self.random_state is None else self.random_state,
+        ).fit(K)
+        return K
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_.eigenvalues_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

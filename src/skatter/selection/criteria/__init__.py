@@ -1,0 +1,45 @@
+"""Criteria that judge a model for an unlabelled target, and use no label of it.
+
+Pure functions of arrays (:mod:`~skatter.selection.criteria.predictions`,
+:mod:`~skatter.selection.criteria.weights`, :mod:`~skatter.selection.criteria.scatters`), and on
+top of them :func:`judge` and :func:`choose`, which make the fits that criteria need and share them.
+Every criterion is larger for the better.
+"""
+
+from skatter.selection.criteria.judging import Choice, choose, judge
+from skatter.selection.criteria.predictions import (
+    is_collapsed,
+    mutual_information,
+    nearest_class_probabilities,
+    prediction_entropy,
+    soft_neighbourhood_density,
+)
+from skatter.selection.criteria.registry import BEST, CRITERIA, Criterion
+from skatter.selection.criteria.scatters import ClassScatter, class_scatter, scatter_criterion
+from skatter.selection.criteria.weights import (
+    deep_embedded_validation,
+    effective_sample_size,
+    importance_weighted_accuracy,
+    importance_weights,
+)
+
+__all__ = [
+    "BEST",
+    "CRITERIA",
+    "Choice",
+    "ClassScatter",
+    "Criterion",
+    "choose",
+    "class_scatter",
+    "deep_embedded_validation",
+    "effective_sample_size",
+    "importance_weighted_accuracy",
+    "importance_weights",
+    "is_collapsed",
+    "judge",
+    "mutual_information",
+    "nearest_class_probabilities",
+    "prediction_entropy",
+    "scatter_criterion",
+    "soft_neighbourhood_density",
+]

@@ -1,0 +1,240 @@
+"""What a model does to an unlabelled target: fits that criteria share, each made when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+from skatter.checks import n_rows
+from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
+from skatter.pipeline import call_step, make_domain_pipeline
+from skatter.scatter.reading import check_table
+from skatter.selection.criteria.predictions import is_collapsed, nearest_class_probabilities
+from skatter.selection.criteria.scatters import ClassScatter, class_scatter, unknown_target
+from skatter.selection.criteria.weights import importance_weights
+from skatter.selection.splitters import LeaveOneDomainOut
+
+Array = NDArray[Any]
+
+N_FOLDS = 5
+
+
+class HeldOut(NamedTuple):
+    """Labelled source samples, each predicted by a model that did not see its label.
+
+    Attributes
+    ----------
+    correct : ndarray of bool
+        Whether the prediction is right.
+    weights : ndarray
+        Importance weight in the features of that model.
+    """
+
+    correct: Mask
+    weights: Array
+
+
+class Evidence:
+    """A model, the samples it is judged on, and the fits that criteria share.
+
+    Parameters
+    ----------
+    model : classifier
+        Not fitted; it is cloned and stays as it is. One that does not take ``sample_domain`` is
+        fitted on the labelled samples.
+    X : array-like of shape (n_samples, n_features)
+        Samples of all domains.
+    y, sample_domain, labelled
+        As in :func:`skatter.domains.read_domains`.
+    random_state : int, RandomState instance or None
+        Shuffles folds; None is a fixed seed.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_domain: Any = None,
+        labelled: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        takes = has_fit_parameter(model, "sample_domain")
+        self._model = model if takes else make_domain_pipeline(model)
+        self._X = X if hasattr(X, "shape") else np.asarray(X)
+        self.domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_rows(X))
+        self._seed = seed_of(random_state)
+        self.target = unknown_target(self.domains)
+        self.source = np.flatnonzero(self.domains.labelled & self.domains.source)
+        if len(np.unique(self.domains.label[self.source])) < 2:
+            raise ValueError("y must hold two classes or more among the samples of the sources.")
+
+    # --- one fit on everything ------------------------------------------------------------------
+
+    @cached_property
+    def fitted(self) -> Any:
+        """The model, fitted on all samples and all known labels."""
+        return self._fit(self.domains)
+
+    @cached_property
+    def predicted(self) -> Codes:
+        """Class codes predicted for the target."""
+        return self._codes(self.fitted, self.target)
+
+    @cached_property
+    def features(self) -> Any:
+        """What the classifier inside the model sees of all samples."""
+        return self._features(self.fitted)
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Class probabilities of the target, of distances where the model itself has none.
+
+        A model that is always sure, such as 1-nearest-neighbour, says nothing by being so. Then
+        :func:`nearest_class_probabilities` of the features stand in.
+        """
+        given = self._given_probabilities()
+        if given is not None and np.any((given > 0) & (given < 1)):
+            return given
+        known = np.flatnonzero(self.domains.labelled)
+        return nearest_class_probabilities(
+            self.features[known],
+            self.domains.label[known],
+            self.features[self.target],
+            len(self.domains.classes),
+        )
+
+    @cached_property
+    def collapsed(self) -> bool:
+        """Whether the target is all but predicted to be one class."""
+        return is_collapsed(self.predicted, self.domains.label[self.source])
+
+    @cached_property
+    def class_scatter(self) -> ClassScatter:
+        """Class scatter of the predictions for the target."""
+        label = np.array(self.domains.label)
+        label[self.target] = self.predicted
+        return class_scatter(check_table(self._X, "X"), self.domains, label)
+
+    # --- more fits ------------------------------------------------------------------------------
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """Labelled source samples in folds: they stay in their domain and lose their label."""
+        correct = np.zeros(len(self.source), dtype=bool)
+        weights = np.zeros(len(self.source))
+        for fold in self._folds():
+            held = self.source[fold]
+            fitted = self._fit(self.domains.hide(held))
+            correct[fold] = self._codes(fitted, held) == self.domains.label[held]
+            features = self._features(fitted)
+            weights[fold] = importance_weights(
+                features[np.setdiff1d(self.source, held)],
+                features[self.target],
+                at=features[held],
+            )
+        return HeldOut(correct, weights)
+
+    @cached_property
+    def left_out(self) -> list[float]:
+        """Accuracy on each source domain, by a model that saw nothing of it."""
+        y = np.where(self.domains.labelled & self.domains.source, self.domains.label, UNLABELLED)
+        accuracies = []
+        # Codes carry no sign: a target is told by its missing labels.
+        for learn, held in LeaveOneDomainOut().split(self._X, y, self.domains.domain):
+            fitted = self._fit(self.domains.take(learn), take_rows(self._X, learn))
+            right = self._codes(fitted, held) == self.domains.label[held]
+            accuracies.append(float(right.mean()))
+        return accuracies
+
+    @cached_property
+    def circular(self) -> float:
+        """Accuracy on the source of a model that learns from the target's predictions alone."""
+        truth = self.domains.label[self.source]
+        if len(np.unique(self.predicted)) == 1:
+            return float(np.mean(truth == self.predicted[0]))
+        label = np.full_like(self.domains.label, UNLABELLED)
+        label[self.target] = self.predicted
+        # Domain codes carry no sign: the sources, unlabelled now, are the target of the way back.
+        codes = np.arange(self.domains.n_domains)
+        back = replace(self.domains, label=label, domain_ids=codes)
+        return float(np.mean(self._codes(self._fit(back), self.source, codes) == truth))
+
+    # --- steps ----------------------------------------------------------------------------------
+
+    def _fit(self, domains: Domains, X: Any = None) -> Any:
+        """Fit a clone, with labels and domains as they are in a view."""
+        given = {"sample_domain": domains.domain_ids[domains.domain]}
+        if has_fit_parameter(self._model, "labelled"):
+            given["labelled"] = domains.labelled
+        X = self._X if X is None else X
+        return clone(self._model).fit(X, _masked(domains), **given)
+
+    def _predict(self, fitted: Any, method: str, rows: Codes, ids: Array | None = None) -> Array:
+        ids = (self.domains.domain_ids if ids is None else ids)[self.domains.domain[rows]]
+        return np.asarray(call_step(getattr(fitted, method), take_rows(self._X, rows), ids))
+
+    def _codes(self, fitted: Any, rows: Codes, ids: Array | None = None) -> Codes:
+        """Predict rows, as codes of the classes."""
+        classes = self.domains.classes
+        names = self._predict(fitted, "predict", rows, ids).astype(classes.dtype)
+        return np.searchsorted(classes, names)
+
+    def _features(self, fitted: Any) -> Any:
+        """Output of the last transformer of a model, or the samples themselves."""
+        ids = self.domains.domain_ids[self.domains.domain]
+        in_steps = isinstance(fitted, Pipeline) and len(fitted) > 1
+        for model in (fitted, fitted[:-1]) if in_steps else (fitted,):
+            if hasattr(model, "transform"):
+                return check_table(call_step(model.transform, self._X, ids), "the features of X")
+        return check_table(self._X, "X")
+
+    def _given_probabilities(self) -> Array | None:
+        """Return the model's own probabilities, a column for each class of ``domains``."""
+        if not hasattr(self.fitted, "predict_proba"):
+            return None
+        given = self._predict(self.fitted, "predict_proba", self.target)
+        classes = self.domains.classes
+        columns = np.searchsorted(classes, np.asarray(self.fitted.classes_).astype(classes.dtype))
+        P = np.zeros((len(given), len(classes)))
+        P[:, columns] = given
+        return P
+
+    def _folds(self) -> list[Codes]:
+        label = self.domains.label[self.source]
+        n_splits = min(N_FOLDS, int(np.bincount(label).max()))
+        if n_splits < 2:
+            raise ValueError("y needs a class with two labelled samples in the sources for folds.")
+        folds = StratifiedKFold(n_splits, shuffle=True, random_state=self._seed)
+        return [held for _, held in folds.split(self.source, label)]
+
+
+def seed_of(random_state: Any) -> int:
+    """Return one seed for all models, so that they are judged on the same folds; None is 0."""
+    if random_state is None or isinstance(random_state, Integral):
+        return int(random_state or 0)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def take_rows(X: Any, rows: Codes) -> Any:
+    """Rows of an array, sparse matrix or data frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _masked(domains: Domains) -> Array:
+    """Return labels under the user's names, marked where they are unknown as users mark them."""
+    plain = domains.classes.dtype.kind in "iu" and UNLABELLED not in domains.classes
+    names: list[Any] = [*domains.classes.tolist(), UNLABELLED if plain else None]
+    # Code -1, an unlabelled sample, takes the last name.
+    return np.array(names, dtype=int if plain else object)[domains.label]

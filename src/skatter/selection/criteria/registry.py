@@ -1,0 +1,118 @@
+"""The criteria by name: what each asks of a model, and how it is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from skatter.selection.criteria.evidence import N_FOLDS, Evidence
+from skatter.selection.criteria.predictions import (
+    mutual_information,
+    prediction_entropy,
+    soft_neighbourhood_density,
+)
+from skatter.selection.criteria.weights import (
+    deep_embedded_validation,
+    importance_weighted_accuracy,
+)
+
+Fits = Literal["one", "two", "folds", "domains"]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A way to judge a model for an unlabelled target; larger is better.
+
+    Attributes
+    ----------
+    name : str
+        As users type it.
+    summary : str
+        What it measures, in one line.
+    score : callable
+        :class:`~skatter.selection.criteria.evidence.Evidence` to a number.
+    fits : "one", "two", "folds" or "domains"
+        Fits that it needs: one on all samples; a second one back from the target; one for each
+        fold; one for each source domain. All criteria share the first.
+    probabilities : bool
+        Whether it looks at class probabilities.
+    features : bool
+        Whether it looks at the features of the model.
+    """
+
+    name: str
+    summary: str
+    score: Callable[[Evidence], float]
+    fits: Fits = "one"
+    probabilities: bool = False
+    features: bool = False
+
+
+_CRITERIA = (
+    Criterion(
+        "scatter",
+        "class scatter of the target's predictions that the sources share",
+        lambda evidence: evidence.class_scatter.criterion,
+    ),
+    Criterion(
+        "entropy",
+        "minus the mean entropy of the target's predictions",
+        lambda evidence: prediction_entropy(evidence.probabilities),
+        probabilities=True,
+    ),
+    Criterion(
+        "mutual information",
+        "sure predictions that name many classes",
+        lambda evidence: mutual_information(evidence.probabilities),
+        probabilities=True,
+    ),
+    Criterion(
+        "neighbourhood density",
+        "soft neighbourhood density of the target's predictions",
+        lambda evidence: soft_neighbourhood_density(evidence.probabilities),
+        probabilities=True,
+    ),
+    Criterion(
+        "circular",
+        "accuracy on the sources of a model that learns from the target's predictions",
+        lambda evidence: evidence.circular,
+        fits="two",
+    ),
+    Criterion(
+        "source accuracy",
+        f"accuracy on held-out source labels, {N_FOLDS} folds",
+        lambda evidence: float(evidence.held_out.correct.mean()),
+        fits="folds",
+    ),
+    Criterion(
+        "importance weighted",
+        "the same, with source samples weighted as if they came from the target",
+        lambda evidence: importance_weighted_accuracy(*evidence.held_out),
+        fits="folds",
+        features=True,
+    ),
+    Criterion(
+        "deep embedded",
+        "minus the importance-weighted error, with a control variate",
+        lambda evidence: deep_embedded_validation(
+            ~evidence.held_out.correct, evidence.held_out.weights
+        ),
+        fits="folds",
+        features=True,
+    ),
+    Criterion(
+        "leave one domain out",
+        "accuracy on each source domain, learnt from the others; for two sources or more",
+        lambda evidence: float(np.mean(evidence.left_out)),
+        fits="domains",
+    ),
+)
+
+CRITERIA: Mapping[str, Criterion] = {criterion.name: criterion for criterion in _CRITERIA}
+"""Criteria by name."""
+
+BEST = "scatter"
+"""The criterion that ranks models best in our study; docs/choosing.md has the figures."""

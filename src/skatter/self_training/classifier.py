@@ -1,0 +1,348 @@
+"""SCA and a classifier that trains itself on the target: :class:`SCAClassifier`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+
+from skatter.checks import check_choice, check_integer, check_real, check_samples
+from skatter.domains import Domains, read_domains
+from skatter.principal import PrincipalMap
+from skatter.sca import SCA
+from skatter.scaling import DomainScaler
+from skatter.selection.criteria import class_scatter, is_collapsed
+from skatter.self_training.rounds import (
+    Beliefs,
+    Round,
+    Trainer,
+    neighbourhood_purity,
+    unit_length,
+)
+
+Array = NDArray[Any]
+
+SCALINGS = ("none", "domain")
+NEAR = 5
+"""Neighbours that a label is compared with, and that a new sample is predicted from."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to train, and what was thought of it.
+
+    Attributes
+    ----------
+    scaling : "none" or "domain"
+        How samples were scaled.
+    ridge : float
+        Ridge of SCA.
+    score : float
+        The criterion of the round that was kept; minus infinity where all collapsed.
+    kept : int
+        Number of that round.
+    rounds : tuple of Round
+        What happened in each.
+    """
+
+    scaling: str
+    ridge: float
+    score: float
+    kept: int
+    rounds: tuple[Round, ...]
+
+
+class SCAClassifier(ClassifierMixin, BaseEstimator):
+    """SCA and a classifier that trains itself on unlabelled samples, with nothing to tune.
+
+    Five simple classifiers predict the unlabelled samples from the components, and vote. What
+    they agree on enters the class scatters and the conditional domain scatter, SCA is solved
+    again, and so on until the predictions settle. This is done for a few scalings and ridges,
+    since none is the best everywhere; without looking at a label of the target, the most coherent
+    result is kept:
+
+        coherence = circular accuracy × neighbourhood purity
+
+    The first factor learns from the predictions alone and predicts the given labels back. The
+    second is the share of nearest neighbours, among the unlabelled samples as they were given,
+    with the same prediction. A result whose predictions fall into one class is never kept.
+
+    Parameters
+    ----------
+    estimator : SCA or None
+        Kernel, number of components and weights of the scatters; None is
+        ``SCA(conditional_delta=1)``. Its ridge is not used.
+    ridges : sequence of float
+        Candidates for the ridge of SCA.
+    scalings : sequence of {"none", "domain"}
+        Candidates for the scaling of samples: as they are, or standardised in each domain
+        (:class:`~skatter.DomainScaler`) and of unit length. Sparse samples are taken as they are.
+    n_rounds : int
+        Rounds at most; fewer where the predictions settle.
+    confidence : float in (0, 1]
+        Share of the votes that a prediction needs to be learnt from.
+    n_basis : int
+        Leading kernel principal components that SCA works on, unless ``estimator`` has a
+        ``feature_map``.
+    random_state : int, RandomState instance or None
+        Seeds the basis of large samples. None is a fixed seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    transduction_ : ndarray of shape (n_samples,)
+        The class of every sample of ``fit``: given, or predicted.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Share of the votes of each class; a given label has all.
+    candidates_ : tuple of Candidate
+        What was tried, with each round.
+    best_ : Candidate
+        The one that was kept.
+    components_ : SCA
+        Fitted, on the features of ``feature_map_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import SCAClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y, site = np.tile([0, 1], 60), np.repeat(["here", "there"], 60)
+    >>> X = rng.normal(size=(120, 5)) + 2 * y[:, None] + 3 * (site == "there")[:, None]
+    >>> known = np.where(site == "here", y, -1)
+    >>> model = SCAClassifier().fit(X, known, sample_domain=site)
+    >>> bool(np.mean(model.predict(X[60:]) == y[60:]) > 0.9)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+
+    def __init__(
+        self,
+        estimator: SCA | None = None,
+        *,
+        ridges: Sequence[float] = (1e-3, 1e-2),
+        scalings: Sequence[str] = SCALINGS,
+        n_rounds: int = 10,
+        confidence: float = 0.5,
+        n_basis: int = 300,
+        random_state: Any = None,
+        criterion: str = "coherence",
+    ) -> None:
+        self.estimator = estimator
+        self.ridges = ridges
+        self.scalings = scalings
+        self.n_rounds = n_rounds
+        self.confidence = confidence
+        self.n_basis = n_basis
+        self.random_state = random_state
+        self.criterion = criterion
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> SCAClassifier:
+        """Train on labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            All samples, labelled or not.
+        y : array-like of shape (n_samples,)
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample, integers or strings. None: labelled samples are one domain and
+            unlabelled ones another.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        template = self._template()
+        X = check_samples(self, X, reset=True)
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        template._check_domains(domains)
+        views = self._views(X, domains, template)
+        trained = [_train(self, view, ridge) for view, ridge in product(views, self.ridges)]
+        best = max(trained, key=lambda each: each.candidate.score)
+        self.candidates_ = tuple(each.candidate for each in trained)
+        self.best_ = best.candidate
+        self.classes_ = np.array(domains.classes)
+        self._keep(best)
+        return self
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Predict the classes of samples, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains, which matter where samples are scaled in each. None, and ids that
+            ``fit`` has not seen: the target.
+        """
+        return self.classes_[self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)]
+
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the share of each class, from the votes on the nearest samples of ``fit``.
+
+        Takes what :meth:`predict` takes; returns an array of shape (n_samples, n_classes).
+        """
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False)
+        if self.scaler_ is not None:
+            X = normalize(self.scaler_.transform(X, sample_domain=sample_domain))
+        Z = unit_length(self.components_.transform(self.feature_map_.transform(X)))
+        shares = self.neighbours_.predict(Z)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _template(self) -> SCA:
+        """Check the parameters, and return SCA as it is used on explicit features."""
+        if not (self.estimator is None or type(self.estimator) is SCA):
+            raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
+        for ridge in _several("ridges", self.ridges):
+            check_real("ridges", ridge, low=0, open_low=True)
+        for scaling in _several("scalings", self.scalings):
+            check_choice("scalings", scaling, SCALINGS)
+        check_integer("n_rounds", self.n_rounds, low=1)
+        check_integer("n_basis", self.n_basis, low=1)
+        check_real("confidence", self.confidence, low=0, high=1, open_low=True)
+        template = SCA(conditional_delta=1.0) if self.estimator is None else clone(self.estimator)
+        template._check_parameters()
+        return template
+
+    def _views(self, X: Any, domains: Domains, template: SCA) -> list[_View]:
+        scalings = ("none",) if sparse.issparse(X) else tuple(dict.fromkeys(self.scalings))
+        feature_map = template.feature_map
+        if feature_map is None:
+            names = ("kernel", "gamma", "degree", "coef0", "kernel_params")
+            options = {name: getattr(template, name) for name in names}
+            feature_map = PrincipalMap(self.n_basis, random_state=self.random_state, **options)
+        explicit = template.set_params(kernel="linear", feature_map=None, solver="primal")
+        return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
+
+    def _keep(self, best: _Trained) -> None:
+        """Set what predictions are made from."""
+        view, beliefs = best.view, best.beliefs
+        self.scaler_ = view.scaler
+        self.feature_map_ = view.fitted_map
+        self.components_ = best.trainer.components(beliefs.believed)
+        Z = best.trainer.projections(self.components_)
+        self.neighbours_ = KNeighborsRegressor(min(NEAR, len(Z)), weights="distance")
+        self.neighbours_.fit(Z, beliefs.soft)
+        self.label_distributions_ = beliefs.soft
+        self.transduction_ = self.classes_[beliefs.predicted]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """Samples under one scaling, and their explicit features."""
+
+    scaling: str
+    X: Any
+    domains: Domains
+    feature_map: Any
+    template: SCA
+
+    @cached_property
+    def scaler(self) -> DomainScaler | None:
+        if self.scaling == "none":
+            return None
+        ids = self.domains.domain_ids[self.domains.domain]
+        return DomainScaler().fit(
+            self.X, self.domains.label, sample_domain=ids, labelled=self.domains.labelled
+        )
+
+    @cached_property
+    def samples(self) -> Any:
+        """The samples as they are learnt from."""
+        if self.scaler is None:
+            return self.X
+        ids = self.domains.domain_ids[self.domains.domain]
+        return normalize(self.scaler.transform(self.X, sample_domain=ids))
+
+    @cached_property
+    def _mapped(self) -> tuple[Any, Array]:
+        feature_map = clone(self.feature_map)
+        return feature_map, np.asarray(feature_map.fit_transform(self.samples))
+
+    @property
+    def fitted_map(self) -> Any:
+        return self._mapped[0]
+
+    @property
+    def features(self) -> Array:
+        return self._mapped[1]
+
+    @cached_property
+    def neighbours(self) -> Array:
+        """Nearest unlabelled samples of every unlabelled one."""
+        target = self.samples[~self.domains.labelled]
+        k = min(NEAR, target.shape[0] - 1)
+        return np.asarray(NearestNeighbors(n_neighbors=k).fit(target).kneighbors()[1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Trained:
+    """A candidate with all that is needed to predict by it."""
+
+    candidate: Candidate
+    view: _View
+    trainer: Trainer
+    beliefs: Beliefs
+
+
+def _train(model: SCAClassifier, view: _View, ridge: float) -> _Trained:
+    """Self-train one candidate, and keep its most coherent round: the first or the last."""
+    template = clone(view.template).set_params(ridge=ridge)
+    trainer = Trainer(template, view.features, view.domains, model.confidence)
+    if view.domains.labelled.all():
+        candidate = Candidate(view.scaling, ridge, 0.0, 0, ())
+        return _Trained(candidate, view, trainer, Beliefs(view.domains))
+    beliefs, history = trainer.rounds(model.n_rounds)
+    kept, score = 0, -np.inf
+    for number in sorted({1, len(beliefs)}):
+        found = _coherence(trainer, view, beliefs[number - 1], model.criterion)
+        if found >= score:
+            kept, score = number, found
+    candidate = Candidate(view.scaling, ridge, score, kept, tuple(history))
+    return _Trained(candidate, view, trainer, beliefs[kept - 1])
+
+
+def _coherence(trainer: Trainer, view: _View, beliefs: Beliefs, criterion: str) -> float:
+    """Circular accuracy times neighbourhood purity, both on what was given."""
+    unlabelled = ~view.domains.labelled
+    predicted = beliefs.predicted[unlabelled]
+    if is_collapsed(predicted, view.domains.label[~unlabelled]):
+        return -np.inf
+    if criterion == "scatter":
+        return class_scatter(view.X, view.domains, beliefs.predicted).criterion
+    purity = neighbourhood_purity([view.neighbours], predicted)
+    return trainer.circular_accuracy(beliefs) * purity
+
+
+def _several(name: str, values: Any) -> Sequence[Any]:
+    if isinstance(values, str) or np.ndim(values) != 1 or not len(values):
+        raise ValueError(f"{name} must name one candidate or more, as a list; got {values!r}.")
+    return tuple(values)

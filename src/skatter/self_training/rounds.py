@@ -1,0 +1,197 @@
+"""Self-training with one setting: predict the target, learn from the predictions, again.
+
+In each round SCA is solved with the labels that are believed, the voters predict the unlabelled
+samples from the projections, and what at least half of them agree on is believed in the next
+round: it enters the class scatters and, since a class is then in several domains, the conditional
+domain scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.preprocessing import normalize
+
+from skatter.domains import Codes, Domains
+from skatter.sca import SCA
+from skatter.self_training.voters import Electorate, indicators, vote
+
+Array = NDArray[Any]
+
+SETTLED = 0.002
+"""Share of changed predictions at which another round would change nothing."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What happened in a round.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1.
+    agreement : float
+        Mean share of the votes that the winning class had.
+    believed : float
+        Share of the unlabelled samples that enter the next round with a label.
+    changed : float
+        Share of the predictions that differ from the round before; 1 in the first.
+    class_shares : tuple of float
+        Share of the predictions that each class has.
+    """
+
+    number: int
+    agreement: float
+    believed: float
+    changed: float
+    class_shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What is known and predicted of the classes.
+
+    Attributes
+    ----------
+    domains : Domains
+        Domains, and the labels that were given.
+    shares : ndarray of shape (n_unlabelled, n_classes) or None
+        Share of the votes of each class for each unlabelled sample; None before any vote.
+    confidence : float
+        Share of the votes that a label needs to be believed.
+    """
+
+    domains: Domains
+    shares: Array | None = None
+    confidence: float = 0.5
+
+    @cached_property
+    def predicted(self) -> Codes:
+        """Codes of all samples: given, or voted for; -1 before any vote."""
+        label = np.array(self.domains.label)
+        if self.shares is not None:
+            label[label < 0] = self.shares.argmax(axis=1)
+        return label
+
+    @cached_property
+    def believed(self) -> Codes:
+        """Codes of all samples: given, or voted for by enough voters; -1 for others."""
+        label = np.array(self.predicted)
+        if self.shares is not None:
+            unlabelled = np.flatnonzero(self.domains.label < 0)
+            label[unlabelled[self.shares.max(axis=1) < self.confidence]] = -1
+        return label
+
+    @cached_property
+    def soft(self) -> Array:
+        """Shares of the classes for all samples: one for a given label, votes for others."""
+        out = indicators(self.domains.label, len(self.domains.classes))
+        if self.shares is not None:
+            out[self.domains.label < 0] = self.shares
+        return out
+
+    def after(self, number: int, before: Beliefs) -> Round:
+        """Describe the round that led here."""
+        assert self.shares is not None
+        rows = self.domains.label < 0
+        counts = np.bincount(self.predicted[rows], minlength=len(self.domains.classes))
+        return Round(
+            number,
+            agreement=float(self.shares.max(axis=1).mean()),
+            believed=float(np.mean(self.believed[rows] >= 0)),
+            changed=float(np.mean(self.predicted[rows] != before.predicted[rows])),
+            class_shares=tuple((counts / counts.sum()).tolist()),
+        )
+
+
+class Trainer:
+    """Solve SCA on explicit features for one belief after another.
+
+    Parameters
+    ----------
+    template : SCA
+        Weights of the scatters, ridge and number of components.
+    features : ndarray of shape (n, D)
+        Explicit features of all samples.
+    domains : Domains
+        Their domains and given labels.
+    confidence : float
+        Share of the votes that a label needs to be believed.
+    """
+
+    def __init__(self, template: SCA, features: Array, domains: Domains, confidence: float) -> None:
+        self._template, self._features = template, features
+        self._domains, self._confidence = domains, confidence
+
+    def rounds(self, n_rounds: int) -> tuple[list[Beliefs], list[Round]]:
+        """Return what is believed after each round, and what happened in it."""
+        beliefs, history = [Beliefs(self._domains, None, self._confidence)], []
+        for number in range(1, n_rounds + 1):
+            beliefs.append(self._round(beliefs[-1]))
+            history.append(beliefs[-1].after(number, beliefs[-2]))
+            if history[-1].changed <= SETTLED:
+                break
+        return beliefs[1:], history
+
+    def components(self, label: Codes) -> SCA:
+        """Solve SCA with these labels."""
+        model = clone(self._template)
+        model.fit(
+            self._features,
+            np.maximum(label, 0),
+            sample_domain=self._domains.domain,
+            labelled=label >= 0,
+        )
+        return model
+
+    def projections(self, model: SCA) -> Array:
+        """Return projections of unit length."""
+        return unit_length(model.transform(self._features))
+
+    def circular_accuracy(self, beliefs: Beliefs) -> float:
+        """Share of the given labels that come back when the roles are exchanged.
+
+        SCA and the voters learn from what is predicted for the unlabelled samples alone, and
+        predict those whose label was given.
+        """
+        given = self._domains.labelled
+        label = np.where(given, -1, beliefs.predicted)
+        Z = self.projections(self.components(label))
+        electorate = Electorate(Z, label, label, len(self._domains.classes))
+        return float(np.mean(vote(electorate).argmax(axis=1) == self._domains.label[given]))
+
+    def _round(self, before: Beliefs) -> Beliefs:
+        Z = self.projections(self.components(before.believed))
+        electorate = Electorate(Z, self._domains.label, before.believed, len(self._domains.classes))
+        return Beliefs(self._domains, vote(electorate), self._confidence)
+
+
+def unit_length(Z: Array) -> Array:
+    """Return rows of length one; a row of zeros stays."""
+    return np.asarray(normalize(Z))
+
+
+def neighbourhood_purity(neighbours: Sequence[Codes], label: Codes) -> float:
+    """Geometric mean, over some graphs, of the share of neighbours that have the same label.
+
+    Parameters
+    ----------
+    neighbours : sequence of ndarray of int of shape (n, k)
+        For each graph, the neighbours of each sample.
+    label : ndarray of int of shape (n,)
+        Labels of the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbourhood_purity([np.array([[1], [0], [1], [2]])], np.array([0, 0, 1, 1]))
+    0.75
+    """
+    shares = [float(np.mean(label[near] == label[:, None])) for near in neighbours]
+    return float(np.exp(np.mean(np.log(np.maximum(shares, np.finfo(float).tiny)))))

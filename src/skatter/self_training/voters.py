@@ -1,0 +1,203 @@
+"""Voters: simple classifiers that fail in different ways, and what they agree on.
+
+Given the projections of labelled and unlabelled samples, each voter gives every unlabelled sample
+a share in each class. Two look at single neighbours and means of what is labelled, one at clusters
+of the target itself, two at the graph of nearest neighbours. No voter is right everywhere: means
+fail on classes in several pieces, clusters where the target has none, spreading where one class
+drowns another, its balanced form where classes are not equally frequent. Where most of them agree
+there is no such reason for it, and a label can be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+from sklearn.neighbors import kneighbors_graph
+
+from skatter.domains import Codes
+
+Array = NDArray[Any]
+
+N_NEIGHBOURS = 10
+"""Neighbours of a sample in the graph."""
+KEPT = 0.9
+"""Share of its own label that a sample takes from its neighbours in each step."""
+STEPS = 40
+"""Steps of spreading: 0.9^40 is one in seventy."""
+CLUSTER_STEPS = 15
+"""Steps of Lloyd's algorithm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Electorate:
+    """Projections, what is known of their classes, and what was believed before.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, k)
+        Projections of unit length.
+    label : ndarray of int of shape (n,)
+        Codes of the given labels; -1 where there is none.
+    believed : ndarray of int of shape (n,)
+        The same, with what the round before gave to unlabelled samples; -1 where it was not sure.
+    n_classes : int
+        Number of classes.
+    """
+
+    Z: Array
+    label: Codes
+    believed: Codes
+    n_classes: int
+
+    @cached_property
+    def unlabelled(self) -> NDArray[np.bool_]:
+        """Samples to be predicted."""
+        return self.label < 0
+
+    @cached_property
+    def given(self) -> Array:
+        """Indicators of the given labels, shape (n, n_classes)."""
+        return indicators(self.label, self.n_classes)
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Classes that some label names."""
+        return np.asarray(self.given.any(axis=0))
+
+    @cached_property
+    def class_means(self) -> Array:
+        """Means of what is believed, shape (n_classes, k)."""
+        members = indicators(self.believed, self.n_classes)
+        sizes = np.maximum(members.sum(axis=0), 1)
+        return np.asarray((members.T @ self.Z) / sizes[:, None])
+
+    @cached_property
+    def graph(self) -> Any:
+        """Symmetrically normalised graph of nearest neighbours, weights exp(-d²/s²)."""
+        n = len(self.Z)
+        near = kneighbors_graph(self.Z, min(N_NEIGHBOURS, n - 1), mode="distance")
+        squared = near.data**2
+        farthest = squared.reshape(n, -1).max(axis=1).mean()
+        near.data = np.exp(-squared / farthest) if farthest > 0 else np.ones_like(squared)
+        near = near.maximum(near.T)
+        degree = np.asarray(near.sum(axis=1)).ravel()
+        root = sparse.diags(1 / np.sqrt(np.maximum(degree, np.finfo(float).tiny)))
+        return (root @ near @ root).tocsr()
+
+
+def indicators(label: Codes, n_classes: int) -> Array:
+    """Return one column per class, one where a sample belongs to it; -1 belongs to none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> indicators(np.array([1, -1]), 2)
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    out = np.zeros((len(label), n_classes))
+    known = np.flatnonzero(label >= 0)
+    out[known, label[known]] = 1
+    return out
+
+
+def nearest(voters: Electorate) -> Array:
+    """Return the class of the nearest labelled sample."""
+    known = voters.Z[~voters.unlabelled]
+    of = pairwise_distances_argmin(voters.Z[voters.unlabelled], known)
+    return indicators(voters.label[~voters.unlabelled][of], voters.n_classes)
+
+
+def means(voters: Electorate) -> Array:
+    """Return shares that fall with the distance from the mean of each class."""
+    return _shares(_squared(voters, voters.class_means), voters.present)
+
+
+def clusters(voters: Electorate) -> Array:
+    """Let the means of the classes move to clusters of the unlabelled samples, one for each."""
+    target, centres = voters.Z[voters.unlabelled], voters.class_means
+    for _ in range(CLUSTER_STEPS):
+        distance = np.where(voters.present, _squared(voters, centres), np.inf)
+        members = indicators(distance.argmin(axis=1), voters.n_classes)
+        sizes = members.sum(axis=0)[:, None]
+        centres = np.where(sizes > 0, (members.T @ target) / np.maximum(sizes, 1), centres)
+    return _shares(_squared(voters, centres), voters.present)
+
+
+def spreading(voters: Electorate) -> Array:
+    """Spread the given labels over the graph (Zhou et al. 2004)."""
+    return _spread(voters, voters.given)
+
+
+def balanced_spreading(voters: Electorate) -> Array:
+    """Spread labels with the same mass for each class, and share it out (Zhu et al. 2003)."""
+    mass = np.maximum(voters.given.sum(axis=0), 1)
+    shares = _spread(voters, voters.given / mass)
+    total = shares.sum(axis=0)
+    return _rows_sum_to_one(np.where(total > 0, shares / np.maximum(total, 1e-300), 0.0))
+
+
+VOTERS: Mapping[str, Callable[[Electorate], Array]] = {
+    "nearest": nearest,
+    "means": means,
+    "clusters": clusters,
+    "spreading": spreading,
+    "balanced spreading": balanced_spreading,
+}
+"""The voters by name."""
+
+TIE = 1e-3
+"""Weight of soft shares beside a whole vote: they decide ties."""
+
+
+def vote(voters: Electorate) -> Array:
+    """Return the share of the votes that each class has, for every unlabelled sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z = np.array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
+    >>> label = np.array([0, 1, -1])
+    >>> int(vote(Electorate(Z, label, label, 2)).argmax())
+    0
+    """
+    total = np.zeros((int(voters.unlabelled.sum()), voters.n_classes))
+    for voter in VOTERS.values():
+        shares = voter(voters)
+        total += indicators(shares.argmax(axis=1), voters.n_classes) + TIE * shares
+    return _rows_sum_to_one(total)
+
+
+def _squared(voters: Electorate, centres: Array) -> Array:
+    distance = pairwise_distances(voters.Z[voters.unlabelled], centres)
+    return np.asarray(distance**2)
+
+
+def _shares(squared: Array, present: NDArray[np.bool_]) -> Array:
+    """Return a softmax of minus squared distances, in units of the usual lead of the nearest."""
+    squared = np.where(present, squared, np.inf)
+    least = squared.min(axis=1, keepdims=True)
+    if np.count_nonzero(present) > 1:
+        unit = np.median(np.partition(squared, 1, axis=1)[:, 1] - least[:, 0])
+    else:
+        unit = 1.0
+    return _rows_sum_to_one(np.exp(-(squared - least) / max(float(unit), 1e-12)))
+
+
+def _spread(voters: Electorate, start: Array) -> Array:
+    shares = start
+    for _ in range(STEPS):
+        shares = KEPT * (voters.graph @ shares) + (1 - KEPT) * start
+    # Far from every label there is nothing to spread; all classes are then alike.
+    return _rows_sum_to_one(shares[voters.unlabelled] + 1e-15 * voters.present)
+
+
+def _rows_sum_to_one(shares: Array) -> Array:
+    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300))
