@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 import pytest
+import sklearn
 
 from skatter.domains import Domains, read_domains
 
@@ -35,6 +36,13 @@ class Problem:
     def unlabelled(self) -> np.ndarray:
         """True where the label is not known: in the target."""
         return self.known == -1
+
+
+@pytest.fixture(autouse=True)
+def plain_configuration() -> Iterator[None]:
+    """Metadata routing as it is by default, whatever an import of another library switched on."""
+    with sklearn.config_context(enable_metadata_routing=False):
+        yield
 
 
 @pytest.fixture(scope="session")

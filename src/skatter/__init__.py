@@ -19,7 +19,6 @@ __all__ = [
     "KPCA",
     "SCA",
     "SCACV",
-    "SCAClassifier",
     "USCA",
     "DomainPipeline",
     "DomainScaler",
@@ -27,6 +26,7 @@ __all__ = [
     "LandmarkMap",
     "LeaveOneDomainOut",
     "NearestNeighbour",
+    "SCAClassifier",
     "__version__",
     "make_domain_pipeline",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from skatter.methods.record import COMPONENTS, Method
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.selection import BETAS, DELTAS
+from skatter.self_training import SCAClassifier
 
 _SCA = (
     "M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang: Scatter Component Analysis. "
@@ -28,6 +29,18 @@ METHODS = (
             "delta": DELTAS,
         },
         nested=True,
+    ),
+    Method(
+        name="sca-classifier",
+        estimator=SCAClassifier,
+        kind="classifier",
+        summary="SCA that trains itself on the target, candidates weighed by their agreement",
+        when="the target is at hand without labels, and accuracy matters most",
+        needs=("source labels",),
+        uses=("target labels", "several sources"),
+        cost="n²p + r n² + rounds (n r² + r³)",
+        citation=_SCA,
+        grid={"confidence": (0.5, 0.8)},
     ),
     Method(
         name="usca",

@@ -1,7 +1,36 @@
-"""Choosing hyper-parameters without target labels."""
+"""Choosing without target labels."""
 
+from skatter.selection.benefit import Benefit, does_it_help
+from skatter.selection.criteria import (
+    CRITERIA,
+    Choice,
+    Criterion,
+    choose,
+    effective_sample_size,
+    importance_weights,
+    is_collapsed,
+    judge,
+    scatter_criterion,
+)
 from skatter.selection.folds import nearest_labels
 from skatter.selection.search import BETAS, DELTAS, SCACV
 from skatter.selection.splitters import LeaveOneDomainOut
 
-__all__ = ["BETAS", "DELTAS", "SCACV", "LeaveOneDomainOut", "nearest_labels"]
+__all__ = [
+    "BETAS",
+    "CRITERIA",
+    "DELTAS",
+    "SCACV",
+    "Benefit",
+    "Choice",
+    "Criterion",
+    "LeaveOneDomainOut",
+    "choose",
+    "does_it_help",
+    "effective_sample_size",
+    "importance_weights",
+    "is_collapsed",
+    "judge",
+    "nearest_labels",
+    "scatter_criterion",
+]

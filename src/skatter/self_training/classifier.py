@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,25 +21,20 @@ from skatter.domains import Domains, read_domains
 from skatter.principal import PrincipalMap
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
-from skatter.selection.criteria import class_scatter, is_collapsed
-from skatter.self_training.rounds import (
-    Beliefs,
-    Round,
-    Trainer,
-    neighbourhood_purity,
-    unit_length,
-)
+from skatter.selection.criteria import is_collapsed
+from skatter.self_training.panel import weigh
+from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
 
 Array = NDArray[Any]
 
 SCALINGS = ("none", "domain")
 NEAR = 5
-"""Neighbours that a label is compared with, and that a new sample is predicted from."""
+"""Samples of ``fit`` that a new one is predicted from."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to train, and what was thought of it.
+    """One way to train, and what the others thought of it.
 
     Attributes
     ----------
@@ -47,18 +42,18 @@ class Candidate:
         How samples were scaled.
     ridge : float
         Ridge of SCA.
-    score : float
-        The criterion of the round that was kept; minus infinity where all collapsed.
-    kept : int
-        Number of that round.
+    agreement : float
+        Mean share of the other candidates that predict the same.
+    weight : float
+        Of its votes.
     rounds : tuple of Round
         What happened in each.
     """
 
     scaling: str
     ridge: float
-    score: float
-    kept: int
+    agreement: float
+    weight: float
     rounds: tuple[Round, ...]
 
 
@@ -67,25 +62,24 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
 
     Five simple classifiers predict the unlabelled samples from the components, and vote. What
     they agree on enters the class scatters and the conditional domain scatter, SCA is solved
-    again, and so on until the predictions settle. This is done for a few scalings and ridges,
-    since none is the best everywhere; without looking at a label of the target, the most coherent
-    result is kept:
-
-        coherence = circular accuracy × neighbourhood purity
-
-    The first factor learns from the predictions alone and predicts the given labels back. The
-    second is the share of nearest neighbours, among the unlabelled samples as they were given,
-    with the same prediction. A result whose predictions fall into one class is never kept.
+    again, and so on until the predictions settle; the round that the scatter criterion
+    (:func:`skatter.selection.scatter_criterion`) trusts most is kept. This is done apart for a few
+    scalings and ridges, since none is the best everywhere. No label of the target is there to
+    choose by; so all of them vote, each weighed by its agreement with the others
+    (:mod:`skatter.self_training.panel`). A candidate whose predictions fall into one class has no
+    vote.
 
     Parameters
     ----------
     estimator : SCA or None
         Kernel, number of components and weights of the scatters; None is
-        ``SCA(conditional_delta=1)``. Its ridge is not used.
+        ``SCA(delta=0, conditional_delta=1)``: predictions take the place of labels, so that
+        conditional domain scatter says what domain scatter would, without minding that classes
+        are not as frequent in each domain. Its ridge is not used.
     ridges : sequence of float
-        Candidates for the ridge of SCA.
+        Ridges of SCA.
     scalings : sequence of {"none", "domain"}
-        Candidates for the scaling of samples: as they are, or standardised in each domain
+        Scalings of the samples: as they are, or standardised in each domain
         (:class:`~skatter.DomainScaler`) and of unit length. Sparse samples are taken as they are.
     n_rounds : int
         Rounds at most; fewer where the predictions settle.
@@ -106,11 +100,13 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Share of the votes of each class; a given label has all.
     candidates_ : tuple of Candidate
-        What was tried, with each round.
-    best_ : Candidate
-        The one that was kept.
-    components_ : SCA
-        Fitted, on the features of ``feature_map_``.
+        What was trained, with each round, its agreement with the others and its weight.
+
+    Notes
+    -----
+    Without unlabelled samples there is nothing to train itself on: one candidate, the first, is
+    fitted, and predicts by the nearest labelled samples. To choose for domains that nobody has
+    seen, use :class:`~skatter.DomainGeneralizer`.
 
     Examples
     --------
@@ -133,13 +129,12 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         self,
         estimator: SCA | None = None,
         *,
-        ridges: Sequence[float] = (1e-3, 1e-2),
+        ridges: Sequence[float] = (1e-3, 3e-3, 1e-2),
         scalings: Sequence[str] = SCALINGS,
         n_rounds: int = 10,
         confidence: float = 0.5,
         n_basis: int = 300,
         random_state: Any = None,
-        criterion: str = "coherence",
     ) -> None:
         self.estimator = estimator
         self.ridges = ridges
@@ -148,7 +143,6 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         self.confidence = confidence
         self.n_basis = n_basis
         self.random_state = random_state
-        self.criterion = criterion
 
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
@@ -176,13 +170,13 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         template._check_domains(domains)
-        views = self._views(X, domains, template)
-        trained = [_train(self, view, ridge) for view, ridge in product(views, self.ridges)]
-        best = max(trained, key=lambda each: each.candidate.score)
-        self.candidates_ = tuple(each.candidate for each in trained)
-        self.best_ = best.candidate
         self.classes_ = np.array(domains.classes)
-        self._keep(best)
+        views = self._views(X, domains, template)
+        if domains.labelled.all():
+            self._keep([_Trained(views[0], self.ridges[0], self.confidence)], domains)
+        else:
+            settings = product(views, self.ridges)
+            self._keep([self._train(view, ridge) for view, ridge in settings], domains)
         return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -196,7 +190,8 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
             Their domains, which matter where samples are scaled in each. None, and ids that
             ``fit`` has not seen: the target.
         """
-        return self.classes_[self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)]
+        shares = self.predict_proba(X, sample_domain=sample_domain)
+        return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the share of each class, from the votes on the nearest samples of ``fit``.
@@ -205,11 +200,9 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
-        if self.scaler_ is not None:
-            X = normalize(self.scaler_.transform(X, sample_domain=sample_domain))
-        Z = unit_length(self.components_.transform(self.feature_map_.transform(X)))
-        shares = self.neighbours_.predict(Z)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        weights = [candidate.weight for candidate in self.candidates_]
+        shares = [path.predict(X, sample_domain) for path in self._paths]
+        return np.average(shares, axis=0, weights=weights)
 
     def _template(self) -> SCA:
         """Check the parameters, and return SCA as it is used on explicit features."""
@@ -222,7 +215,11 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         check_integer("n_rounds", self.n_rounds, low=1)
         check_integer("n_basis", self.n_basis, low=1)
         check_real("confidence", self.confidence, low=0, high=1, open_low=True)
-        template = SCA(conditional_delta=1.0) if self.estimator is None else clone(self.estimator)
+        template = (
+            SCA(delta=0.0, conditional_delta=1.0)
+            if self.estimator is None
+            else clone(self.estimator)
+        )
         template._check_parameters()
         return template
 
@@ -236,17 +233,25 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         explicit = template.set_params(kernel="linear", feature_map=None, solver="primal")
         return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
 
-    def _keep(self, best: _Trained) -> None:
-        """Set what predictions are made from."""
-        view, beliefs = best.view, best.beliefs
-        self.scaler_ = view.scaler
-        self.feature_map_ = view.fitted_map
-        self.components_ = best.trainer.components(beliefs.believed)
-        Z = best.trainer.projections(self.components_)
-        self.neighbours_ = KNeighborsRegressor(min(NEAR, len(Z)), weights="distance")
-        self.neighbours_.fit(Z, beliefs.soft)
-        self.label_distributions_ = beliefs.soft
-        self.transduction_ = self.classes_[beliefs.predicted]
+    def _train(self, view: _View, ridge: float) -> _Trained:
+        trained = _Trained(view, ridge, self.confidence)
+        trained.train(self.n_rounds)
+        return trained
+
+    def _keep(self, trained: list[_Trained], domains: Domains) -> None:
+        """Set what users read and what predictions are made from."""
+        given = domains.label[domains.labelled]
+        predicted = [each.beliefs.predicted[~domains.labelled] for each in trained]
+        collapsed = [is_collapsed(label, given) if len(label) else False for label in predicted]
+        agreements, weights = weigh(predicted, collapsed)
+        soft = np.average([each.beliefs.soft for each in trained], axis=0, weights=weights)
+        self.candidates_ = tuple(
+            Candidate(each.view.scaling, each.ridge, float(a), float(w), tuple(each.history))
+            for each, a, w in zip(trained, agreements, weights, strict=True)
+        )
+        self.label_distributions_ = soft
+        self.transduction_ = self.classes_[soft.argmax(axis=1)]
+        self._paths = [each.path(soft) for each in trained]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -295,51 +300,46 @@ class _View:
     def features(self) -> Array:
         return self._mapped[1]
 
-    @cached_property
-    def neighbours(self) -> Array:
-        """Nearest unlabelled samples of every unlabelled one."""
-        target = self.samples[~self.domains.labelled]
-        k = min(NEAR, target.shape[0] - 1)
-        return np.asarray(NearestNeighbors(n_neighbors=k).fit(target).kneighbors()[1])
+
+class _Trained:
+    """A candidate in the making."""
+
+    def __init__(self, view: _View, ridge: float, confidence: float) -> None:
+        self.view, self.ridge = view, ridge
+        template = clone(view.template).set_params(ridge=ridge)
+        self._trainer = Trainer(
+            template, view.features, view.domains, samples=view.X, confidence=confidence
+        )
+        self.beliefs = Beliefs(view.domains)
+        self.history: list[Round] = []
+
+    def train(self, n_rounds: int) -> None:
+        """Train itself on the unlabelled samples."""
+        self.beliefs, self.history = self._trainer.rounds(n_rounds)
+
+    def path(self, soft: Array) -> _Path:
+        """Return the way from samples to shares, given the shares of the samples of ``fit``."""
+        components = self._trainer.components(self.beliefs.believed)
+        Z = self._trainer.projections(components)
+        neighbours = KNeighborsRegressor(min(NEAR, len(Z)), weights="distance").fit(Z, soft)
+        return _Path(self.view.scaler, self.view.fitted_map, components, neighbours)
 
 
 @dataclass(frozen=True, eq=False)
-class _Trained:
-    """A candidate with all that is needed to predict by it."""
+class _Path:
+    """From samples to shares of the classes, by one candidate."""
 
-    candidate: Candidate
-    view: _View
-    trainer: Trainer
-    beliefs: Beliefs
+    scaler: DomainScaler | None
+    feature_map: Any
+    components: SCA
+    neighbours: KNeighborsRegressor
 
-
-def _train(model: SCAClassifier, view: _View, ridge: float) -> _Trained:
-    """Self-train one candidate, and keep its most coherent round: the first or the last."""
-    template = clone(view.template).set_params(ridge=ridge)
-    trainer = Trainer(template, view.features, view.domains, model.confidence)
-    if view.domains.labelled.all():
-        candidate = Candidate(view.scaling, ridge, 0.0, 0, ())
-        return _Trained(candidate, view, trainer, Beliefs(view.domains))
-    beliefs, history = trainer.rounds(model.n_rounds)
-    kept, score = 0, -np.inf
-    for number in sorted({1, len(beliefs)}):
-        found = _coherence(trainer, view, beliefs[number - 1], model.criterion)
-        if found >= score:
-            kept, score = number, found
-    candidate = Candidate(view.scaling, ridge, score, kept, tuple(history))
-    return _Trained(candidate, view, trainer, beliefs[kept - 1])
-
-
-def _coherence(trainer: Trainer, view: _View, beliefs: Beliefs, criterion: str) -> float:
-    """Circular accuracy times neighbourhood purity, both on what was given."""
-    unlabelled = ~view.domains.labelled
-    predicted = beliefs.predicted[unlabelled]
-    if is_collapsed(predicted, view.domains.label[~unlabelled]):
-        return -np.inf
-    if criterion == "scatter":
-        return class_scatter(view.X, view.domains, beliefs.predicted).criterion
-    purity = neighbourhood_purity([view.neighbours], predicted)
-    return trainer.circular_accuracy(beliefs) * purity
+    def predict(self, X: Any, sample_domain: Any) -> Array:
+        if self.scaler is not None:
+            X = normalize(self.scaler.transform(X, sample_domain=sample_domain))
+        Z = unit_length(self.components.transform(self.feature_map.transform(X)))
+        shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _several(name: str, values: Any) -> Sequence[Any]:

@@ -3,12 +3,13 @@
 In each round SCA is solved with the labels that are believed, the voters predict the unlabelled
 samples from the projections, and what at least half of them agree on is believed in the next
 round: it enters the class scatters and, since a class is then in several domains, the conditional
-domain scatter.
+domain scatter. Of all rounds the one is kept that the criterion of
+:mod:`skatter.selection.criteria.scatters` trusts most: it looks at the samples that were given, and
+so is not taken in by projections in which the predictions look ever better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,7 @@ from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
+from skatter.selection.criteria import class_scatter
 from skatter.self_training.voters import Electorate, indicators, vote
 
 Array = NDArray[Any]
@@ -44,6 +46,8 @@ class Round:
         Share of the predictions that differ from the round before; 1 in the first.
     class_shares : tuple of float
         Share of the predictions that each class has.
+    trust : float
+        The criterion, larger is better.
     """
 
     number: int
@@ -51,6 +55,7 @@ class Round:
     believed: float
     changed: float
     class_shares: tuple[float, ...]
+    trust: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +101,7 @@ class Beliefs:
             out[self.domains.label < 0] = self.shares
         return out
 
-    def after(self, number: int, before: Beliefs) -> Round:
+    def after(self, number: int, before: Beliefs, trust: float) -> Round:
         """Describe the round that led here."""
         assert self.shares is not None
         rows = self.domains.label < 0
@@ -107,6 +112,7 @@ class Beliefs:
             believed=float(np.mean(self.believed[rows] >= 0)),
             changed=float(np.mean(self.predicted[rows] != before.predicted[rows])),
             class_shares=tuple((counts / counts.sum()).tolist()),
+            trust=trust,
         )
 
 
@@ -121,23 +127,44 @@ class Trainer:
         Explicit features of all samples.
     domains : Domains
         Their domains and given labels.
+    samples : ndarray or CSR matrix of shape (n, p)
+        The samples as they were given, by which rounds are judged.
     confidence : float
         Share of the votes that a label needs to be believed.
     """
 
-    def __init__(self, template: SCA, features: Array, domains: Domains, confidence: float) -> None:
+    def __init__(
+        self,
+        template: SCA,
+        features: Array,
+        domains: Domains,
+        *,
+        samples: Any,
+        confidence: float,
+    ) -> None:
         self._template, self._features = template, features
-        self._domains, self._confidence = domains, confidence
+        self._domains, self._samples = domains, samples
+        self._confidence = confidence
 
-    def rounds(self, n_rounds: int) -> tuple[list[Beliefs], list[Round]]:
-        """Return what is believed after each round, and what happened in it."""
-        beliefs, history = [Beliefs(self._domains, None, self._confidence)], []
+    def rounds(self, n_rounds: int) -> tuple[Beliefs, list[Round]]:
+        """Return what is believed after the round that is trusted most, and all that happened."""
+        beliefs, kept, history = Beliefs(self._domains), Beliefs(self._domains), list[Round]()
         for number in range(1, n_rounds + 1):
-            beliefs.append(self._round(beliefs[-1]))
-            history.append(beliefs[-1].after(number, beliefs[-2]))
+            before, beliefs = beliefs, self._round(beliefs)
+            trust = self._trust(beliefs)
+            if trust >= max((past.trust for past in history), default=-np.inf):
+                kept = beliefs
+            history.append(beliefs.after(number, before, trust))
             if history[-1].changed <= SETTLED:
                 break
-        return beliefs[1:], history
+        return kept, history
+
+    def _trust(self, beliefs: Beliefs) -> float:
+        """Return the scatter criterion; without a target, the votes of the winning classes."""
+        if not (self._domains.target.any() and self._domains.labelled[self._domains.source].any()):
+            assert beliefs.shares is not None
+            return float(beliefs.shares.max(axis=1).mean())
+        return class_scatter(self._samples, self._domains, beliefs.predicted).criterion
 
     def components(self, label: Codes) -> SCA:
         """Solve SCA with these labels."""
@@ -154,18 +181,6 @@ class Trainer:
         """Return projections of unit length."""
         return unit_length(model.transform(self._features))
 
-    def circular_accuracy(self, beliefs: Beliefs) -> float:
-        """Share of the given labels that come back when the roles are exchanged.
-
-        SCA and the voters learn from what is predicted for the unlabelled samples alone, and
-        predict those whose label was given.
-        """
-        given = self._domains.labelled
-        label = np.where(given, -1, beliefs.predicted)
-        Z = self.projections(self.components(label))
-        electorate = Electorate(Z, label, label, len(self._domains.classes))
-        return float(np.mean(vote(electorate).argmax(axis=1) == self._domains.label[given]))
-
     def _round(self, before: Beliefs) -> Beliefs:
         Z = self.projections(self.components(before.believed))
         electorate = Electorate(Z, self._domains.label, before.believed, len(self._domains.classes))
@@ -175,23 +190,3 @@ class Trainer:
 def unit_length(Z: Array) -> Array:
     """Return rows of length one; a row of zeros stays."""
     return np.asarray(normalize(Z))
-
-
-def neighbourhood_purity(neighbours: Sequence[Codes], label: Codes) -> float:
-    """Geometric mean, over some graphs, of the share of neighbours that have the same label.
-
-    Parameters
-    ----------
-    neighbours : sequence of ndarray of int of shape (n, k)
-        For each graph, the neighbours of each sample.
-    label : ndarray of int of shape (n,)
-        Labels of the samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> neighbourhood_purity([np.array([[1], [0], [1], [2]])], np.array([0, 0, 1, 1]))
-    0.75
-    """
-    shares = [float(np.mean(label[near] == label[:, None])) for near in neighbours]
-    return float(np.exp(np.mean(np.log(np.maximum(shares, np.finfo(float).tiny)))))
