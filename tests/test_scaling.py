@@ -1,0 +1,75 @@
+"""Features on one scale in every domain."""
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from skatter import DomainScaler
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(0)
+    site = np.array(["lab", "field", "field", "lab", "ship"])[rng.integers(0, 5, 90)]
+    X = (
+        rng.normal(size=(90, 3)) * np.where(site == "lab", 5, 1)[:, None]
+        + (site == "ship")[:, None]
+    )
+    y = np.where(site == "ship", -1, rng.integers(0, 2, 90))
+    return X, y, site
+
+
+def test_every_domain_is_scaled_as_scikit_learn_would_scale_it_alone(samples):
+    X, y, site = samples
+    scaled = DomainScaler().fit_transform(X, y, sample_domain=site)
+    for name in np.unique(site):
+        alone = StandardScaler().fit_transform(X[site == name])
+        assert_allclose(scaled[site == name], alone, atol=1e-12)
+
+
+def test_samples_of_no_domain_and_of_a_new_one_are_taken_for_the_targets(samples):
+    X, y, site = samples
+    scaler = DomainScaler().fit(X, y, sample_domain=site)
+    target = StandardScaler().fit(X[site == "ship"]).transform(X[:7])
+    assert_allclose(scaler.transform(X[:7]), target, atol=1e-12)
+    assert_allclose(scaler.transform(X[:7], sample_domain=["moon"] * 7), target, atol=1e-12)
+
+
+def test_without_a_target_new_samples_are_scaled_by_all(samples):
+    X, y, site = samples
+    scaler = DomainScaler().fit(X, np.abs(y), sample_domain=site)
+    assert_allclose(scaler.transform(X[:7]), StandardScaler().fit(X).transform(X[:7]), atol=1e-12)
+
+
+def test_without_names_labelled_and_unlabelled_samples_are_two_domains(samples):
+    X, y, _ = samples
+    scaled = DomainScaler().fit_transform(X, y)
+    for rows in (y < 0, y >= 0):
+        assert_allclose(scaled[rows].mean(axis=0), 0, atol=1e-12)
+        assert_allclose(scaled[rows].std(axis=0), 1, atol=1e-12)
+
+
+def test_a_shift_and_a_unit_of_one_domain_change_nothing(samples):
+    X, y, site = samples
+    moved = np.where(site[:, None] == "field", 100 * X - 7, X)
+    assert_allclose(
+        DomainScaler().fit_transform(moved, y, sample_domain=site),
+        DomainScaler().fit_transform(X, y, sample_domain=site),
+        atol=1e-9,
+    )
+
+
+def test_a_feature_that_is_constant_in_a_domain_becomes_zero_there(samples):
+    X, y, site = samples
+    X = np.column_stack([X, np.where(site == "lab", 0.1, X[:, 0])])
+    scaled = DomainScaler().fit_transform(X, y, sample_domain=site)
+    assert_allclose(scaled[site == "lab", 3], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_scikit_learn_finds_no_fault_with_the_scaler(routing):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        check_estimator(DomainScaler())

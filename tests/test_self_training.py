@@ -1,0 +1,360 @@
+"""Self-training: voters, rounds, the panel, and the classifier made of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.semi_supervised import LabelSpreading
+
+from skatter import SCA, LandmarkMap, SCAClassifier, make_domain_pipeline
+from skatter.domains import read_domains
+from skatter.selection import scatter_criterion
+from skatter.self_training.panel import agreement, weigh
+from skatter.self_training.rounds import Beliefs, Trainer, unit_length
+from skatter.self_training.voters import (
+    VOTERS,
+    Electorate,
+    balanced_spreading,
+    clusters,
+    indicators,
+    means,
+    nearest,
+    spreading,
+    vote,
+)
+
+
+def blobs(seed=0, n=120, n_classes=3, shift=1.5, spread=1.0):
+    """Classes on a circle in the first plane; the target is moved along the third axis and more."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    angle = 2 * np.pi * y / n_classes
+    X = rng.normal(scale=spread, size=(n, 5))
+    X[:, :2] += 5 * np.column_stack([np.cos(angle), np.sin(angle)])
+    site = np.where(np.arange(n) < n // 2, "here", "there")
+    X[site == "there", :3] += shift
+    return X, y, np.where(site == "here", y, -1), site
+
+
+@pytest.fixture
+def electorate():
+    X, _, known, _ = blobs()
+    return Electorate(unit_length(X), known, known, 3)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, known, site = blobs()
+    return SCAClassifier().fit(X, known, sample_domain=site), X, y, known, site
+
+
+# --- voters -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VOTERS)
+def test_every_voter_shares_out_one_vote_for_each_unlabelled_sample(electorate, name):
+    shares = VOTERS[name](electorate)
+    assert shares.shape == (60, 3)
+    assert_allclose(shares.sum(axis=1), 1)
+    assert shares.min() >= 0
+
+
+@pytest.mark.parametrize("name", VOTERS)
+def test_every_voter_is_right_where_classes_are_far_apart(name):
+    X, y, known, _ = blobs(shift=0.0, spread=0.2)
+    shares = VOTERS[name](Electorate(unit_length(X), known, known, 3))
+    assert_array_equal(shares.argmax(axis=1), y[known < 0])
+
+
+@pytest.mark.parametrize("name", VOTERS)
+def test_a_class_without_a_label_gets_no_vote(name):
+    X, _, known, _ = blobs()
+    shares = VOTERS[name](Electorate(unit_length(X), known, known, 4))
+    assert_array_equal(shares[:, 3], 0)
+
+
+@pytest.mark.parametrize("name", VOTERS)
+def test_the_order_of_the_samples_does_not_matter_to_a_voter(electorate, name):
+    order = np.random.default_rng(1).permutation(len(electorate.Z))
+    moved = Electorate(electorate.Z[order], electorate.label[order], electorate.believed[order], 3)
+    place = np.argsort(np.flatnonzero(electorate.unlabelled))
+    expected = np.zeros((len(order), 3))
+    expected[np.flatnonzero(electorate.unlabelled)[place]] = VOTERS[name](electorate)
+    actual = np.zeros((len(order), 3))
+    actual[order[moved.unlabelled]] = VOTERS[name](moved)
+    assert_allclose(actual, expected, atol=1e-9)
+
+
+def test_the_nearest_voter_is_the_nearest_neighbour(electorate):
+    known = ~electorate.unlabelled
+    model = KNeighborsClassifier(1).fit(electorate.Z[known], electorate.label[known])
+    expected = model.predict(electorate.Z[~known])
+    assert_array_equal(nearest(electorate).argmax(axis=1), expected)
+
+
+def test_the_voter_by_means_names_the_nearest_mean_of_what_is_believed(electorate):
+    believed = np.where(np.arange(120) % 7 == 0, 2, electorate.believed)
+    voters = Electorate(electorate.Z, electorate.label, believed, 3)
+    centres = np.stack([voters.Z[believed == c].mean(axis=0) for c in range(3)])
+    distance = euclidean_distances(voters.Z[voters.unlabelled], centres)
+    assert_array_equal(means(voters).argmax(axis=1), distance.argmin(axis=1))
+
+
+def test_clusters_follow_a_target_that_moved_as_a_whole():
+    X, y, known, _ = blobs(shift=0.0, spread=0.3)
+    turn = np.array([[np.cos(0.9), -np.sin(0.9)], [np.sin(0.9), np.cos(0.9)]])
+    X[known < 0, :2] = X[known < 0, :2] @ turn
+    voters = Electorate(unit_length(X), known, known, 3)
+    assert_array_equal(clusters(voters).argmax(axis=1), y[known < 0])
+
+
+def slow_graph(Z, k=10):
+    d = euclidean_distances(Z)
+    np.fill_diagonal(d, np.inf)
+    W, farthest = np.zeros_like(d), []
+    for i, row in enumerate(d):
+        near = np.argsort(row)[:k]
+        W[i, near] = row[near] ** 2
+        farthest.append(row[near].max() ** 2)
+    W = np.where(W > 0, np.exp(-W / np.mean(farthest)), 0)
+    W = np.maximum(W, W.T)
+    root = 1 / np.sqrt(W.sum(axis=1))
+    return W * np.outer(root, root)
+
+
+def test_spreading_solves_the_equation_of_label_spreading(electorate):
+    S = slow_graph(electorate.Z)
+    assert_allclose(electorate.graph.toarray(), S, atol=1e-12)
+    limit = np.linalg.solve(np.eye(120) - 0.9 * S, electorate.given)[electorate.unlabelled]
+    limit /= limit.sum(axis=1, keepdims=True)
+    # Forty steps leave 0.9^40 of what was there in the beginning.
+    assert_allclose(spreading(electorate), limit, atol=0.02)
+    kernel = LabelSpreading(lambda A, B: slow_graph(electorate.Z), alpha=0.9, max_iter=1000)
+    theirs = kernel.fit(electorate.Z, electorate.label).label_distributions_
+    assert_array_equal(limit.argmax(axis=1), theirs[electorate.unlabelled].argmax(axis=1))
+
+
+def test_balanced_spreading_gives_every_class_the_same_mass():
+    X, _, known, _ = blobs(spread=2.5)
+    keep = ~((known == 0) & (np.arange(120) > 12))
+    voters = Electorate(unit_length(X)[keep], known[keep], known[keep], 3)
+    plain, balanced = spreading(voters), balanced_spreading(voters)
+    count = [np.bincount(s.argmax(axis=1), minlength=3)[0] for s in (plain, balanced)]
+    assert count[1] > count[0]
+
+
+def test_a_vote_goes_to_the_class_that_most_voters_name(electorate):
+    names = np.stack([voter(electorate).argmax(axis=1) for voter in VOTERS.values()])
+    counts = np.stack([(names == c).sum(axis=0) for c in range(3)], axis=1)
+    winner = vote(electorate).argmax(axis=1)
+    assert_array_equal(counts[np.arange(60), winner], counts.max(axis=1))
+
+
+# --- rounds -------------------------------------------------------------------------------------
+
+
+def trainer(X, known, site, **options):
+    domains = read_domains(known, site)
+    template = SCA(kernel="linear", delta=0, conditional_delta=1, solver="primal", **options)
+    return Trainer(template, X, domains, samples=X, confidence=0.5)
+
+
+def test_what_too_few_voters_name_is_not_believed():
+    _, _, known, site = blobs()
+    domains = read_domains(known, site)
+    shares = np.full((60, 3), [0.4, 0.35, 0.25])
+    shares[:5] = [0.1, 0.8, 0.1]
+    beliefs = Beliefs(domains, shares, confidence=0.5)
+    assert_array_equal(beliefs.predicted[60:], np.r_[np.ones(5), np.zeros(55)])
+    assert_array_equal(beliefs.believed[60:], np.r_[np.ones(5), -np.ones(55)])
+    assert_array_equal(beliefs.believed[:60], known[:60])
+    assert_array_equal(beliefs.soft[:60], indicators(known[:60], 3))
+
+
+def test_the_first_round_learns_from_given_labels_alone_and_the_second_from_what_was_believed():
+    X, _, known, site = blobs(spread=2.0)
+    model = trainer(X, known, site)
+    first, history = model.rounds(1)
+    one_shot = SCA(kernel="linear", delta=0, conditional_delta=1).fit(X, known, sample_domain=site)
+    Z = unit_length(one_shot.transform(X))
+    assert_allclose(first.shares, vote(Electorate(Z, known, known, 3)), atol=1e-6)
+    assert [round_.number for round_ in history] == [1]
+    again = SCA(kernel="linear", delta=0, conditional_delta=1)
+    again.fit(X, first.believed, sample_domain=site)
+    Z = unit_length(again.transform(X))
+    second = vote(Electorate(Z, known, first.believed, 3)).argmax(axis=1)
+    changed = np.mean(second != first.predicted[60:])
+    assert_allclose(model.rounds(2)[1][1].changed, changed)
+
+
+def test_rounds_stop_where_predictions_settle():
+    X, _, known, site = blobs(spread=0.3)
+    _, history = trainer(X, known, site).rounds(10)
+    assert len(history) < 10
+    assert history[-1].changed <= 0.002
+
+
+def test_the_round_that_the_criterion_trusts_most_is_kept():
+    X, _, known, site = blobs(seed=3, spread=4.0)
+    model = trainer(X, known, site)
+    kept, history = model.rounds(6)
+    trust = scatter_criterion(X, known, kept.predicted, sample_domain=site)
+    assert len(history) > 2
+    assert trust == max(round_.trust for round_ in history)
+
+
+# --- the panel ----------------------------------------------------------------------------------
+
+
+def test_agreement_is_the_mean_share_of_others_that_say_the_same():
+    rng = np.random.default_rng(0)
+    said = [rng.integers(0, 3, 40) for _ in range(4)]
+    for i, found in enumerate(agreement(said)):
+        others = [np.mean(said[i] == said[j]) for j in range(4) if j != i]
+        assert_allclose(found, np.mean(others))
+
+
+def test_candidates_that_are_right_outweigh_those_that_are_wrong_in_different_ways():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 5, 300)
+    said = [np.where(rng.random(300) < p, truth, rng.integers(0, 5, 300)) for p in (0.8, 0.7, 0.1)]
+    _, weights = weigh(said, [False] * 3)
+    assert weights[:2].min() > 3 * weights[2]
+    assert_allclose(weights.sum(), 1)
+
+
+def test_a_collapsed_candidate_has_no_weight_unless_all_collapsed():
+    constant, other = np.zeros(9, int), np.arange(9) % 3
+    assert weigh([constant, constant, other], [True, True, False])[1].tolist() == [0, 0, 1]
+    assert_allclose(weigh([constant, constant], [True, True])[1], 0.5)
+
+
+# --- the classifier -----------------------------------------------------------------------------
+
+
+def test_training_on_the_target_beats_the_nearest_neighbour_where_classes_moved():
+    X, y, known, site = blobs(n=240, shift=3.0, spread=1.5)
+    plain = KNeighborsClassifier(1).fit(X[known >= 0], y[known >= 0]).predict(X[known < 0])
+    model = SCAClassifier().fit(X, known, sample_domain=site)
+    ours = model.predict(X[known < 0])
+    assert np.mean(ours == y[known < 0]) > np.mean(plain == y[known < 0]) + 0.1
+
+
+def test_samples_of_fit_are_predicted_as_they_were_labelled_in_fit(fitted):
+    model, X, _, known, site = fitted
+    assert_array_equal(model.predict(X, sample_domain=site), model.transduction_)
+    assert_array_equal(model.transduction_[known >= 0], known[known >= 0])
+    shares = model.predict_proba(X, sample_domain=site)
+    assert_allclose(shares, model.label_distributions_, atol=1e-6)
+
+
+def test_samples_without_a_domain_are_the_targets(fitted):
+    model, X, _, known, site = fitted
+    rows = known < 0
+    expected = model.predict_proba(X[rows], sample_domain=site[rows])
+    assert_allclose(model.predict_proba(X[rows]), expected)
+
+
+def test_the_word_of_the_panel_is_the_weighted_mean_of_its_members(fitted):
+    model, *_ = fitted
+    weights = [candidate.weight for candidate in model.candidates_]
+    assert_allclose(sum(weights), 1)
+    settings = {(candidate.scaling, candidate.ridge) for candidate in model.candidates_}
+    assert settings == {(s, r) for s in ("none", "domain") for r in (1e-3, 3e-3, 1e-2)}
+    assert all(candidate.rounds for candidate in model.candidates_)
+
+
+def test_a_domain_measured_in_other_units_is_no_obstacle():
+    X, y, known, site = blobs(n=240, spread=0.8)
+    X = np.where(site[:, None] == "there", 40 * X + 1000, X)
+    model = SCAClassifier(scalings=["domain"]).fit(X, known, sample_domain=site)
+    assert np.mean(model.predict(X[known < 0]) == y[known < 0]) > 0.95
+
+
+def test_true_labels_of_the_target_are_never_looked_at():
+    X, y, _, site = blobs(spread=2.0)
+    labelled = site == "here"
+    one = SCAClassifier().fit(X, y, sample_domain=site, labelled=labelled)
+    wrong = np.where(labelled, y, (y + 1) % 3)
+    other = SCAClassifier().fit(X, wrong, sample_domain=site, labelled=labelled)
+    assert_array_equal(one.label_distributions_, other.label_distributions_)
+
+
+def test_given_labels_of_some_target_samples_are_kept():
+    X, y, known, site = blobs(spread=2.0)
+    some = np.where(np.arange(120) % 10 == 9, y, known)
+    number = np.where(site == "here", 1, -2)
+    model = SCAClassifier().fit(X, some, sample_domain=number)
+    assert_array_equal(model.transduction_[some >= 0], some[some >= 0])
+
+
+def test_without_unlabelled_samples_it_is_one_fit_and_no_rounds():
+    X, y, _, site = blobs()
+    model = SCAClassifier().fit(X, y, sample_domain=site)
+    assert len(model.candidates_) == 1
+    assert model.candidates_[0].rounds == ()
+    assert np.mean(model.predict(X + 0.01) == y) > 0.95
+
+
+def test_unlabelled_samples_inside_a_labelled_domain_are_learnt_from():
+    X, y, _, _ = blobs(shift=0.0)
+    known = np.where(np.arange(120) % 4 == 0, y, -1)
+    model = SCAClassifier().fit(X, known, sample_domain=np.zeros(120, int))
+    assert np.mean(model.transduction_ == y) > 0.95
+
+
+def test_an_explicit_map_takes_the_place_of_the_basis():
+    X, y, known, site = blobs()
+    sca = SCA(feature_map=LandmarkMap(40), delta=0, conditional_delta=1)
+    model = SCAClassifier(sca).fit(X, known, sample_domain=site)
+    assert np.mean(model.predict(X[known < 0]) == y[known < 0]) > 0.9
+
+
+def test_sparse_samples_are_taken_as_they_are():
+    X, _, known, site = blobs()
+    X = np.where(np.abs(X) > 0.5, X, 0)
+    thin = SCAClassifier().fit(sparse.csr_matrix(X), known, sample_domain=site)
+    dense = SCAClassifier(scalings=["none"]).fit(X, known, sample_domain=site)
+    assert_allclose(thin.label_distributions_, dense.label_distributions_, atol=1e-6)
+
+
+def test_a_pickled_model_predicts_the_same_bits(fitted):
+    model, X, *_ = fitted
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_it_ends_a_pipeline():
+    X, y, known, site = blobs()
+    model = make_domain_pipeline(SCAClassifier()).fit(X, known, sample_domain=site)
+    assert np.mean(model.predict(X[known < 0]) == y[known < 0]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ridges": []}, "ridges must name one candidate or more"),
+        ({"ridges": [0.0]}, "ridges"),
+        ({"scalings": "domain"}, "scalings must name one candidate or more"),
+        ({"scalings": ["rows"]}, "scalings"),
+        ({"n_rounds": 0}, "n_rounds"),
+        ({"confidence": 0}, "confidence"),
+        ({"n_basis": 0}, "n_basis"),
+        ({"estimator": SCA(kernel="precomputed")}, "precomputed"),
+        ({"estimator": SCA(beta=2)}, "beta"),
+    ],
+)
+def test_bad_parameters_are_named(options, message):
+    X, _, known, site = blobs()
+    with pytest.raises(ValueError, match=message):
+        SCAClassifier(**options).fit(X, known, sample_domain=site)
+
+
+def test_another_estimator_is_refused():
+    X, _, known, site = blobs()
+    with pytest.raises(TypeError, match="estimator must be an SCA"):
+        SCAClassifier(KNeighborsClassifier()).fit(X, known, sample_domain=site)
