@@ -341,6 +341,7 @@ def test_it_ends_a_pipeline():
         ({"ridges": [0.0]}, "ridges"),
         ({"scalings": "domain"}, "scalings must name one candidate or more"),
         ({"scalings": ["rows"]}, "scalings"),
+        ({"voters": ["oracle"]}, "voters"),
         ({"n_rounds": 0}, "n_rounds"),
         ({"confidence": 0}, "confidence"),
         ({"n_basis": 0}, "n_basis"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -494,11 +495,19 @@ def test_bad_input_is_named_before_any_fit(two_domains):
 
 
 @pytest.fixture
+def routing():
+    """Metadata routing, which scikit-adaptation's pipelines and scorers need."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture
 def signed(two_domains):
     """The problem under scikit-adaptation's conventions."""
     return two_domains, np.where(two_domains.unlabelled, -2, 1)
 
 
+@pytest.mark.usefixtures("routing")
 def test_scikit_adaptation_agrees_on_entropy_and_density(signed, require):
     metrics = require("skada.metrics")
     problem, sites = signed
@@ -519,6 +528,7 @@ def test_scikit_adaptation_agrees_on_entropy_and_density(signed, require):
     assert ours["neighbourhood density"] == pytest.approx(theirs, rel=1e-6)
 
 
+@pytest.mark.usefixtures("routing")
 def test_scikit_adaptation_agrees_on_circular_validation(signed, require):
     metrics = require("skada.metrics")
     problem, sites = signed
@@ -529,6 +539,7 @@ def test_scikit_adaptation_agrees_on_circular_validation(signed, require):
     assert ours["circular"] == pytest.approx(theirs)
 
 
+@pytest.mark.usefixtures("routing")
 def test_scikit_adaptation_agrees_on_the_weighted_accuracy_and_the_control_variate(require):
     skada, metrics = require("skada"), require("skada.metrics")
     rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import SCA, SCACV, USCA
-from skatter.selection import BETAS, DELTAS, nearest_labels
+from skatter.selection import BETAS, DELTAS, nearest_labels, scatter_criterion
 
 some = settings(deadline=None, max_examples=25)
 
@@ -120,7 +120,7 @@ def assert_same_search(search, table):
 @pytest.mark.parametrize("scale", ["eigenvalue", "denominator", "numerator", "coefficients"])
 def test_it_equals_an_exhaustive_search(data, scale):
     template = SCA(scale=scale)
-    search = fit(SCACV(template, **GRID), data)
+    search = fit(SCACV(template, cv=5, **GRID), data)
     table = exhaustive(data, source_folds(data, FIVE), template, KS, SOME_BETAS, SOME_DELTAS)
     assert_same_search(search, table)
 
@@ -243,7 +243,7 @@ def test_target_labels_train_and_are_never_held_out():
     case = problem(3, target_labels=True)
     Watching.seen.clear()
     judge = Watching(n_neighbors=1)
-    fit(SCACV(classifier=judge, n_components=[2], betas=[0.1], deltas=[1.0]), case)
+    fit(SCACV(classifier=judge, cv=5, n_components=[2], betas=[0.1], deltas=[1.0]), case)
     trained = [count for what, count in Watching.seen if what == "fit"]
     asked = [count for what, count in Watching.seen if what == "predict"]
     assert trained == [32 + 5] * 5  # of 40 source labels and 5 target labels
@@ -275,13 +275,34 @@ def test_values_of_y_on_unlabelled_rows_do_not_matter(data):
     assert np.array_equal(search.transform(data.new), expected.transform(data.new))
 
 
+def test_with_an_unlabelled_target_the_scatter_criterion_chooses(data):
+    search = fit(SCACV(**GRID), data)
+    assert search.criterion_ == "scatter"
+    unknown = data.y < 0
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        Z = fit(SCA(**params), data).transform(data.X)
+        guess = KNeighborsClassifier(1).fit(Z[~unknown], data.y[~unknown]).predict(Z)
+        expected = scatter_criterion(data.X, data.y, guess, sample_domain=data.site)
+        assert abs(score - expected) < 1e-6
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+
+def test_without_an_unlabelled_target_held_out_labels_choose(data):
+    search = SCACV(**GRID).fit(data.X, data.truth, sample_domain=np.abs(data.site))
+    assert search.criterion_ == "accuracy"
+    folds = [name for name in search.cv_results_ if name.startswith("split")]
+    assert len(folds) == 5
+
+
 def test_labels_may_be_strings_in_data_frames(data):
-    expected = fit(SCACV(**GRID), data)
+    expected = fit(SCACV(cv=5, **GRID), data)
     frame = pd.DataFrame(data.X, columns=list("abcde"))
     y = pd.Series([None if k < 0 else f"class {k}" for k in data.y])
     site = pd.Series(data.site)
     before = frame.copy(), y.copy(), site.copy()
-    search = SCACV(**GRID).fit(frame, y, sample_domain=site)
+    search = SCACV(cv=5, **GRID).fit(frame, y, sample_domain=site)
     assert fold_scores(search) == fold_scores(expected)
     assert search.feature_names_in_.tolist() == list("abcde")
     assert search.best_estimator_.classes_.tolist() == ["class 0", "class 1", "class 2"]
@@ -400,7 +421,7 @@ def test_the_best_estimator_is_a_fit_with_all_labels(data):
 
 def test_the_template_is_neither_fitted_nor_changed(data):
     template = SCA(kernel="poly", ridge=0.5, n_components=7)
-    search = fit(SCACV(template, **GRID), data)
+    search = fit(SCACV(template, cv=5, **GRID), data)
     assert not hasattr(template, "eigenvalues_")
     assert template.n_components == 7
     assert search.best_estimator_.kernel == "poly"

@@ -1,8 +1,12 @@
-"""The paper's search, :class:`SCACV`: 5-fold cross-validation on source labels.
+"""Choosing k, β and δ, :class:`SCACV`: by the target's own scatter, or by held-out source labels.
 
-In each fold the held-out samples stay in the Gram matrix and in their domain and lose only their
-label. So one Gram matrix serves all folds; one factorisation and one Krylov space per fold serve
-every β and δ; and components are nested in k.
+With an unlabelled target each setting is judged by the class scatter that its predictions share
+with the sources (:mod:`skatter.selection.criteria.scatters`), from one solution with all labels.
+
+The paper's way is 5-fold cross-validation on source labels. In each fold the held-out samples stay
+in the Gram matrix and in their domain and lose only their label. So one Gram matrix serves all
+folds; one factorisation and one Krylov space per fold serve every β and δ; and components are
+nested in k.
 
 Where whole domains are left out (:class:`~skatter.selection.LeaveOneDomainOut`), the held-out
 samples leave the fold altogether, and are projected as new samples are: that is what will be done
@@ -27,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
+from skatter.selection.criteria.scatters import ScatterJudge
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
 
@@ -37,12 +42,16 @@ Point = tuple[int, float, float]
 Fold = Callable[[Codes, list[tuple[float, float]]], Iterator[Array]]
 """Held-out rows and settings (β, δ) to projections of all samples, setting by setting."""
 
+Score = Callable[[Codes, Codes], float]
+"""Predicted rows and their predictions to a number; larger is better."""
+
+N_FOLDS = 5
 BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
 class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """SCA with k, β and δ chosen by cross-validation on source labels.
+    """SCA with k, β and δ chosen without a label of the target.
 
     Labels of target domains, where there are any, train the components but are never held out:
     they do not take part in the choice.
@@ -58,7 +67,10 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Candidates for k; None is 2, 5, C-1, C, 12, 15, 20, 30, 40 and 60 for C classes.
     betas, deltas : sequence of float or None
         Candidates; None is the table of ``tune``.
-    cv : int, splitter or iterable
+    cv : int, splitter, iterable or None
+        None: where there is an unlabelled target, no folds; the predictions for it are judged by
+        the scatter criterion (:func:`skatter.selection.scatter_criterion`). Otherwise five.
+
         Folds over the labelled source samples; an integer means shuffled stratified folds. A
         splitter that takes groups is given the domains. Held-out samples lose their label and stay
         in their domain, unlabelled; with :class:`LeaveOneDomainOut` they leave altogether, and the
@@ -73,10 +85,12 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
-        ``n_components``, ``beta`` and ``delta`` of the best mean accuracy; ties go to the smaller
+        ``n_components``, ``beta`` and ``delta`` of the best mean score; ties go to the smaller
         k, then the smaller δ, then the smaller β.
     best_score_ : float
-        Its mean accuracy on held-out source labels.
+        Its mean accuracy on held-out source labels, or its scatter criterion.
+    criterion_ : "scatter" or "accuracy"
+        What it was chosen by.
     best_index_ : int
         Its place in ``cv_results_``.
     best_estimator_ : SCA
@@ -111,7 +125,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_components: int | Sequence[int] | None = None,
         betas: Sequence[float] | None = None,
         deltas: Sequence[float] | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         classifier: Any = None,
         refit: bool = True,
         verbose: int = 0,
@@ -139,10 +153,10 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._forget()
         betas, deltas = self._grid(template)
         samples, domains = template._read(X, y, sample_domain, labelled)
-        ks, folds = self._ks(domains), self._folds(domains)
+        ks, (folds, score) = self._ks(domains), self._judge(samples, domains)
         make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
         projected = make(template, samples, domains, max(ks))
-        scores, seconds = self._search(projected, domains, folds, ks, betas, deltas)
+        scores, seconds = self._search(projected, domains, folds, score, ks, betas, deltas)
         self._report(list(product(ks, deltas, betas)), scores, seconds)
         self.n_features_in_ = samples.shape[1]
         if self.refit:
@@ -203,6 +217,28 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError("n_components must name at least one candidate.")
         return ks
 
+    def _judge(self, X: Any, domains: Domains) -> tuple[list[Codes], Score]:
+        """Return the rows to predict, fold by fold, and how their predictions are scored."""
+        target = np.flatnonzero(domains.target & ~domains.labelled)
+        known = domains.labelled & domains.source
+        by_scatter = self.cv is None and len(target) and known.any()
+        if not by_scatter or len(domains.classes) < 2 or self._gram_given:
+            self.criterion_ = "accuracy"
+            return self._folds(domains), lambda held, guess: _accuracy(domains, held, guess)
+        self.criterion_ = "scatter"
+        judge = ScatterJudge(X, domains)
+
+        def score(held: Codes, guess: Codes) -> float:
+            label = np.array(domains.label)
+            label[held] = guess
+            return judge(label).criterion
+
+        return [target], score
+
+    @property
+    def _gram_given(self) -> bool:
+        return self.estimator is not None and self.estimator._precomputed
+
     def _folds(self, domains: Domains) -> list[Codes]:
         """Rows to hide, fold by fold: labelled samples of source domains."""
         rows = np.flatnonzero(domains.labelled & domains.source)
@@ -214,7 +250,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "y has no labelled sample in a source domain to hold out. Under the sign "
                 "convention sources have non-negative ids."
             )
-        cv = self.cv
+        cv = N_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
             n_splits = check_integer("cv", cv, low=2)
             if np.bincount(label).max() < n_splits:
@@ -264,11 +300,12 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         project: Fold,
         domains: Domains,
         folds: list[Codes],
+        score: Score,
         ks: list[int],
         betas: list[float],
         deltas: list[float],
     ) -> tuple[Array, Array]:
-        """Accuracies of shape (settings in the order k, δ, β; folds), and seconds."""
+        """Scores of shape (settings in the order k, δ, β; folds), and seconds."""
         scores = np.empty((len(ks), len(deltas), len(betas), len(folds)))
         seconds = np.zeros((2, len(folds)))
         points = list(product(range(len(deltas)), range(len(betas))))
@@ -277,28 +314,27 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             settings = [(betas[b], deltas[d]) for d, b in points]
             projected = project(held, settings)
             for (d, b), Z in zip(points, _timed(projected, seconds[0, f : f + 1]), strict=True):
-                scores[:, d, b, f] = self._score(Z, domains, held, ks)
+                guesses = self._predict(Z, domains, held, ks)
+                scores[:, d, b, f] = [score(held, guess) for guess in guesses]
             seconds[1, f] = perf_counter() - start - seconds[0, f]
             if self.verbose:
                 best = scores[..., f].max()
                 took = perf_counter() - start
                 print(
                     f"[SCACV] fold {f + 1} of {len(folds)}: {len(points) * len(ks)} settings, "
-                    f"best accuracy {best:.3f}, {took:.1f} s"
+                    f"best {self.criterion_} {best:.3f}, {took:.1f} s"
                 )
         return scores.reshape(-1, len(folds)), seconds
 
-    def _score(self, Z: Array, domains: Domains, held: Codes, ks: list[int]) -> list[float]:
+    def _predict(self, Z: Array, domains: Domains, held: Codes, ks: list[int]) -> Iterator[Codes]:
+        """Predict held-out samples from the first k components, for each k."""
         train = domains.hide(held).labelled
-        truth = domains.label[held]
         if self.classifier is None:
-            predicted = nearest_labels(Z[train], domains.label[train], Z[held], ks)
-            return [float(np.mean(guess == truth)) for guess in predicted]
-        accuracies = []
+            yield from nearest_labels(Z[train], domains.label[train], Z[held], ks)
+            return
         for k in ks:
             judge = clone(self.classifier).fit(Z[train, :k], domains.label[train])
-            accuracies.append(float(np.mean(judge.predict(Z[held, :k]) == truth)))
-        return accuracies
+            yield judge.predict(Z[held, :k])
 
     def _report(self, points: list[Point], scores: Array, seconds: Array) -> None:
         mean = scores.mean(axis=1)
@@ -324,6 +360,10 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         results["std_test_score"] = scores.std(axis=1)
         results["rank_test_score"] = rankdata(-rounded, method="min").astype(np.int32)
         self.cv_results_ = results
+
+
+def _accuracy(domains: Domains, held: Codes, guess: Codes) -> float:
+    return float(np.mean(guess == domains.label[held]))
 
 
 def _several(values: Any) -> Sequence[Any]:

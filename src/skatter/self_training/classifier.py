@@ -24,6 +24,7 @@ from skatter.scaling import DomainScaler
 from skatter.selection.criteria import is_collapsed
 from skatter.self_training.panel import weigh
 from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
+from skatter.self_training.voters import VOTERS
 
 Array = NDArray[Any]
 
@@ -81,6 +82,9 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
     scalings : sequence of {"none", "domain"}
         Scalings of the samples: as they are, or standardised in each domain
         (:class:`~skatter.DomainScaler`) and of unit length. Sparse samples are taken as they are.
+    voters : sequence of str
+        Who votes: ``"nearest"``, ``"means"``, ``"clusters"``, ``"spreading"`` and
+        ``"balanced spreading"`` (:mod:`skatter.self_training.voters`).
     n_rounds : int
         Rounds at most; fewer where the predictions settle.
     confidence : float in (0, 1]
@@ -131,6 +135,7 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         *,
         ridges: Sequence[float] = (1e-3, 3e-3, 1e-2),
         scalings: Sequence[str] = SCALINGS,
+        voters: Sequence[str] = tuple(VOTERS),
         n_rounds: int = 10,
         confidence: float = 0.5,
         n_basis: int = 300,
@@ -139,6 +144,7 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
         self.ridges = ridges
         self.scalings = scalings
+        self.voters = voters
         self.n_rounds = n_rounds
         self.confidence = confidence
         self.n_basis = n_basis
@@ -173,7 +179,7 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
         if domains.labelled.all():
-            self._keep([_Trained(views[0], self.ridges[0], self.confidence)], domains)
+            self._keep([_Trained(views[0], self.ridges[0])], domains)
         else:
             settings = product(views, self.ridges)
             self._keep([self._train(view, ridge) for view, ridge in settings], domains)
@@ -212,6 +218,8 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
             check_real("ridges", ridge, low=0, open_low=True)
         for scaling in _several("scalings", self.scalings):
             check_choice("scalings", scaling, SCALINGS)
+        for voter in _several("voters", self.voters):
+            check_choice("voters", voter, tuple(VOTERS))
         check_integer("n_rounds", self.n_rounds, low=1)
         check_integer("n_basis", self.n_basis, low=1)
         check_real("confidence", self.confidence, low=0, high=1, open_low=True)
@@ -234,7 +242,7 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
 
     def _train(self, view: _View, ridge: float) -> _Trained:
-        trained = _Trained(view, ridge, self.confidence)
+        trained = _Trained(view, ridge, confidence=self.confidence, voters=self.voters)
         trained.train(self.n_rounds)
         return trained
 
@@ -304,12 +312,10 @@ class _View:
 class _Trained:
     """A candidate in the making."""
 
-    def __init__(self, view: _View, ridge: float, confidence: float) -> None:
+    def __init__(self, view: _View, ridge: float, **options: Any) -> None:
         self.view, self.ridge = view, ridge
         template = clone(view.template).set_params(ridge=ridge)
-        self._trainer = Trainer(
-            template, view.features, view.domains, samples=view.X, confidence=confidence
-        )
+        self._trainer = Trainer(template, view.features, view.domains, samples=view.X, **options)
         self.beliefs = Beliefs(view.domains)
         self.history: list[Round] = []
 

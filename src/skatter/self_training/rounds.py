@@ -10,6 +10,7 @@ so is not taken in by projections in which the predictions look ever better.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,8 +22,8 @@ from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
-from skatter.selection.criteria import class_scatter
-from skatter.self_training.voters import Electorate, indicators, vote
+from skatter.selection.criteria import ScatterJudge
+from skatter.self_training.voters import VOTERS, Electorate, indicators, vote
 
 Array = NDArray[Any]
 
@@ -131,6 +132,8 @@ class Trainer:
         The samples as they were given, by which rounds are judged.
     confidence : float
         Share of the votes that a label needs to be believed.
+    voters : sequence of str
+        Who votes.
     """
 
     def __init__(
@@ -140,11 +143,12 @@ class Trainer:
         domains: Domains,
         *,
         samples: Any,
-        confidence: float,
+        confidence: float = 0.5,
+        voters: Sequence[str] = tuple(VOTERS),
     ) -> None:
         self._template, self._features = template, features
         self._domains, self._samples = domains, samples
-        self._confidence = confidence
+        self._confidence, self._voters = confidence, voters
 
     def rounds(self, n_rounds: int) -> tuple[Beliefs, list[Round]]:
         """Return what is believed after the round that is trusted most, and all that happened."""
@@ -164,7 +168,11 @@ class Trainer:
         if not (self._domains.target.any() and self._domains.labelled[self._domains.source].any()):
             assert beliefs.shares is not None
             return float(beliefs.shares.max(axis=1).mean())
-        return class_scatter(self._samples, self._domains, beliefs.predicted).criterion
+        return self._judge(beliefs.predicted).criterion
+
+    @cached_property
+    def _judge(self) -> ScatterJudge:
+        return ScatterJudge(self._samples, self._domains)
 
     def components(self, label: Codes) -> SCA:
         """Solve SCA with these labels."""
@@ -184,7 +192,7 @@ class Trainer:
     def _round(self, before: Beliefs) -> Beliefs:
         Z = self.projections(self.components(before.believed))
         electorate = Electorate(Z, self._domains.label, before.believed, len(self._domains.classes))
-        return Beliefs(self._domains, vote(electorate), self._confidence)
+        return Beliefs(self._domains, vote(electorate, self._voters), self._confidence)
 
 
 def unit_length(Z: Array) -> Array:

@@ -10,7 +10,7 @@ there is no such reason for it, and a label can be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -157,8 +157,15 @@ TIE = 1e-3
 """Weight of soft shares beside a whole vote: they decide ties."""
 
 
-def vote(voters: Electorate) -> Array:
+def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
     """Return the share of the votes that each class has, for every unlabelled sample.
+
+    Parameters
+    ----------
+    voters : Electorate
+        What they look at.
+    names : iterable of str
+        Who votes; names in :data:`VOTERS`.
 
     Examples
     --------
@@ -169,8 +176,8 @@ def vote(voters: Electorate) -> Array:
     0
     """
     total = np.zeros((int(voters.unlabelled.sum()), voters.n_classes))
-    for voter in VOTERS.values():
-        shares = voter(voters)
+    for name in names:
+        shares = VOTERS[name](voters)
         total += indicators(shares.argmax(axis=1), voters.n_classes) + TIE * shares
     return _rows_sum_to_one(total)
 

@@ -15,7 +15,12 @@ from skatter.selection.criteria.predictions import (
     soft_neighbourhood_density,
 )
 from skatter.selection.criteria.registry import BEST, CRITERIA, Criterion
-from skatter.selection.criteria.scatters import ClassScatter, class_scatter, scatter_criterion
+from skatter.selection.criteria.scatters import (
+    ClassScatter,
+    ScatterJudge,
+    class_scatter,
+    scatter_criterion,
+)
 from skatter.selection.criteria.weights import (
     deep_embedded_validation,
     effective_sample_size,
@@ -29,6 +34,7 @@ __all__ = [
     "Choice",
     "ClassScatter",
     "Criterion",
+    "ScatterJudge",
     "choose",
     "class_scatter",
     "deep_embedded_validation",

@@ -132,19 +132,36 @@ def class_scatter(X: Any, domains: Domains, label: Codes) -> ClassScatter:
     label : ndarray of int of shape (n_samples,)
         Class codes, known or predicted, of all target samples.
     """
-    known = domains.labelled & domains.source
-    if not known.any():
-        raise ValueError("y has no labelled sample in a source domain; there is nothing to share.")
-    standardised = _Standardised(X, domains)
-    means, _, scatter = standardised.classes(domains.label, known)
-    target_means, shares, target_scatter = standardised.classes(label, domains.target)
-    if not (scatter and target_scatter):
-        return ClassScatter(0.0, 0.0)
-    shared = np.sum(shares * np.sum(means * target_means, axis=1))
-    own = np.sum(shares * np.sum(np.square(target_means), axis=1))
-    return ClassScatter(
-        float(shared / np.sqrt(scatter * target_scatter)), float(own / target_scatter)
-    )
+    return ScatterJudge(X, domains)(label)
+
+
+class ScatterJudge:
+    """Measure the class scatter of many predictions for the same samples.
+
+    Parameters
+    ----------
+    X, domains
+        As in :func:`class_scatter`.
+    """
+
+    def __init__(self, X: Any, domains: Domains) -> None:
+        known = domains.labelled & domains.source
+        if not known.any():
+            raise ValueError(
+                "y has no labelled sample in a source domain; there is nothing to share."
+            )
+        self._target = domains.target
+        self._standardised = _Standardised(X, domains)
+        self._means, _, self._scatter = self._standardised.classes(domains.label, known)
+
+    def __call__(self, label: Codes) -> ClassScatter:
+        """Measure predictions; ``label`` holds class codes, known or predicted, of the target."""
+        means, shares, scatter = self._standardised.classes(label, self._target)
+        if not (self._scatter and scatter):
+            return ClassScatter(0.0, 0.0)
+        shared = np.sum(shares * np.sum(self._means * means, axis=1))
+        own = np.sum(shares * np.sum(np.square(means), axis=1))
+        return ClassScatter(float(shared / np.sqrt(self._scatter * scatter)), float(own / scatter))
 
 
 def resemblance(X: Any, domains: Domains, rows: Codes) -> Array:

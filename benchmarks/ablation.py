@@ -1,0 +1,137 @@
+"""Measure what each part of SCAClassifier is worth, and what SCA's own scatters and scaling are.
+
+    SKATTER_DATA=FOLDER python benchmarks/ablation.py [--out FOLDER] [--docs PAGE]
+
+Every variant differs from the defaults in one thing. Tasks are those of benchmarks/criteria.py, four
+of each data set at most, with at most 400 samples of each domain. Labels of a target score, and
+nothing else. What was measured is kept in the JSON file: a run goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+
+from criteria import Samples, draw, insert, suites
+from problems import machine
+from skatter import SCA, SCAClassifier, make_domain_pipeline
+from skatter.self_training.voters import VOTERS
+
+DATA = ("surf", "effnet", "mnist_usps", "msrc_voc", "digits", "amazon", "pacs")
+MOST = 4
+
+
+def one_shot(**options: Any) -> Any:
+    """SCA and the nearest neighbour."""
+    return make_domain_pipeline(SCA(**options), KNeighborsClassifier(1))
+
+
+def trained(delta: float = 0.0, conditional: float = 1.0, **weights: Any) -> SCAClassifier:
+    return SCAClassifier(SCA(delta=delta, conditional_delta=conditional, **weights))
+
+
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "Self-training": {
+        "SCAClassifier": SCAClassifier(),
+        "one round": SCAClassifier(n_rounds=1),
+        "three rounds": SCAClassifier(n_rounds=3),
+        "all predictions believed": SCAClassifier(confidence=1e-9),
+        "samples as they are only": SCAClassifier(scalings=["none"]),
+        "scaled in domains only": SCAClassifier(scalings=["domain"]),
+        "ridge 1e-3 only": SCAClassifier(ridges=[1e-3]),
+        "ridge 1e-2 only": SCAClassifier(ridges=[1e-2]),
+        "no conditional domain scatter": trained(conditional=0.0),
+        "domain scatter instead": trained(delta=1.0, conditional=0.0),
+        "domain scatter as well": trained(delta=1.0),
+        "no between-class scatter": trained(beta=0.0),
+        **{f"{name} alone": SCAClassifier(voters=[name]) for name in VOTERS},
+    },
+    "SCA and the nearest neighbour": {
+        "nearest neighbour": make_domain_pipeline(KNeighborsClassifier(1)),
+        "SCA": one_shot(),
+        "no between-class scatter (β = 0)": one_shot(beta=0.0),
+        "no total scatter (β = 1)": one_shot(beta=1.0),
+        "no domain scatter (δ = 0)": one_shot(delta=0.0),
+        "ridge 1e-2": one_shot(ridge=1e-2),
+        "scaled by Λ^-½ (printed)": one_shot(scale="numerator"),
+        "not scaled": one_shot(scale="denominator"),
+        "sums and means mixed (printed)": one_shot(normalize=False),
+        "both as printed": one_shot(normalize=False, scale="numerator"),
+    },
+}
+
+
+def accuracy(model: Any, samples: Samples) -> float:
+    """Percent of the target's samples predicted right."""
+    domains = samples.domains
+    site = domains.domain_ids[domains.domain]
+    y = np.maximum(domains.label, 0)
+    model.fit(samples.X, y, sample_domain=site, labelled=domains.labelled)
+    X = samples.X[samples.target]
+    return 100 * float(np.mean(model.predict(X) == samples.truth))
+
+
+def measure(store: Path | None) -> dict[str, Any]:
+    """Return accuracies by variant, data set and task."""
+    found = json.loads(store.read_text()) if store is not None and store.exists() else {}
+    for name, (_, tasks) in suites().items():
+        for task in tasks[:MOST] if name in DATA else ():
+            samples = draw(task)
+            for variants in VARIANTS.values():
+                for variant, model in variants.items():
+                    scores = found.setdefault(variant, {}).setdefault(name, {})
+                    if task.name not in scores:
+                        scores[task.name] = accuracy(model, samples)
+            if store is not None:
+                store.write_text(json.dumps(found, indent=1))
+            print(name, task.name, flush=True)
+    return found
+
+
+def table(found: dict[str, Any]) -> list[str]:
+    """Means by data set; behind each variant what it costs or gains, all sets alike."""
+    titles = {name: title.removesuffix(" *") for name, (title, _) in suites().items()}
+    lines = []
+    for heading, variants in VARIANTS.items():
+        lines += [
+            f"| {heading} | mean | change | " + " | ".join(titles[name] for name in DATA) + " |",
+            "| :--- | ---: | ---: |" + " ---: |" * len(DATA),
+        ]
+        base = None
+        for variant in variants:
+            means = [float(np.mean(list(found[variant][name].values()))) for name in DATA]
+            if variant in ("SCAClassifier", "SCA"):
+                base = float(np.mean(means))
+        for variant in variants:
+            means = [float(np.mean(list(found[variant][name].values()))) for name in DATA]
+            change = f"{np.mean(means) - base:+.2f}"
+            cells = " | ".join(f"{value:.2f}" for value in means)
+            lines.append(f"| {variant} | {np.mean(means):.2f} | {change} | {cells} |")
+        lines.append("")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, help="folder of ablation.md and ablation.json")
+    parser.add_argument("--docs", type=Path, help="page that holds the table")
+    options = parser.parse_args()
+    store = None if options.out is None else options.out / "ablation.json"
+    found = measure(store)
+    lines = [f"{machine()}. At most 400 samples of each domain.", "", *table(found)]
+    print("\n".join(lines))
+    if options.out is not None:
+        text = "# What each part is worth\n\nMade by `benchmarks/ablation.py`. "
+        (options.out / "ablation.md").write_text(text + "\n".join(lines))
+    if options.docs is not None:
+        insert(options.docs, "ablation", lines)
+
+
+if __name__ == "__main__":
+    main()
