@@ -130,7 +130,7 @@ def main() -> None:
         text = "# What each part is worth\n\nMade by `benchmarks/ablation.py`. "
         (options.out / "ablation.md").write_text(text + "\n".join(lines))
     if options.docs is not None:
-        insert(options.docs, "ablation", lines)
+        insert(options.docs, "ablation", lines, "ablation")
 
 
 if __name__ == "__main__":

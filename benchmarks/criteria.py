@@ -336,10 +336,10 @@ def table_of_verdicts(results: dict[str, Any]) -> list[str]:
     return lines
 
 
-def insert(page: Path, name: str, lines: list[str]) -> None:
+def insert(page: Path, name: str, lines: list[str], script: str = "criteria") -> None:
     """Put a table between its marks on a page of the docs."""
     text = page.read_text()
-    begin, end = f"<!-- {name}: made by benchmarks/criteria.py -->", f"<!-- end of {name} -->"
+    begin, end = f"<!-- {name}: made by benchmarks/{script}.py -->", f"<!-- end of {name} -->"
     head, rest = text.split(begin)
     tail = rest.split(end)[1]
     page.write_text(f"{head}{begin}\n\n" + "\n".join(lines) + f"\n\n{end}{tail}")

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {"gpu": "torch", "scale": None, "landmarks": None, "regression": None}
+PAGES = {
+    "gpu": "torch",
+    "scale": None,
+    "landmarks": None,
+    "regression": None,
+    "choosing": None,
+    "self-training": None,
+}
 
 
 def data():

@@ -512,9 +512,9 @@ def generalization_candidates(*, centre: bool = True) -> list[tuple[str, Any]]:
     """Return the portfolio of :class:`DomainGeneralizer`, from simple to elaborate.
 
     Logistic regression with several costs, then SCA with the linear and the RBF kernel before
-    logistic regression, then before the nearest neighbour. Samples are taken both as they are and standardised, since
-    neither is better everywhere: tables and histograms gain by it, pixels and embeddings lose.
-    Domain terms are in one of them: they seldom help where the target is not seen.
+    logistic regression, then before the nearest neighbour. Samples are taken both as they are and
+    standardised, since neither is better everywhere: tables and histograms gain by it, pixels and
+    embeddings lose. Domain terms are in one of them: they seldom help where the target is not seen.
 
     Parameters
     ----------
