@@ -2,9 +2,9 @@
 
     SKATTER_DATA=FOLDER python benchmarks/ablation.py [--out FOLDER] [--docs PAGE]
 
-Every variant differs from the defaults in one thing. Tasks are those of benchmarks/criteria.py, four
-of each data set at most, with at most 400 samples of each domain. Labels of a target score, and
-nothing else. What was measured is kept in the JSON file: a run goes on where it was stopped.
+Every variant differs from the defaults in one thing. Tasks are those of benchmarks/criteria.py,
+four of each data set at most, with at most 400 samples of each domain. Labels of a target score,
+and nothing else. What was measured is kept in the JSON file: a run goes on where it was stopped.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
-from skatter.selection import SCACV, LeaveOneDomainOut
+from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut, does_it_help
 from skatter.self_training import SCAClassifier
 
 __version__ = version("skatter")
@@ -20,6 +20,7 @@ __all__ = [
     "SCA",
     "SCACV",
     "USCA",
+    "DomainGeneralizer",
     "DomainPipeline",
     "DomainScaler",
     "KernelFisher",
@@ -28,5 +29,6 @@ __all__ = [
     "NearestNeighbour",
     "SCAClassifier",
     "__version__",
+    "does_it_help",
     "make_domain_pipeline",
 ]

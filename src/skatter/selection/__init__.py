@@ -13,6 +13,7 @@ from skatter.selection.criteria import (
     scatter_criterion,
 )
 from skatter.selection.folds import nearest_labels
+from skatter.selection.generalize import DomainGeneralizer, generalization_candidates
 from skatter.selection.search import BETAS, DELTAS, SCACV
 from skatter.selection.splitters import LeaveOneDomainOut
 
@@ -24,10 +25,12 @@ __all__ = [
     "Benefit",
     "Choice",
     "Criterion",
+    "DomainGeneralizer",
     "LeaveOneDomainOut",
     "choose",
     "does_it_help",
     "effective_sample_size",
+    "generalization_candidates",
     "importance_weights",
     "is_collapsed",
     "judge",
