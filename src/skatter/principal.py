@@ -91,8 +91,7 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the components, and return the features of ``X``."""
-        K = self._fit(X)
-        return np.asarray(self.components_.transform(K))
+        return self._fit(X)
 
     def transform(self, X: Any) -> Array:
         """Return the features of samples, seen before or not; shape (n_samples, n_components)."""
@@ -105,7 +104,7 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return np.vstack(batches)
 
     def _fit(self, X: Any) -> Array:
-        """Fit, and return the Gram matrix."""
+        """Fit, and return the features of the samples, which come with the components."""
         check_integer("n_components", self.n_components, low=1)
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(
@@ -122,8 +121,8 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             eigen_solver="dense" if len(K) <= DENSE else "randomized",
             iterated_power=PASSES,
             random_state=0 if self.random_state is None else self.random_state,
-        ).fit(K)
-        return K
+        )
+        return np.asarray(self.components_.fit_transform(K))
 
     @property
     def _n_features_out(self) -> int:
