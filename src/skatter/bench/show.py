@@ -58,10 +58,11 @@ def _test(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if len(accuracy) < LEAST_TASKS or n_complete < 2:
         return
     found = duels(accuracy, labels)
-    alike = [duel.method for duel in found if duel.adjusted >= ALPHA]
+    alike = ", ".join(duel.method for duel in found if duel.adjusted >= ALPHA)
+    verdict = f"no difference at {ALPHA} to {alike}" if alike else f"all others differ at {ALPHA}"
     yield (
         f"Wilcoxon's signed-rank test against the best mean rank, {found[0].reference}, corrected "
-        f"after Holm: no difference at {ALPHA} to {', '.join(alike) or 'nobody'}."
+        f"after Holm: {verdict}."
     )
 
 
