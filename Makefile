@@ -30,6 +30,11 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/maps.py --out benchmarks/results --docs docs
 	$(BIN)/python benchmarks/streaming.py --out benchmarks/results --image docs/images/streaming.png
 	$(BIN)/python benchmarks/peers.py --out benchmarks/results --image docs/images/peers.png
+	$(BIN)/python benchmarks/criteria.py --out benchmarks/results --docs docs/choosing.md
+	$(BIN)/python benchmarks/regression.py --out benchmarks/results --docs docs
+	$(BIN)/python benchmarks/self_training.py --out benchmarks/results
+	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --docs docs/self-training.md
+	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:

@@ -89,9 +89,16 @@ def measure(store: Path | None) -> dict[str, Any]:
                     if task.name not in scores:
                         scores[task.name] = accuracy(model, samples)
             if store is not None:
-                store.write_text(json.dumps(found, indent=1))
+                keep(store, found)
             print(name, task.name, flush=True)
     return found
+
+
+def keep(store: Path, found: dict[str, Any]) -> None:
+    """Write the file whole or not at all."""
+    part = store.with_suffix(".part")
+    part.write_text(json.dumps(found, indent=1))
+    part.replace(store)
 
 
 def table(found: dict[str, Any]) -> list[str]:
