@@ -36,6 +36,9 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
 WITHOUT_TARGET_LABELS_USELESS = frozenset({"easyadapt"})
 """A map that needs no target labels itself, and is of no use to a classifier that sees none."""
 
+TRAINED_ON_THE_TARGET = frozenset({"sca-classifier"})
+"""It works without a target, as SCA and the nearest neighbour, which has a row of its own."""
+
 Values = dict[str, Any]
 
 
@@ -185,7 +188,7 @@ def _fits(method: Method, setting: str) -> bool:
     if method.name in WITHOUT_TARGET_LABELS_USELESS or "target labels" in method.needs:
         return False
     if setting == "generalization":
-        return "one target" not in method.needs
+        return "one target" not in method.needs and method.name not in TRAINED_ON_THE_TARGET
     # The rest of the registry is made for several labelled sources and learns nothing here.
     return "one target" in method.needs or method in family.METHODS or method.name not in METHODS
 
