@@ -193,6 +193,19 @@ def summary(found: Found) -> Iterator[str]:
         yield f"| {CHOICE} less {bar} | {cells} |"
 
 
+def verdict(found: Found) -> Iterator[str]:
+    """Say where the portfolio loses, and what one easy data set does to the mean."""
+    for bar in (LOGISTIC, SVM):
+        gains = {name: mean(scores, CHOICE) - mean(scores, bar) for name, scores in found.items()}
+        best, worst = max(gains, key=gains.__getitem__), min(gains, key=gains.__getitem__)
+        others = [gain for name, gain in gains.items() if name != best]
+        yield (
+            f"\nAgainst {bar}: {np.mean(list(gains.values())):+.2f} on average, and "
+            f"{np.mean(others or [0.0]):+.2f} without {best}; at worst {gains[worst]:+.2f}, on "
+            f"{worst}."
+        )
+
+
 def voters(names: list[str]) -> str:
     """Return the places of voters in the portfolio, counted from one."""
     places = {name: place for place, (name, _) in enumerate(generalization_candidates(), 1)}
@@ -215,6 +228,11 @@ def report(found: Found, where: str) -> Iterator[str]:
         f"{where}.\n"
     )
     yield from summary(found)
+    yield from verdict(found)
+    yield (
+        "\nThe rule and the portfolio were settled with these data sets in sight, so that the last "
+        "row is no measure of new ones."
+    )
     yield "\nThe portfolio:\n"
     yield from (f"{n}. {name}" for n, (name, _) in enumerate(generalization_candidates(), 1))
     for name, scores in found.items():
