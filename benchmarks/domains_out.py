@@ -1,6 +1,7 @@
 """Leave one domain out after the other, and see whether anything beats a linear classifier.
 
-    SKATTER_DATA=FOLDER python benchmarks/domains_out.py [--data NAME ..] [--out FOLDER] [--quick]
+    SKATTER_DATA=FOLDER python benchmarks/domains_out.py [--data NAME ..] [--out FOLDER]
+                               [--docs PAGE] [--quick]
 
 Every row of the table is chosen in the same way, by :class:`skatter.selection.DomainGeneralizer`:
 each source is left out in turn, and what does best there is fitted on all sources and predicts the
@@ -31,6 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from criteria import insert
 from problems import machine
 from skatter import SCA, make_domain_pipeline
 from skatter.bench.suites import REVIEWS, get_suite
@@ -271,6 +273,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
     parser.add_argument("--out", type=Path, default=HERE, help="folder of domains_out.json and .md")
+    parser.add_argument("--docs", type=Path, help="page that holds the summary")
     parser.add_argument("--again", action="store_true", help="forget what is there of these data")
     parser.add_argument(
         "--quick", action="store_true", help="first tasks on few samples; write nothing"
@@ -288,10 +291,13 @@ def main() -> None:
         for state in run(tasks, found, quick=arguments.quick):
             if not arguments.quick:
                 write(kept, json.dumps({"machine": where, "accuracy": state}, indent=1) + "\n")
-    lines = list(report(finished(found, tasks if arguments.quick else DATA), where))
+    done = finished(found, tasks if arguments.quick else DATA)
+    lines = list(report(done, where))
     print("\n".join(lines))
     if not arguments.quick:
         write(arguments.out / "domains_out.md", "\n".join(lines) + "\n")
+        if arguments.docs is not None:
+            insert(arguments.docs, "domains out", [*summary(done), *verdict(done)], "domains_out")
 
 
 if __name__ == "__main__":

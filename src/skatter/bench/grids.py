@@ -118,6 +118,7 @@ COARSE: Mapping[str, Tuning] = {
         {"n_components": KERNEL_COMPONENTS, "ridge": (0.001, 0.1, 1.0)},
         why="Muandet et al. 2013, fewer values",
     ),
+    "domain-generalizer": Tuning({}, why="it chooses by itself, by leaving sources out"),
     "mtae": Tuning({}, why="Ghifary et al. 2015 fix all"),
     "uml": Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
     "undo-bias": Tuning({}, why="defaults: a fit is slow"),
