@@ -32,7 +32,7 @@ KEPT = 0.9
 STEPS = 40
 """Steps of spreading: 0.9^40 is one in seventy."""
 CLUSTER_STEPS = 15
-"""Steps of Lloyd's algorithm."""
+"""Steps of Lloyd's algorithm at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,15 @@ class Electorate:
         return (root @ near @ root).tocsr()
 
 
+    @cached_property
+    def spread(self) -> Array:
+        """Given labels spread over the graph, for the unlabelled samples (Zhou et al. 2004)."""
+        shares = self.given
+        for _ in range(STEPS):
+            shares = KEPT * (self.graph @ shares) + (1 - KEPT) * self.given
+        return shares[self.unlabelled]
+
+
 def indicators(label: Codes, n_classes: int) -> Array:
     """Return one column per class, one where a sample belongs to it; -1 belongs to none.
 
@@ -123,23 +132,28 @@ def means(voters: Electorate) -> Array:
 def clusters(voters: Electorate) -> Array:
     """Let the means of the classes move to clusters of the unlabelled samples, one for each."""
     target, centres = voters.Z[voters.unlabelled], voters.class_means
+    before = np.empty(0, dtype=np.intp)
     for _ in range(CLUSTER_STEPS):
         distance = np.where(voters.present, _squared(voters, centres), np.inf)
-        members = indicators(distance.argmin(axis=1), voters.n_classes)
+        nearest_centre = distance.argmin(axis=1)
+        if np.array_equal(nearest_centre, before):
+            break
+        before, members = nearest_centre, indicators(nearest_centre, voters.n_classes)
         sizes = members.sum(axis=0)[:, None]
         centres = np.where(sizes > 0, (members.T @ target) / np.maximum(sizes, 1), centres)
     return _shares(_squared(voters, centres), voters.present)
 
 
 def spreading(voters: Electorate) -> Array:
-    """Spread the given labels over the graph (Zhou et al. 2004)."""
-    return _spread(voters, voters.given)
+    """Return shares of the given labels, spread over the graph."""
+    return _somewhere(voters, voters.spread)
 
 
 def balanced_spreading(voters: Electorate) -> Array:
     """Spread labels with the same mass for each class, and share it out (Zhu et al. 2003)."""
+    # Spreading is linear, class by class: less mass at the start is as much less at the end.
     mass = np.maximum(voters.given.sum(axis=0), 1)
-    shares = _spread(voters, voters.given / mass)
+    shares = _somewhere(voters, voters.spread / mass)
     total = shares.sum(axis=0)
     return _rows_sum_to_one(np.where(total > 0, shares / np.maximum(total, 1e-300), 0.0))
 
@@ -198,12 +212,9 @@ def _shares(squared: Array, present: NDArray[np.bool_]) -> Array:
     return _rows_sum_to_one(np.exp(-(squared - least) / max(float(unit), 1e-12)))
 
 
-def _spread(voters: Electorate, start: Array) -> Array:
-    shares = start
-    for _ in range(STEPS):
-        shares = KEPT * (voters.graph @ shares) + (1 - KEPT) * start
-    # Far from every label there is nothing to spread; all classes are then alike.
-    return _rows_sum_to_one(shares[voters.unlabelled] + 1e-15 * voters.present)
+def _somewhere(voters: Electorate, spread: Array) -> Array:
+    """Return rows that sum to one; far from every label, where nothing came, classes are alike."""
+    return _rows_sum_to_one(spread + 1e-15 * voters.present)
 
 
 def _rows_sum_to_one(shares: Array) -> Array:
