@@ -60,6 +60,20 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0])
 
 
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return rows of an array, sparse matrix, data frame or list.
+
+    Examples
+    --------
+    >>> take_rows([[0.0], [1.0], [2.0]], [2, 0])
+    array([[2.],
+           [0.]])
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+
+
 def check_samples(
     estimator: Any,
     X: Any,

@@ -27,7 +27,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from skatter.checks import n_rows
+from skatter.checks import n_rows, take_rows
 from skatter.distributed import is_dask
 from skatter.distributed.apply import apply_blocks, snapshot, sum_blocks
 from skatter.distributed.blocks import read_blocks
@@ -300,13 +300,6 @@ class DomainPipeline(Pipeline):
         return call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
 
 
-def _rows(X: Any, rows: Codes) -> Any:
-    """Rows of an array, sparse matrix, data frame or list."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
-
-
 def call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
     """Pass ``sample_domain`` to a method that takes it."""
     takes = sample_domain is not None and "sample_domain" in signature(call).parameters
@@ -403,7 +396,7 @@ class _Seen:
             return step.fit(X, self._shown(step), **self._domain_arguments(step))
         if learns_from_labels(step):
             rows, names = self._labelled()
-            return step.fit(_rows(X, rows), names)
+            return step.fit(take_rows(X, rows), names)
         return step.fit(X)
 
     def fit_transform(self, step: Any, X: Any) -> Any:

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.checks import n_rows
+from skatter.checks import n_rows, take_rows
 from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
 from skatter.pipeline import call_step, make_domain_pipeline
 from skatter.scatter.reading import check_table
@@ -225,11 +225,6 @@ def seed_of(random_state: Any) -> int:
     if random_state is None or isinstance(random_state, Integral):
         return int(random_state or 0)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def take_rows(X: Any, rows: Codes) -> Any:
-    """Rows of an array, sparse matrix or data frame."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _masked(domains: Domains) -> Array:
