@@ -413,11 +413,6 @@ def once(value: Any) -> Any:
 # --- inside a block -------------------------------------------------------------------------------
 
 
-def take_rows(X: Any, rows: Any) -> Any:
-    """Return some rows of an array, a sparse matrix, a DataFrame or a Series."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
 def own_copy(X: Any) -> Any:
     """Return a copy of a block for steps that work in place: other tasks will read the block."""
     return X.copy()

@@ -29,15 +29,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.checks import check_samples, n_rows
-from skatter.distributed.blocks import (
-    Blocks,
-    Columns,
-    Place,
-    forward,
-    read_blocks,
-    take_rows,
-)
+from skatter.checks import check_samples, n_rows, take_rows
+from skatter.distributed.blocks import Blocks, Columns, Place, forward, read_blocks
 from skatter.distributed.labels import Labels, survey
 from skatter.domains import Domains
 from skatter.labels import NOT_IN_PARTS
