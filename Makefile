@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint docs benchmark clean
 
 demo: $(VENV)/.demo
 	$(BIN)/skatter demo --out demo
@@ -18,6 +18,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 benchmark: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[torch]"
@@ -34,7 +38,9 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/regression.py --out benchmarks/results --docs docs
 	$(BIN)/python benchmarks/self_training.py --out benchmarks/results
 	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --docs docs/self-training.md
-	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results
+	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --draw docs/images/ablation.png
+	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results --docs docs/generalization.md
+	$(BIN)/python benchmarks/defaults.py --out benchmarks/results --docs docs/defaults.md
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:
@@ -42,9 +48,9 @@ $(VENV)/bin/python:
 		{ echo "skatter needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.demo $(VENV)/.docs $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/auto_examples docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,10 +1,12 @@
 """Measure what each part of SCAClassifier is worth, and what SCA's own scatters and scaling are.
 
     SKATTER_DATA=FOLDER python benchmarks/ablation.py [--out FOLDER] [--docs PAGE]
+    python benchmarks/ablation.py --out FOLDER --draw PICTURE
 
 Every variant differs from the defaults in one thing. Tasks are those of benchmarks/criteria.py,
 four of each data set at most, with at most 400 samples of each domain. Labels of a target score,
-and nothing else. What was measured is kept in the JSON file: a run goes on where it was stopped.
+and nothing else. What was measured is kept in the JSON file: a run goes on where it was stopped,
+and --draw draws it without measuring anything.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from criteria import Samples, draw, insert, suites
 from problems import machine
 from skatter import SCA, SCAClassifier, make_domain_pipeline
+from skatter.plots.canvas import AFTER_COLOUR, QUIET, add_note, new_figure, open_frame
 from skatter.self_training.voters import VOTERS
 
 DATA = ("surf", "effnet", "mnist_usps", "msrc_voc", "digits", "amazon", "pacs")
 MOST = 4
+WHOLE = ("SCAClassifier", "SCA")
+"""What the variants of a group differ from in one thing."""
 
 
 def one_shot(**options: Any) -> Any:
@@ -101,6 +106,18 @@ def keep(store: Path, found: dict[str, Any]) -> None:
     part.replace(store)
 
 
+def means(found: dict[str, Any], variant: str) -> Any:
+    """Return the mean accuracy on each data set."""
+    return np.array([np.mean(list(found[variant][name].values())) for name in DATA])
+
+
+def lost(found: dict[str, Any], variants: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what each variant of a group loses on each data set, the greatest mean loss first."""
+    whole = next(name for name in variants if name in WHOLE)
+    losses = {name: means(found, whole) - means(found, name) for name in variants if name != whole}
+    return dict(sorted(losses.items(), key=lambda item: -item[1].mean()))
+
+
 def table(found: dict[str, Any]) -> list[str]:
     """Means by data set; behind each variant what it costs or gains, all sets alike."""
     titles = {name: title.removesuffix(" *") for name, (title, _) in suites().items()}
@@ -110,26 +127,63 @@ def table(found: dict[str, Any]) -> list[str]:
             f"| {heading} | mean | change | " + " | ".join(titles[name] for name in DATA) + " |",
             "| :--- | ---: | ---: |" + " ---: |" * len(DATA),
         ]
-        base = None
+        base = means(found, next(name for name in variants if name in WHOLE)).mean()
         for variant in variants:
-            means = [float(np.mean(list(found[variant][name].values()))) for name in DATA]
-            if variant in ("SCAClassifier", "SCA"):
-                base = float(np.mean(means))
-        for variant in variants:
-            means = [float(np.mean(list(found[variant][name].values()))) for name in DATA]
-            change = f"{np.mean(means) - base:+.2f}"
-            cells = " | ".join(f"{value:.2f}" for value in means)
-            lines.append(f"| {variant} | {np.mean(means):.2f} | {change} | {cells} |")
+            own = means(found, variant)
+            cells = " | ".join(f"{value:.2f}" for value in own)
+            lines.append(f"| {variant} | {own.mean():.2f} | {own.mean() - base:+.2f} | {cells} |")
         lines.append("")
     return lines
+
+
+def draw_losses(found: dict[str, Any], path: Path) -> None:
+    """Draw the points that each variant loses: a bar for the mean, a dot for each data set."""
+    groups = {heading: lost(found, variants) for heading, variants in VARIANTS.items()}
+    sizes = [len(losses) for losses in groups.values()]
+    figure = new_figure(figsize=(8.5, 0.29 * sum(sizes) + 2.2))
+    axes = figure.subplots(len(groups), 1, sharex=True, height_ratios=[n + 1 for n in sizes])
+    for ax, variants, losses in zip(axes, VARIANTS.values(), groups.values(), strict=True):
+        whole = next(name for name in variants if name in WHOLE)
+        draw_group(ax, losses)
+        title = f"{whole}, {means(found, whole).mean():.1f} % on average, with one thing changed"
+        ax.set_title(title, loc="left", fontsize="medium")
+    axes[-1].set_xlabel("points of accuracy lost (left of the line: gained)")
+    add_note(figure, f"Bars and numbers: mean of {len(DATA)} data sets. Dots: each data set.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
+def draw_group(ax: Any, losses: dict[str, Any]) -> None:
+    rows, values = np.arange(len(losses)), np.array(list(losses.values()))
+    mean = values.mean(axis=1)
+    colours = np.where(mean > 0, AFTER_COLOUR, "#e2a93b").tolist()
+    ax.barh(rows, mean, 0.62, color=colours)
+    ax.plot(
+        values, np.broadcast_to(rows[:, None], values.shape), "o", ms=3.5, mfc="white", mec=QUIET
+    )
+    beside = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center", "size": 9}
+    for row, value in zip(rows, mean, strict=True):
+        ax.text(1.05, row, f"{value:.1f}".replace("-", "−"), **beside)
+    ax.set_yticks(rows, list(losses))
+    ax.set_ylim(len(losses) - 0.4, -0.6)
+    ax.axvline(0, color=QUIET, linewidth=1)
+    open_frame(ax, grid="x")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0, colors="0.15")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="folder of ablation.md and ablation.json")
     parser.add_argument("--docs", type=Path, help="page that holds the table")
+    parser.add_argument("--draw", type=Path, help="picture of ablation.json; nothing is measured")
     options = parser.parse_args()
     store = None if options.out is None else options.out / "ablation.json"
+    if options.draw is not None:
+        if store is None or not store.exists():
+            parser.error("--draw needs --out with the folder of an ablation.json")
+        draw_losses(json.loads(store.read_text()), options.draw)
+        return
     found = measure(store)
     lines = [f"{machine()}. At most 400 samples of each domain.", "", *table(found)]
     print("\n".join(lines))

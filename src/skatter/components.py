@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
@@ -36,6 +36,7 @@ from skatter.solve import (
     solve_padded,
 )
 from skatter.solve.small import column_signs
+from skatter.summaries import Section, ShowsLearnt, learnt_components
 from skatter.tensors import (
     column_norms,
     copied_rows,
@@ -64,7 +65,9 @@ SOLVED = (
     "residuals_",
     "n_components_",
     "classes_",
+    "class_counts_",
     "domain_ids_",
+    "domain_counts_",
     "scatter_",
     "components_",
     "offset_",
@@ -213,7 +216,7 @@ def _has_explicit_features(estimator: ScatterComponents) -> bool:
     )
 
 
-class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """Base of the family; a preset says which objective it solves.
 
     It implements ``_objective`` and, where it has them, checks of its own parameters and labels.
@@ -734,9 +737,14 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.residuals_ = route.residuals
         self.n_components_ = len(route.eigenvalues)
         self.classes_ = np.array(domains.classes)
+        self.class_counts_ = np.array(domains.class_counts)
         self.domain_ids_ = np.array(domains.domain_ids)
+        self.domain_counts_ = np.array(domains.domain_counts)
         after = route.after(route.coefficients, route.projections)
         self.scatter_ = {"before": route.before, "after": after}
+
+    def _learnt(self) -> list[Section]:
+        return learnt_components(self)
 
 
 class LabelledComponents(ScatterComponents):

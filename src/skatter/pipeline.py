@@ -35,6 +35,7 @@ from skatter.distributed.labels import survey
 from skatter.distributed.learn import adopt, learner_of
 from skatter.domains import Codes, Domains, is_unlabelled, read_domains
 from skatter.labels import marks, read_numbers
+from skatter.summaries import Section, ShowsLearnt, learnt_steps
 
 Array = NDArray[Any]
 
@@ -62,7 +63,7 @@ def _passes_through(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-class DomainPipeline(Pipeline):
+class DomainPipeline(ShowsLearnt, Pipeline):
     """Transformers, then a transformer, classifier or regressor; domains routed without ceremony.
 
     Build it with :func:`make_domain_pipeline`. It is a scikit-learn pipeline: ``named_steps``,
@@ -259,6 +260,9 @@ class DomainPipeline(Pipeline):
         for name, learnt in fitted:
             adopt(self.named_steps[name], learnt)
         return self
+
+    def _learnt(self) -> list[Section]:
+        return learnt_steps(self)
 
     def _check_steps(self) -> None:
         if not self.steps:

@@ -105,6 +105,8 @@ class SCA(LabelledComponents):
     classes_, domain_ids_ : ndarray
         Classes and domains seen in ``fit``; with ``label_bins``, the numbers of the bins that hold
         a label.
+    class_counts_, domain_counts_ : ndarray of int
+        Labelled samples of each class, and samples of each domain.
     label_edges_ : ndarray
         Where ``label_bins`` cut: bin c holds labels above ``label_edges_[c - 1]``, up to and
         including ``label_edges_[c]``.

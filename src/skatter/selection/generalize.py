@@ -27,7 +27,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier
@@ -40,6 +40,7 @@ from skatter.domains import Codes, Domains, read_domains
 from skatter.pipeline import call_step, make_domain_pipeline
 from skatter.sca import SCA
 from skatter.selection.splitters import LeaveOneDomainOut
+from skatter.summaries import Section, ShowsLearnt, learnt_portfolio
 
 Array = NDArray[Any]
 Candidates = Sequence[tuple[str, Any]]
@@ -56,7 +57,7 @@ MAX_ITER = 500
 """Of logistic regression."""
 
 
-class DomainGeneralizer(ClassifierMixin, BaseEstimator):
+class DomainGeneralizer(ClassifierMixin, ShowsLearnt):
     """A classifier for new domains: the models that predict left-out source domains best vote.
 
     Parameters
@@ -253,6 +254,9 @@ class DomainGeneralizer(ClassifierMixin, BaseEstimator):
         portfolio = self._portfolio(centre=False)
         tags.input_tags.sparse = all(get_tags(model).input_tags.sparse for _, model in portfolio)
         return tags
+
+    def _learnt(self) -> list[Section]:
+        return learnt_portfolio(self)
 
     # --- candidates -----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,6 +34,7 @@ from skatter.sca import SCA
 from skatter.selection.criteria.scatters import ScatterJudge
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
+from skatter.summaries import Section, ShowsLearnt, learnt_search
 
 Array = NDArray[Any]
 Point = tuple[int, float, float]
@@ -50,7 +51,7 @@ BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
-class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """SCA with k, β and δ chosen without a label of the target.
 
     Labels of target domains, where there are any, train the components but are never held out:
@@ -194,6 +195,9 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.target_tags = own.target_tags
         tags.transformer_tags = own.transformer_tags
         return tags
+
+    def _learnt(self) -> list[Section]:
+        return learnt_search(self)
 
     # --- the grid -------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +25,7 @@ from skatter.selection.criteria import is_collapsed
 from skatter.self_training.panel import weigh
 from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
 from skatter.self_training.voters import VOTERS
+from skatter.summaries import Section, ShowsLearnt, learnt_panel
 
 Array = NDArray[Any]
 
@@ -57,8 +58,13 @@ class Candidate:
     weight: float
     rounds: tuple[Round, ...]
 
+    @property
+    def kept(self) -> Round | None:
+        """The round that was kept: the last of those that are trusted most; None without any."""
+        return max(self.rounds, key=lambda each: (each.trust, each.number), default=None)
 
-class SCAClassifier(ClassifierMixin, BaseEstimator):
+
+class SCAClassifier(ClassifierMixin, ShowsLearnt):
     """SCA and a classifier that trains itself on unlabelled samples, with nothing to tune.
 
     Five simple classifiers predict the unlabelled samples from the components, and vote. What
@@ -261,6 +267,9 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         self.transduction_ = self.classes_[soft.argmax(axis=1)]
         self._paths = [each.path(soft) for each in trained]
 
+    def _learnt(self) -> list[Section]:
+        return learnt_panel(self)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -327,7 +336,10 @@ class _Trained:
         """Return the way from samples to shares, given the shares of the samples of ``fit``."""
         components = self._trainer.components(self.beliefs.believed)
         Z = self._trainer.projections(components)
-        neighbours = KNeighborsRegressor(min(NEAR, len(Z)), weights="distance").fit(Z, soft)
+        # No tree: its nodes cannot be checked when a saved model is loaded.
+        neighbours = KNeighborsRegressor(
+            min(NEAR, len(Z)), weights="distance", algorithm="brute"
+        ).fit(Z, soft)
         return _Path(self.view.scaler, self.view.fitted_map, components, neighbours)
 
 

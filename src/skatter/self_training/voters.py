@@ -91,7 +91,6 @@ class Electorate:
         root = sparse.diags(1 / np.sqrt(np.maximum(degree, np.finfo(float).tiny)))
         return (root @ near @ root).tocsr()
 
-
     @cached_property
     def spread(self) -> Array:
         """Given labels spread over the graph, for the unlabelled samples (Zhou et al. 2004)."""

@@ -1,9 +1,4 @@
-"""Pictures of a representation: the first two components, coloured by domain or by class.
-
-Matplotlib is imported when a picture is drawn, never before. Figures are made without pyplot, so
-no backend, window or setting of the session is touched; show one as the last line of a notebook
-cell or save it with ``figure.savefig``.
-"""
+"""Pictures of a representation: the first two components, coloured by domain or by class."""
 
 from __future__ import annotations
 
@@ -15,31 +10,28 @@ from sklearn.utils import check_array
 
 from skatter.checks import check_integer
 from skatter.domains import UNLABELLED, Codes, read_domains
+from skatter.plots.canvas import (
+    MARKERS,
+    PALETTE,
+    QUIET,
+    UNLABELLED_COLOUR,
+    add_note,
+    legend_beside,
+    legend_width,
+    new_figure,
+    quieten,
+    short_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
-# Ten colours that stay apart under colour-vision deficiencies: M. A. Petroff, Accessible Color
-# Sequences for Data Visualization, arXiv:2107.02270, with black for the lighter of its two greys.
-PALETTE = (
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#832db6",
-    "#92dadd",
-    "#a96b59",
-    "#e76300",
-    "#b9ac70",
-    "#717581",
-    "#1a1a1a",
-)
-MARKERS = "o^sD"
-UNLABELLED_COLOUR = "#cccccc"
 MAX_POINTS = 5_000
 _POINT_SIZE = 8
 _ALPHA = 0.7
-_QUIET = "0.4"  # grey for what must be there and not catch the eye
+_MOST_NAMES = 20  # categories whose names are written among the points
+_LONGEST_NAME = 12  # letters of such a name
 
 
 def plot_embedding(
@@ -87,23 +79,24 @@ def plot_embedding(
     """
     Z = _check_points("Z", Z)
     colouring = _categories(colour_by, len(Z))
-    shown = _shuffled(len(Z), max_points)
+    shown = rows_to_draw(len(Z), max_points)
     if ax is None:
-        ax = _new_figure(figsize=(6, 4.5)).subplots()
-    _draw(ax, Z, colouring, shown)
+        beside = legend_width(colouring.names) if legend else 0.0
+        ax = new_figure(figsize=(max(4.6 + beside, 6), 4.5)).subplots()
+    draw_points(ax, Z, colouring, shown)
     ax.set_title(title or "")
     if legend:
-        _add_legend(ax, colouring)
+        add_legend(ax, colouring)
     if len(shown) < len(Z):
         ax.text(
             0.995,
             0.005,
-            _thinning_note(len(shown), len(Z)),
+            thinning_note(len(shown), len(Z)),
             transform=ax.transAxes,
             horizontalalignment="right",
             verticalalignment="bottom",
             fontsize="x-small",
-            color=_QUIET,
+            color=QUIET,
         )
     return ax
 
@@ -158,37 +151,39 @@ def plot_before_after(
         )
     groups = read_domains(label, domain, n_samples=n)
     colourings = {
-        "domain": _Colouring.of("domain", groups.domain_ids, groups.domain),
-        "class": _Colouring.of("label", groups.classes, groups.label),
+        "domain": Colouring.of("domain", groups.domain_ids, groups.domain),
+        "class": Colouring.of("label", groups.classes, groups.label),
     }
-    shown = _shuffled(n, max_points)
-    figure = _new_figure(figsize=(9.5, 8))
+    shown = rows_to_draw(n, max_points)
+    beside = max(legend_width(colouring.names) for colouring in colourings.values())
+    figure = new_figure(figsize=(max(8.2 + beside, 9.5), 8))
     panels = figure.subplots(2, 2)
     for row, (what, colouring) in zip(panels, colourings.items(), strict=True):
         for ax, Z, name in zip(row, views, names, strict=True):
-            _draw(ax, Z, colouring, shown)
+            draw_points(ax, Z, colouring, shown)
             ax.set_title(f"{name}, by {what}")
             if what == "class":
                 _write_names(ax, Z, colouring)
         # Both panels of a row share their colours and the name of their second axis.
-        _add_legend(row[1], colouring, title=what)
+        add_legend(row[1], colouring, title=what)
         row[1].set_ylabel("")
     if title is not None:
         figure.suptitle(title)
     if len(shown) < n:
-        note = f"{_thinning_note(len(shown), n)}, the same ones in every panel"
-        figure.supxlabel(note, fontsize="small", color=_QUIET)
+        note = f"{thinning_note(len(shown), n)}, the same ones in every panel"
+        add_note(figure, note)
     return figure
 
 
-class _Colouring(NamedTuple):
+class Colouring(NamedTuple):
     """Names of the categories, and each sample's index into them, -1 where it has none."""
 
     names: list[str]
     codes: Codes
 
     @classmethod
-    def of(cls, argument: str, ids: NDArray[Any], codes: NDArray[Any]) -> _Colouring:
+    def of(cls, argument: str, ids: NDArray[Any], codes: NDArray[Any]) -> Colouring:
+        """Name the categories, or say that there are too many to tell apart."""
         limit = len(PALETTE) * len(MARKERS)
         if len(ids) > limit:
             raise ValueError(
@@ -209,7 +204,7 @@ class _Colouring(NamedTuple):
         return [*enumerate(self.names), *unlabelled]
 
 
-def _categories(colour_by: Any, n: int) -> _Colouring:
+def _categories(colour_by: Any, n: int) -> Colouring:
     values = np.asarray(colour_by)
     if values.shape != (n,):
         raise ValueError(
@@ -217,7 +212,7 @@ def _categories(colour_by: Any, n: int) -> _Colouring:
         )
     if values.dtype == object:  # may mix types, which do not sort; their names do
         values = values.astype(str)
-    return _Colouring.of("colour_by", *np.unique(values, return_inverse=True))
+    return Colouring.of("colour_by", *np.unique(values, return_inverse=True))
 
 
 def _check_points(name: str, Z: Any) -> NDArray[Any]:
@@ -225,26 +220,19 @@ def _check_points(name: str, Z: Any) -> NDArray[Any]:
     return points[:, :2]
 
 
-def _shuffled(n: int, max_points: int) -> Codes:
+def rows_to_draw(n: int, max_points: int) -> Codes:
     """Rows to draw, in the order to draw them: the same for the same n, whatever the data."""
     size = check_integer("max_points", max_points, low=1)
     return np.random.default_rng(0).permutation(n)[:size].astype(np.intp)
 
 
-def _thinning_note(n_shown: int, n: int) -> str:
+def thinning_note(n_shown: int, n: int) -> str:
+    """Say how many of the points are drawn."""
     return f"{n_shown:,} of {n:,} points drawn"
 
 
-def _new_figure(figsize: tuple[float, float]) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise ImportError('Pictures need matplotlib: pip install "skatter[plot]"') from error
-    return Figure(figsize=figsize, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
-
-
-def _draw(ax: Axes, Z: NDArray[Any], colouring: _Colouring, shown: Codes) -> None:
+def draw_points(ax: Axes, Z: NDArray[Any], colouring: Colouring, shown: Codes) -> None:
+    """Draw rows of ``Z`` in this order, in the colours and markers of their categories."""
     styles = [colouring.style(int(k)) for k in colouring.codes[shown]]
     # One collection per marker and not per category: categories of one marker interleave.
     for marker in sorted({marker for _, marker in styles}):
@@ -260,37 +248,32 @@ def _draw(ax: Axes, Z: NDArray[Any], colouring: _Colouring, shown: Codes) -> Non
             linewidths=0,
         )
     ax.set(xlabel="component 1", ylabel="component 2")
-    ax.tick_params(labelsize="small", colors=_QUIET)
-    ax.spines[:].set_color("0.8")
+    quieten(ax)
 
 
-def _write_names(ax: Axes, Z: NDArray[Any], colouring: _Colouring) -> None:
-    """Write every category's name at the median of its points: colours alone are hard to tell."""
+def _write_names(ax: Axes, Z: NDArray[Any], colouring: Colouring) -> None:
+    """Write every category's name at the median of its points: colours alone are hard to tell.
+
+    Names that are many or long would hide the points; the legend has them.
+    """
     from matplotlib.patheffects import withStroke
 
-    for k, name in enumerate(colouring.names):
+    names = short_names(colouring.names)
+    if len(names) > _MOST_NAMES or max(map(len, names), default=0) > _LONGEST_NAME:
+        return
+    for k, name in enumerate(names):
         x, y = np.median(Z[colouring.codes == k], axis=0)
         text = ax.text(x, y, name, weight="bold", ha="center", va="center")
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
-def _add_legend(ax: Axes, colouring: _Colouring, title: str | None = None) -> None:
-    """List the categories outside the panel, on its right, with points that can be seen."""
+def add_legend(place: Axes | SubFigure, colouring: Colouring, title: str | None = None) -> None:
+    """List the categories beside a panel or many, with points that can be seen."""
     from matplotlib.lines import Line2D
 
-    handles = []
+    handles, names = [], []
     for k, name in colouring.present():
         colour, marker = colouring.style(k)
-        handles.append(Line2D([], [], linestyle="", color=colour, marker=marker, label=name))
-    ax.legend(
-        handles=handles,
-        title=title,
-        title_fontsize="small",
-        alignment="left",
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-        frameon=False,
-        fontsize="small",
-        handletextpad=0.2,
-        ncols=1 + len(handles) // 21,
-    )
+        handles.append(Line2D([], [], linestyle="", color=colour, marker=marker))
+        names.append(name)
+    legend_beside(place, handles, names, title)

@@ -1,0 +1,142 @@
+"""What happened while an SCAClassifier trained itself, round by round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from skatter.plots.canvas import (
+    PALETTE,
+    add_note,
+    count_in_integers,
+    count_in_percent,
+    legend_beside,
+    new_figure,
+    open_frame,
+)
+from skatter.plots.models import classifier_of
+from skatter.self_training import Candidate, Round
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANELS = {
+    "trust": "Criterion",
+    "changed": "Predictions that changed",
+    "agreement": "Votes for the winning class",
+}
+"""Attribute of a round, and what its panel shows."""
+_COLOURS = {"none": PALETTE[0], "domain": PALETTE[2]}
+_MARKERS = "o^sDvPX*"
+
+
+def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
+    """Draw what happened while an SCAClassifier trained itself: one line a candidate.
+
+    Three panels over the rounds: the criterion that each round is judged by, larger is better; the
+    share of the predictions that differ from the round before; and the mean share of the votes
+    that the winning class had. A large marker is the round that was kept, the one with the highest
+    criterion. A wider line weighs more in the final vote; a dotted one has no vote.
+
+    Parameters
+    ----------
+    classifier : SCAClassifier or pipeline
+        Fitted with unlabelled samples; of a pipeline the step that is one.
+    title : str or None
+        Title of the whole figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        Three panels.
+
+    Raises
+    ------
+    TypeError
+        Where ``classifier`` is no SCAClassifier and holds none.
+    ValueError
+        Where it was fitted without unlabelled samples: there were no rounds.
+    sklearn.exceptions.NotFittedError
+        Where it is not fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import SCAClassifier
+    >>> from skatter.datasets import make_figure1
+    >>> from skatter.plots import plot_rounds
+    >>> data = make_figure1()
+    >>> known = np.where(data.domain == "source", data.y, -1)
+    >>> model = SCAClassifier(n_rounds=3).fit(data.X, known, sample_domain=data.domain)
+    >>> figure = plot_rounds(model)
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['Criterion', 'Predictions that changed', 'Votes for the winning class']
+    """
+    candidates = classifier_of(classifier).candidates_
+    if not any(candidate.rounds for candidate in candidates):
+        raise ValueError(
+            "The SCAClassifier was fitted without unlabelled samples: there were no rounds to draw."
+        )
+    figure = new_figure(figsize=(11, 3.8))
+    axes = figure.subplots(1, len(PANELS))
+    for ax, (attribute, words) in zip(axes, PANELS.items(), strict=True):
+        for candidate in candidates:
+            _draw_line(ax, candidate, attribute, _look(candidate, candidates))
+        _lay_out(ax, words, in_percent=attribute != "trust")
+    _look_closer(axes[1], [each for candidate in candidates for each in candidate.rounds])
+    names = [f"{_name(each)}: {100 * each.weight:.0f} %" for each in candidates]
+    handles = [line for line in axes[-1].lines if line.get_gid() == "candidate"]
+    legend_beside(axes[-1], handles, names, title="samples, ridge: weight")
+    if title is not None:
+        figure.suptitle(title)
+    add_note(figure, "Large markers: the round that was kept, with the highest criterion.")
+    return figure
+
+
+def _name(candidate: Candidate) -> str:
+    scaling = "as they are" if candidate.scaling == "none" else "scaled"
+    return f"{scaling}, {candidate.ridge:g}"
+
+
+def _look(candidate: Candidate, candidates: tuple[Candidate, ...]) -> dict[str, Any]:
+    """Choose the colour by the scaling, the marker by the ridge and the width by the weight."""
+    heaviest = max(each.weight for each in candidates)
+    ridges = sorted({each.ridge for each in candidates})
+    return {
+        "color": _COLOURS[candidate.scaling],
+        "marker": _MARKERS[ridges.index(candidate.ridge) % len(_MARKERS)],
+        "linewidth": 0.8 + 1.6 * candidate.weight / heaviest,
+        "linestyle": "-" if candidate.weight > 0 else ":",
+    }
+
+
+def _draw_line(ax: Axes, candidate: Candidate, attribute: str, look: dict[str, Any]) -> None:
+    numbers = [each.number for each in candidate.rounds]
+    values = [getattr(each, attribute) for each in candidate.rounds]
+    ax.plot(numbers, values, markersize=3.5, gid="candidate", **look)
+    kept = candidate.kept
+    if kept is None:
+        return
+    ax.plot(
+        [kept.number],
+        [getattr(kept, attribute)],
+        markersize=9,
+        markeredgecolor="white",
+        **(look | {"linestyle": ""}),
+    )
+
+
+def _look_closer(ax: Axes, rounds: list[Round]) -> None:
+    """Let lines come in from above: in a first round all is new, and would flatten the others."""
+    later = max((each.changed for each in rounds if each.number > 1), default=0.0)
+    if later > 0:
+        ax.set_ylim(-0.04 * later, 1.15 * later)
+
+
+def _lay_out(ax: Axes, words: str, *, in_percent: bool) -> None:
+    ax.set_title(words, loc="left", fontsize="medium")
+    ax.set_xlabel("round")
+    count_in_integers(ax.xaxis)
+    if in_percent:
+        count_in_percent(ax.yaxis)
+    open_frame(ax, grid="y")
