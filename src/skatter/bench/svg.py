@@ -13,6 +13,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from skatter.pages import page_colour
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -21,7 +23,6 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
-_TOO_DARK = 0.2
 _SHORTHAND = re.compile(r"(?P<words>.*?)(?P<size>[\d.]+)px")
 _INHERITED = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
 
@@ -124,25 +125,4 @@ def _follow_page(element: ElementTree.Element) -> None:
     for key in ("fill", "stroke"):
         colour = element.get(key, "")
         if _HEX.fullmatch(colour):
-            element.set(key, _page_colour(colour))
-
-
-def _page_colour(colour: str) -> str:
-    """Return greys as shades of the page's ink, and dark colours lighter where the page is dark.
-
-    Examples
-    --------
-    >>> _page_colour("#000000")
-    'color-mix(in srgb, currentColor 100%, var(--card))'
-    >>> _page_colour("#bd1f01")
-    'light-dark(#bd1f01, color-mix(in oklab, #bd1f01 55%, white))'
-    >>> _page_colour("#ffa90e")
-    '#ffa90e'
-    """
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    if red == green == blue:
-        return f"color-mix(in srgb, currentColor {100 * (1 - red):.0f}%, var(--card))"
-    brightness = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    if brightness > _TOO_DARK:
-        return colour
-    return f"light-dark({colour}, color-mix(in oklab, {colour} 55%, white))"
+            element.set(key, page_colour(colour))

@@ -1,4 +1,4 @@
-"""The command line: ``skatter --version``, ``demo``, ``methods`` and ``bench``.
+"""The command line: ``skatter diagnose``, ``adapt``, ``predict``, ``demo``, ``methods``, ``bench``.
 
 Typer and rich come with the extra ``cli`` and are imported when a command runs.
 """
@@ -32,16 +32,19 @@ def build_app() -> "Typer":
     """Return the Typer application with all its commands."""
     import typer
 
+    from skatter.cli.adapt import adapt_file
     from skatter.cli.bench import app as bench
     from skatter.cli.demo import demo
+    from skatter.cli.diagnose import diagnose_file
     from skatter.cli.methods import methods
+    from skatter.cli.predict import predict_file
 
     app = typer.Typer(
         name="skatter",
         help="Train where you have labels, predict where you don't.",
         no_args_is_help=True,
         rich_markup_mode="markdown",  # flows the paragraphs of a docstring
-        add_completion=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
     )
 
     # Annotations are evaluated here, where typer is known: no "from __future__" in this file.
@@ -55,6 +58,9 @@ def build_app() -> "Typer":
             typer.echo(f"skatter {version('skatter')}")
             raise typer.Exit
 
+    app.command("diagnose")(diagnose_file)
+    app.command("adapt")(adapt_file)
+    app.command("predict")(predict_file)
     app.command()(demo)
     app.command()(methods)
     app.add_typer(bench)

@@ -33,9 +33,10 @@ from skatter.bench.show import costs_of, figures_of, table_of
 from skatter.bench.store import Store, StoreError
 from skatter.bench.suites import SUITES, Suite, get_suite
 from skatter.bench.tasks import load_data
-from skatter.cli.files import prepare_folder, replace_file
+from skatter.cli.files import prepare_folder
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
+from skatter.tables import write_atomically
 
 app = typer.Typer(
     name="bench",
@@ -493,7 +494,7 @@ def draw_figures(
             rows = request.rows(suite, name)
             for title, figure in figures_of(suite, found, rows, home).items():
                 path = folder / f"{suite.name}-{name}-{title}.{form}"
-                replace_file(path, partial(figure.savefig, format=form, dpi=150))
+                write_atomically(path, partial(figure.savefig, format=form, dpi=150))
                 typer.echo(path)
                 drawn += 1
     if not drawn:
@@ -591,5 +592,5 @@ def export(
         rows = tidy(folder)
     table = pd.DataFrame(rows)
     write = table.to_parquet if out.suffix == ".parquet" else table.to_csv
-    replace_file(out, partial(write, index=False))
+    write_atomically(out, partial(write, index=False))
     typer.echo(f"{out}: {len(table):,} rows")

@@ -1,4 +1,4 @@
-"""``skatter demo``: does adapting help on real digits? A table, a sentence and two pictures.
+"""``skatter demo``: does adapting help on real digits? A table, a sentence, two pictures, a CSV.
 
 Computing (:func:`compare`), words (:func:`verdict`, :func:`table`) and files
 (:func:`write_picture`) are apart; :func:`demo` only puts them together.
@@ -6,6 +6,8 @@ Computing (:func:`compare`), words (:func:`verdict`, :func:`table`) and files
 
 from __future__ import annotations
 
+import csv
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,11 +24,12 @@ from rich.table import Table
 from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import KPCA, SCA
-from skatter.cli.files import prepare_folder, replace_file
+from skatter.cli.files import prepare_folder
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
 from skatter.plots import plot_before_after
 from skatter.scatter import Geometry, Scatters, measure
+from skatter.tables import write_atomically
 
 Factory = Callable[[int], Any]
 
@@ -40,6 +43,9 @@ METHODS: tuple[tuple[str, Factory | None], ...] = (
 """Name and factory (of a seed) of every representation; no factory: the samples as they are."""
 
 DIRECTIONS = (("uci", "mnist"), ("mnist", "uci"))
+
+N_PER_DOMAIN = 1500
+"""Samples of each domain in the CSV file."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +232,25 @@ def write_picture(direction: Direction, folder: Path) -> Path:
         title=f"{source} -> {target}: labels of {target} are drawn here, but hidden from the fit",
     )
     path = folder / f"{data.name}-{source}-to-{target}.png"
-    replace_file(path, lambda part: figure.savefig(part, format="png", dpi=150))
+    write_atomically(path, lambda part: figure.savefig(part, format="png", dpi=150))
+    return path
+
+
+def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> Path:
+    """Write samples as people have them: a CSV file, labels of one domain alone filled in."""
+    some = _draw_samples(data, N_PER_DOMAIN, seed)
+    pixels = [f"p{i:02d}" for i in range(some.X.shape[1])]
+    path = folder / f"{data.name}.csv"
+
+    def write(part: Path) -> None:
+        with part.open("w", newline="", encoding="utf-8") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerow(["collection", "digit", *pixels])
+            for x, label, domain in zip(some.X, some.y, some.domain, strict=True):
+                known = label if domain == labelled else ""
+                lines.writerow([domain, known, *(f"{value:.4g}" for value in x)])
+
+    write_atomically(path, write)
     return path
 
 
@@ -247,18 +271,23 @@ def demo(
     _require_extras()
     folder = prepare_folder(out)
     with _progress() as progress:
-        task = progress.add_task("loading digits", total=1 + len(DIRECTIONS) * (len(METHODS) + 1))
+        task = progress.add_task("loading digits", total=2 + len(DIRECTIONS) * (len(METHODS) + 1))
 
         def announce(step: str) -> None:
             progress.update(task, advance=1, description=step)
 
-        directions = compare(load_digits_pair(), seed=seed, announce=announce)
+        data = load_digits_pair()
+        directions = compare(data, seed=seed, announce=announce)
         paths = []
         for direction in directions:
             announce(f"{direction.source} -> {direction.target}: picture")
             paths.append(write_picture(direction, folder))
+        announce("table")
+        samples = write_samples(data, folder, labelled=DIRECTIONS[-1][0], seed=seed)
         announce("done")
-    _show(Console(highlight=False), directions, paths)
+    console = Console(highlight=False)
+    _show(console, directions, paths)
+    _show_next(console, samples)
 
 
 def _require_extras() -> None:
@@ -290,3 +319,21 @@ def _show(console: Console, directions: list[Direction], paths: list[Path]) -> N
     console.print("Target labels were hidden from every fit and used only to score.")
     for path in paths:
         console.print(f"Picture: {path}", soft_wrap=True, markup=False)
+
+
+def _show_next(console: Console, samples: Path) -> None:
+    """Say what to type next, in lines that can be copied whole."""
+    file, out, page = (
+        shlex.quote(str(samples.with_name(name)))
+        for name in (samples.name, "predictions.csv", "report.html")
+    )
+    columns = "--domain collection --label digit"
+    console.print(
+        f"Table, labels of one collection filled in: {file}", soft_wrap=True, markup=False
+    )
+    console.print("Go on with it:")
+    for command in (
+        f"skatter diagnose {file} {columns}",
+        f"skatter adapt {file} {columns} --out {out} --report {page}",
+    ):
+        console.print(f"  {command}", soft_wrap=True, markup=False)

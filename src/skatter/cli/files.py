@@ -1,22 +1,11 @@
-"""Files that a command writes: whole or not at all, and into a folder that can be written."""
+"""The folder that a command writes into."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import typer
-
-
-def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside ``path`` and rename: no reader ever sees half a file."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(part)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def prepare_folder(path: Path) -> Path:

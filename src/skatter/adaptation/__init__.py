@@ -1,0 +1,12 @@
+"""From a table with labels in some domains to labels in the others: adapt, compare, keep.
+
+:func:`adapt` does all of it. It reads the table (:mod:`skatter.tables`), decides who is source and
+who is target (:mod:`~skatter.adaptation.roles`), picks a method that suits the table
+(:mod:`~skatter.adaptation.plan`), fits it and a plain model, and compares the two without a target
+label (:mod:`~skatter.adaptation.compare`).
+"""
+
+from skatter.adaptation.adapting import Adaptation, adapt
+from skatter.adaptation.model import TableModel
+
+__all__ = ["Adaptation", "TableModel", "adapt"]

@@ -1,0 +1,88 @@
+"""Prepared samples with their labels and domains, and a draw of them that is fair to both sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.adaptation.roles import Roles
+from skatter.domains import Domains
+from skatter.tables import Samples
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numbers, labels and domains, as estimators take them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Prepared samples.
+    y : ndarray of shape (n_samples,)
+        Labels under the user's names; anything where unlabelled.
+    domains : Domains
+        The view of labels and domains.
+    sample_domain : ndarray of shape (n_samples,) or None
+        Ids of the domains; None: labelled samples are one domain and unlabelled ones another.
+    """
+
+    X: Array
+    y: Array
+    domains: Domains
+    sample_domain: Array | None
+
+    @classmethod
+    def of(cls, X: Array, samples: Samples, roles: Roles) -> Table:
+        """Put prepared samples beside what is known of their rows."""
+        return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Arguments of ``fit`` beside the samples."""
+        return {
+            "y": self.y,
+            "sample_domain": self.sample_domain,
+            "labelled": np.array(self.domains.labelled),
+        }
+
+    def draw(self, n_rows: int, random_state: int) -> Table:
+        """Return about ``n_rows`` rows, half of them labelled ones of sources, half targets'.
+
+        All rows where there are no more than that. Where a side has fewer than its half, the other
+        takes what is left.
+        """
+        if len(self.X) <= n_rows:
+            return self
+        rng = np.random.default_rng(random_state)
+        teach = np.flatnonzero(self.domains.labelled & self.domains.source)
+        target = np.flatnonzero(self.domains.target)
+        n_teach = min(len(teach), max(n_rows // 2, n_rows - len(target)))
+        parts = (
+            self._balanced(teach, n_teach, rng),
+            rng.permutation(target)[: n_rows - n_teach],
+        )
+        return self.take(np.sort(np.concatenate(parts)))
+
+    def take(self, rows: Array) -> Table:
+        """Return some of the rows."""
+        ids = None if self.sample_domain is None else self.sample_domain[rows]
+        return Table(self.X[rows], self.y[rows], self.domains.take(rows), ids)
+
+    def _balanced(self, rows: Array, n_rows: int, rng: np.random.Generator) -> Array:
+        """Draw rows, a few of every class at least: a rare class must not vanish."""
+        mixed = rng.permutation(rows)
+        label = self.domains.label[mixed]
+        first = np.concatenate(
+            [np.flatnonzero(label == code)[:FEW] for code in range(len(self.domains.classes))]
+        )
+        order = np.concatenate([first, np.setdiff1d(np.arange(len(mixed)), first)])
+        return np.asarray(mixed[order[:n_rows]])
+
+
+FEW = 5
+"""Rows of every class that a draw keeps."""

@@ -1,0 +1,178 @@
+"""The model of a table: two pipelines that were fitted on it, and which one answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.pipeline import DomainPipeline
+from skatter.tables import TableError, align_columns
+from skatter.tables.columns import read_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[Any]
+Ship = Literal["adapted", "plain"]
+
+CHUNK = 20_000
+"""Rows that are predicted together."""
+
+ELSEWHERE = 0
+"""Number of a domain that the model has not seen; those that it has seen are signed from 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one model says of some rows.
+
+    Attributes
+    ----------
+    label : ndarray of shape (n_rows,)
+        The class that it predicts.
+    confidence : ndarray of shape (n_rows,)
+        Its own probability of that class; NaN where the model has none.
+    """
+
+    label: Array
+    confidence: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """An adapted and a plain model of one table; takes data frames with the table's columns.
+
+    Attributes
+    ----------
+    adapted : DomainPipeline
+        Preprocessing, the method, and a classifier where the method is none.
+    plain : DomainPipeline
+        The same preprocessing, and a classifier that knows nothing of domains.
+    ship : "adapted" or "plain"
+        Which of the two answers.
+    label : str
+        Column that is predicted.
+    domain : str or None
+        Column that says where a row comes from; rows of a frame without it are the target's.
+    numbers : mapping of str to int
+        Numbers of the domains, where the pipelines know them by numbers.
+    settings : mapping
+        What the models were made with.
+
+    Examples
+    --------
+    >>> from skatter.adaptation import adapt
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> kind, site = np.tile([0, 1], 60), np.repeat(["here", "there"], 60)
+    >>> frame = pd.DataFrame(rng.normal(size=(120, 3)) + 3 * kind[:, None], columns=list("abc"))
+    >>> frame["kind"] = pd.array(np.where(site == "here", kind, -1), dtype="Int64")
+    >>> frame.loc[site == "there", "kind"] = pd.NA
+    >>> model = adapt(frame, label="kind").model
+    >>> float(np.mean(model.predict(frame[["a", "b", "c"]]) == kind)) > 0.9
+    True
+    """
+
+    adapted: DomainPipeline
+    plain: DomainPipeline
+    ship: Ship
+    label: str
+    domain: str | None = None
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """Feature columns that a frame must have."""
+        return [str(name) for name in self.adapted[0].feature_names_in_]
+
+    @property
+    def classes_(self) -> Array:
+        """Classes that are predicted."""
+        return np.asarray(getattr(self, self.ship).classes_)
+
+    def predict(self, frame: pd.DataFrame) -> Array:
+        """Predict the class of every row with the model that is shipped."""
+        return self.answers(frame)[self.ship].label
+
+    def answers(self, frame: pd.DataFrame) -> dict[Ship, Answer]:
+        """Return what both models say of every row, computed in chunks.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows with the feature columns, in any order; others are not looked at.
+
+        Raises
+        ------
+        TableError
+            Where there are no rows, a column is missing, or text stands where numbers should.
+        """
+        if not len(frame):
+            raise TableError("the table has no rows to predict.")
+        ids = None
+        if self.domain in frame.columns:
+            ids = self.ids(read_labels(frame[self.domain])[0])
+        parts = [self._answer(frame.iloc[rows], _taken(ids, rows)) for rows in _chunks(frame)]
+        return {ship: _joined([part[ship] for part in parts]) for ship in parts[0]}
+
+    def aligned(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the feature columns of a frame, as the pipelines take them."""
+        return align_columns(frame, self.adapted[0])[self.columns]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is worth knowing about the model, ready for JSON."""
+        return {
+            "columns": self.columns,
+            "label": self.label,
+            "domain": self.domain,
+            "classes": self.classes_.tolist(),
+            "ship": self.ship,
+            "settings": dict(self.settings),
+        }
+
+    def ids(self, names: Array | None) -> Array | None:
+        """Return domains of a table as the pipelines know them."""
+        if names is None:
+            return None
+        ids = np.asarray(names).astype(str)
+        if not self.numbers:
+            return ids
+        return np.array([self.numbers.get(name, ELSEWHERE) for name in ids.tolist()])
+
+    def _answer(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
+        prepared = self.adapted[0].transform(self.aligned(frame))
+        return {
+            "adapted": _ask(self.adapted[1:], prepared, ids),
+            "plain": _ask(self.plain[1:], prepared, ids),
+        }
+
+
+def _ask(model: DomainPipeline, X: Any, ids: Array | None) -> Answer:
+    """Ask a pipeline for classes, and for probabilities where it has some."""
+    if not hasattr(model, "predict_proba"):
+        label = np.asarray(model.predict(X, sample_domain=ids))
+        return Answer(label, np.full(len(label), np.nan))
+    shares = np.asarray(model.predict_proba(X, sample_domain=ids))
+    best = shares.argmax(axis=1)
+    return Answer(np.asarray(model.classes_)[best], shares[np.arange(len(best)), best])
+
+
+def _chunks(frame: pd.DataFrame) -> Iterator[slice]:
+    for start in range(0, len(frame), CHUNK):
+        yield slice(start, start + CHUNK)
+
+
+def _taken(ids: Array | None, rows: slice) -> Array | None:
+    return None if ids is None else ids[rows]
+
+
+def _joined(parts: list[Answer]) -> Answer:
+    return Answer(
+        np.concatenate([part.label for part in parts]),
+        np.concatenate([part.confidence for part in parts]),
+    )

@@ -1,0 +1,84 @@
+"""Predictions beside the table they are for: its columns and the order of its rows are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.adaptation.model import Answer, Ship
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[Any]
+
+
+def add_answers(
+    frame: pd.DataFrame,
+    answers: Mapping[Ship, Answer],
+    ship: Ship,
+    label: str,
+    *,
+    rows: Array | None = None,
+) -> pd.DataFrame:
+    """Return the table with what both models say in new columns, the shipped one first.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; it stays as it is.
+    answers : mapping of "adapted" and "plain" to Answer
+        What the models say of some rows.
+    ship : "adapted" or "plain"
+        Which of them fills the first columns.
+    label : str
+        Column that is predicted.
+    rows : ndarray of int or None
+        Rows that were predicted; others stay empty. None: all.
+    """
+    import pandas as pd
+
+    shipped = answers[ship]
+    rows = np.arange(len(frame)) if rows is None else rows
+    columns = {f"predicted_{label}": shipped.label, "confidence": shipped.confidence}
+    columns["model"] = np.full(len(rows), ship, dtype=object)
+    for each, answer in answers.items():
+        columns[f"{each}_{label}"] = answer.label
+        columns[f"{each}_confidence"] = answer.confidence
+    taken = {str(name) for name in frame.columns}
+    added: dict[str, Any] = {}
+    for name, values in columns.items():
+        added[free_name(name, {*taken, *added})] = _spread(values, rows, len(frame))
+    return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, with a number behind it where it would be.
+
+    Examples
+    --------
+    >>> free_name("confidence", ["confidence", "confidence_2"])
+    'confidence_3'
+    """
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _spread(values: Array, rows: Array, n_rows: int) -> Any:
+    """Return a column that holds values in some rows and nothing in others."""
+    import pandas as pd
+
+    values = np.asarray(values)
+    if values.dtype.kind == "f":
+        out = np.full(n_rows, np.nan)
+        out[rows] = values
+        return out
+    kinds = {"i": "Int64", "u": "UInt64", "b": "boolean"}
+    column = pd.array([pd.NA] * n_rows, dtype=kinds.get(values.dtype.kind, "string"))
+    column[rows] = values if values.dtype.kind in kinds else values.astype(str).astype(object)
+    return column

@@ -1,0 +1,180 @@
+"""Which method suits a table, with which classifier behind it, and why.
+
+``"auto"`` takes the method that does best in our benchmark where its cost allows it: SCA that
+trains itself on the target. It is quadratic in the rows, so larger tables get SCA on an explicit
+map of landmarks, whose cost is linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from skatter.adaptation.roles import Roles
+from skatter.maps import LandmarkMap
+from skatter.methods import Method, get_method
+from skatter.methods.generalization import Generalizer
+from skatter.pipeline import DomainPipeline
+
+AUTO = "auto"
+
+SELF_TRAINING_ROWS = 8_000
+"""Rows up to which ``"auto"`` lets SCA train itself: half a minute on two cores."""
+
+EXACT_ROWS = 10_000
+"""Rows up to which a method may hold a matrix of rows × rows: 0.8 GB."""
+
+N_LANDMARKS = 1_000
+"""Of an explicit map; docs/landmarks.md says how many are enough."""
+
+N_NEIGHBOURS = 15
+"""Behind features: as accurate as 5 in our trials, with finer shares to say how sure it is."""
+
+MAX_ITER = 500
+"""Of logistic regression."""
+
+LINEAR_IN_ROWS = frozenset({"coral", "easyadapt", "gfk", "mtae", "sa", "sgf"})
+"""Methods that hold no matrix of rows × rows, whatever they are given."""
+
+
+class MethodError(ValueError):
+    """A method that cannot be used on a table; one line says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A method that is ready to be fitted on prepared samples.
+
+    Attributes
+    ----------
+    method : Method
+        The entry of the registry.
+    steps : tuple of (str, estimator)
+        The method, and a classifier where it is none; not fitted.
+    explicit_map : bool
+        Whether the kernel is replaced by an explicit map, which is linear in the rows.
+    why : str
+        Why this method, in a sentence.
+    """
+
+    method: Method
+    steps: tuple[tuple[str, Any], ...]
+    explicit_map: bool
+    why: str
+
+    @property
+    def model(self) -> DomainPipeline:
+        """The steps as a pipeline."""
+        return DomainPipeline(list(self.steps))
+
+
+def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
+    """Pick a method for a table, or say why the one that was asked for cannot be used.
+
+    Parameters
+    ----------
+    name : str
+        A name of the registry, or ``"auto"``.
+    roles : Roles
+        Sources and targets of the table.
+    random_state : int
+        For methods that draw random numbers.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such method.
+    MethodError
+        Where the table lacks what the method needs, or is too large for it.
+    """
+    n_rows = roles.domains.n_samples
+    chosen, why = (name, "it was asked for") if name != AUTO else _choose(n_rows)
+    method = get_method(chosen)
+    _check_needs(method, roles)
+    estimator = method.estimator()
+    known = estimator.get_params(deep=False)
+    explicit = n_rows > EXACT_ROWS or (name == AUTO and method.name == "sca")
+    if explicit:
+        _check_size(method, known, n_rows)
+    given: dict[str, Any] = {"random_state": random_state} if "random_state" in known else {}
+    explicit = explicit and "feature_map" in known
+    if explicit:
+        given["feature_map"] = LandmarkMap(N_LANDMARKS, random_state=random_state)
+    if method.kind == "weights":
+        given["estimator"] = plain_classifier()
+    steps = [(method.name, estimator.set_params(**given))]
+    if method.kind == "features":
+        steps.append(("nearest", nearest_neighbours(roles.domains.n_labelled)))
+    return Plan(method, tuple(steps), explicit, why)
+
+
+def nearest_neighbours(n_labelled: int) -> KNeighborsClassifier:
+    """Return the classifier behind features: votes of near rows, which are shares of classes.
+
+    Distances are computed one by one, without a tree: a tree in a file cannot be checked.
+    """
+    n_neighbours = min(N_NEIGHBOURS, n_labelled)
+    return KNeighborsClassifier(n_neighbours, weights="distance", algorithm="brute")
+
+
+def plain_classifier() -> LogisticRegression:
+    """Return the model that does not adapt, and the one that weighted rows train."""
+    return LogisticRegression(max_iter=MAX_ITER)
+
+
+def _choose(n_rows: int) -> tuple[str, str]:
+    if n_rows <= SELF_TRAINING_ROWS:
+        return "sca-classifier", (
+            "it does best in our benchmark, and the table is small enough for it "
+            f"(at most {SELF_TRAINING_ROWS:,} rows)"
+        )
+    return "sca", (
+        f"the table has more than {SELF_TRAINING_ROWS:,} rows, and its cost grows with the rows "
+        "and not with their square"
+    )
+
+
+def _check_needs(method: Method, roles: Roles) -> None:
+    """Refuse a method that has nothing to learn from, with the reason."""
+    name, needs = method.name, method.needs
+    if method.extra and find_spec(method.extra) is None:
+        raise MethodError(
+            f'method {name} needs {method.extra}: pip install "skatter[{method.extra}]"'
+        )
+    if "a set of new samples" in needs:
+        raise MethodError(
+            f"method {name} predicts sets of rows and not single ones; use it from Python."
+        )
+    wants_target_labels = "target labels" in needs or name == "easyadapt"
+    if wants_target_labels and not roles.target_knows_labels:
+        raise MethodError(
+            f"method {name} learns from a few labels of the target, and the table has none there. "
+            "Label some rows of it, or use the method auto."
+        )
+    if "several sources" in needs and len(roles.sources) < 2:
+        raise MethodError(
+            f"method {name} needs two domains with labels or more, and the table has "
+            f"{len(roles.sources)}. Use the method auto."
+        )
+    if "one target" in needs and len(roles.targets) > 1:
+        raise MethodError(
+            f"method {name} takes one domain to predict, and the table has {len(roles.targets)} "
+            f"({', '.join(roles.targets)}). Adapt to one at a time, or use the method auto."
+        )
+
+
+def _check_size(method: Method, parameters: dict[str, Any], n_rows: int) -> None:
+    if "feature_map" not in parameters and method.name not in LINEAR_IN_ROWS:
+        raise MethodError(
+            f"method {method.name} holds a matrix of rows × rows, and the table has {n_rows:,} "
+            f"rows: {EXACT_ROWS:,} at most. Use the method auto, or a part of the rows."
+        )
+
+
+def learns_nothing_from_targets(method: Method) -> bool:
+    """Whether a method is made for domains that nobody has seen."""
+    return issubclass(method.estimator, Generalizer)

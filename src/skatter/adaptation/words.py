@@ -1,0 +1,161 @@
+"""What was done and found, in plain sentences: predictions first, then the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from skatter.adaptation.compare import Comparison
+from skatter.adaptation.fit import Fitted
+from skatter.adaptation.model import Answer, Ship
+from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
+from skatter.adaptation.roles import Roles
+from skatter.selection.criteria import is_collapsed
+from skatter.tables import Samples
+
+UNSURE = 0.5
+"""Confidence below which a prediction is called unsure."""
+
+NAMED = 5
+"""Names that a sentence lists."""
+
+
+def tell(
+    fitted: Fitted,
+    comparison: Comparison,
+    roles: Roles,
+    samples: Samples,
+    answers: Mapping[Ship, Answer],
+) -> tuple[str, ...]:
+    """Return the sentences of an adaptation, the most important first."""
+    shipped = answers[comparison.ship]
+    sentences = [
+        _predicted(roles, samples),
+        _shipped(comparison),
+        *confidence_words(shipped),
+        *_warnings(shipped, roles),
+        _agreement(answers),
+        *_method(fitted, samples),
+        *_roles_told(roles, samples),
+        _figures(comparison),
+    ]
+    if comparison.n_rows < len(samples.X):
+        sentences.append(
+            f"The models were compared on {comparison.n_rows:,} of {len(samples.X):,} rows, drawn "
+            "at random."
+        )
+    return tuple(sentences)
+
+
+def _predicted(roles: Roles, samples: Samples) -> str:
+    n_labelled = int(samples.labelled.sum())
+    n_predicted = len(samples.X) - n_labelled
+    sentence = (
+        f"{samples.label} was predicted for {n_predicted:,} rows without it, "
+        f"from {n_labelled:,} rows with it"
+    )
+    if samples.domain is None:
+        return f"{sentence}."
+    return f"{sentence} ({samples.domain}: {_listed(roles.sources)} to {_listed(roles.targets)})."
+
+
+def _shipped(comparison: Comparison) -> str:
+    benefit, ship = comparison.benefit, comparison.ship
+    sentence = f"The {ship} model is the one to ship. {benefit.reason}"
+    if benefit.verdict == "cannot tell":
+        sentence += (
+            " The adapted one is shipped since it was the better one in 15 of 22 such cases of our "
+            "trials."
+        )
+    return sentence
+
+
+def _figures(comparison: Comparison) -> str:
+    benefit = comparison.benefit
+    return (
+        f"Figures of the comparison: source and target are told apart with AUC "
+        f"{benefit.gap.auc:.2f} (0.5 is chance); class scatter shared with the sources is "
+        f"{benefit.adapted:.3f} adapted and {benefit.plain:.3f} plain."
+    )
+
+
+def confidence_words(answer: Answer) -> list[str]:
+    """Say how sure a model is, and what that is worth."""
+    if not len(answer.label) or np.isnan(answer.confidence).all():
+        return ["The method has no probabilities: the column confidence is empty."]
+    unsure = float(np.mean(answer.confidence < UNSURE))
+    return [
+        f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
+        f"{_percent(unsure)} of the rows. It is not calibrated: under a shift, models are surer "
+        "than they should be."
+    ]
+
+
+def _warnings(answer: Answer, roles: Roles) -> list[str]:
+    """Warn of predictions that fell into one class."""
+    domains = roles.domains
+    given = domains.label[domains.source & domains.labelled]
+    codes = np.searchsorted(domains.classes, answer.label.astype(domains.classes.dtype))
+    found = np.unique(codes)
+    if len(found) == 1:
+        return [f"Warning: every row is predicted to be {answer.label[0]}; do not trust this."]
+    if is_collapsed(codes, given):
+        return ["Warning: all but a few rows are predicted to be one class; do not trust this."]
+    missing = np.setdiff1d(np.unique(given), found)
+    if len(missing):
+        names = _listed(tuple(str(name) for name in domains.classes[missing]))
+        return [f"Never predicted: {names}."]
+    return []
+
+
+def _agreement(answers: Mapping[Ship, Answer]) -> str:
+    differ = int(np.sum(answers["adapted"].label != answers["plain"].label))
+    if not differ:
+        return "The adapted and the plain model predict the same for every row."
+    share = _percent(differ / len(answers["plain"].label))
+    return (
+        f"The adapted and the plain model differ on {differ:,} of the predicted rows ({share}); "
+        "look at those first."
+    )
+
+
+def _method(fitted: Fitted, samples: Samples) -> list[str]:
+    plan, tuned = fitted.plan, fitted.tuned
+    sentences = [f"Method: {plan.method.name} ({plan.method.summary}), because {plan.why}."]
+    if fitted.outside is not None:
+        sentences.append(
+            f"Its kernel is replaced by an explicit map of {N_LANDMARKS:,} landmarks; "
+            f"{_percent(fitted.outside)} of a row lies outside their span."
+        )
+    if learns_nothing_from_targets(plan.method):
+        sentences.append("This method learns nothing from the rows that it predicts.")
+    if tuned is not None:
+        chosen = ", ".join(f"{name}={value}" for name, value in tuned.params.items())
+        drawn = "" if tuned.n_tried == tuned.n_settings else f" drawn from {tuned.n_settings:,}"
+        sentences.append(
+            f"Settings: {chosen}, the best of {tuned.n_tried:,}{drawn}, judged on "
+            f"{tuned.n_rows:,} rows by the class scatter that target and sources share; no label "
+            "of the target was used."
+        )
+    return sentences
+
+
+def _roles_told(roles: Roles, samples: Samples) -> list[str]:
+    if not roles.target_knows_labels:
+        return []
+    return [
+        f"{_listed(roles.targets)}: most rows have no {samples.label}, so this is what is "
+        "predicted; the labels that are there are learnt from."
+    ]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Name a few, and count the others."""
+    more = len(names) - NAMED
+    listed = ", ".join(names[:NAMED])
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

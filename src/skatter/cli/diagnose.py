@@ -1,0 +1,262 @@
+"""``skatter diagnose``: whether there is a shift in a table, where, and in what."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.text import Text
+
+from skatter.cli.adapt import announced, said_in_one_line
+from skatter.diagnosis import Diagnosis, diagnose
+from skatter.diagnosis.layout import prose
+from skatter.tables import (
+    ColumnPlan,
+    Samples,
+    align_columns,
+    describe_columns,
+    make_preprocessor,
+    printable,
+    read_columns,
+    read_table,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Array = NDArray[Any]
+
+NARROWEST, WIDEST = 40, 160
+"""Columns that the output is laid out for, whatever the terminal says."""
+
+MAX_LISTED = 10
+"""Columns that were left out and are named."""
+
+CATEGORIES = "categories"
+"""The part of a preprocessor that makes several features of one column."""
+
+
+def diagnose_file(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    domain: Annotated[
+        str,
+        typer.Option(
+            "--domain",
+            "-d",
+            metavar="COLUMN",
+            help="Column that says where a row comes from: a site, a device, a year.",
+            show_default=False,
+        ),
+    ],
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            "-l",
+            metavar="COLUMN",
+            help="Column of classes, or of numbers; cells are empty where unknown.",
+        ),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Look at this column alone; give it repeatedly, or several names with commas.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Leave this column out; give it repeatedly, or several names with commas.",
+        ),
+    ] = None,
+    permutations: Annotated[
+        int,
+        typer.Option(min=19, max=100_000, help="Permutations behind a p-value, at least."),
+    ] = 200,
+    level: Annotated[
+        float,
+        typer.Option(min=1e-6, max=0.5, help="Largest chance of any false alarm."),
+    ] = 0.05,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**31 - 1, help="Seed of everything that is random.")
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print everything as JSON, for scripts.")
+    ] = False,
+) -> None:
+    """Tell whether the domains of a table differ: which of them, in which columns, in labels too.
+
+    Plain words come first, numbers below: a test of every pair of domains, the columns that carry
+    the shift, class balance, whether what is learnt in one domain holds in another, and how much
+    of the variance is domain or class. Nothing is written to disk.
+
+    Example:
+
+    skatter diagnose digits.csv --domain collection --label digit
+
+    For scripts: skatter diagnose - --domain site --json < table.csv
+    """
+    _never_fail_to_print()
+    with said_in_one_line("diagnose"):
+        with announced() as say:
+            say("reading the table")
+            samples, plans = read_samples(
+                file, label=label, domain=domain, features=features, ignore=ignore
+            )
+            X, names = to_numbers(samples.X, plans)
+            found = diagnose(
+                X,
+                samples.y,
+                sample_domain=samples.sample_domain,
+                labelled=samples.labelled if samples.y is not None else None,
+                feature_names=names,
+                n_permutations=permutations,
+                level=level,
+                random_state=seed,
+                progress=say,
+            )
+        left_out = [plan for plan in plans if not plan.used]
+        if as_json:
+            print_json(found, left_out)
+        else:
+            show(Console(highlight=False), found, left_out, next_command(found, file, samples))
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read_samples(
+    file: str,
+    *,
+    label: str | None,
+    domain: str,
+    features: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+) -> tuple[Samples, list[ColumnPlan]]:
+    """Read a table, and what is to happen to each of its columns."""
+    frame = read_table(file)
+    names = set(frame.columns)
+    samples = read_columns(
+        frame,
+        label=label,
+        domain=domain,
+        features=split_names(features, names) or None,
+        ignore=split_names(ignore, names),
+    )
+    return samples, describe_columns(samples.X)
+
+
+def split_names(given: Sequence[str] | None, names: set[str]) -> list[str]:
+    """Split lists at their commas; a column that has a comma in its name is taken as it is.
+
+    Examples
+    --------
+    >>> split_names(["age,dose", "a,b"], {"age", "dose", "a,b"})
+    ['age', 'dose', 'a,b']
+    """
+    parts: list[str] = []
+    for text in given or ():
+        parts += [text] if text in names else [name.strip() for name in text.split(",")]
+    return [part for part in parts if part]
+
+
+def to_numbers(X: DataFrame, plans: list[ColumnPlan]) -> tuple[Array, list[str]]:
+    """Return the numbers that a table becomes, and the column that each of them comes from.
+
+    Missing numbers stay missing: how often they are is part of the diagnosis.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"ward": ["a", "b", "a"], "dose": [1.0, None, 3.0]})
+    >>> to_numbers(X, describe_columns(X))[1]
+    ['dose', 'ward', 'ward']
+    """
+    preprocessor = make_preprocessor(X, plans)
+    aligned = align_columns(X, preprocessor)
+    numbers = np.array(preprocessor.fit_transform(aligned), dtype=np.float64)
+    names: list[str] = []
+    for part, step, columns in preprocessor.transformers_:
+        if part == CATEGORIES:
+            names += _columns_of_categories(step, columns)
+        elif part != "remainder":
+            at = np.arange(len(names), len(names) + len(columns))
+            numbers[:, at] = np.where(aligned[columns].isna(), np.nan, numbers[:, at])
+            names += columns
+    return numbers, names
+
+
+def _columns_of_categories(step: Any, columns: Sequence[str]) -> list[str]:
+    """Name the column behind every feature that the encoder makes."""
+    # Numbers stand in for the columns, whose own names may hold anything.
+    numbered = step[-1].get_feature_names_out([f"{j}" for j in range(len(columns))])
+    return [columns[int(name.partition("_")[0])] for name in numbered]
+
+
+# --- showing --------------------------------------------------------------------------------------
+
+
+def _never_fail_to_print() -> None:
+    """Print a question mark for what the terminal's encoding does not know."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def next_command(found: Diagnosis, file: str, samples: Samples) -> str | None:
+    """Return the command to adapt with, where there is something to adapt from and to."""
+    known = [domain.n_labelled > 0 for domain in found.domains]
+    some_unlabelled = any(domain.n_labelled < domain.n_samples for domain in found.domains)
+    if not (found.shift and any(known) and some_unlabelled):
+        return None
+    columns = (
+        f"--label {shlex.quote(str(samples.label))} --domain {shlex.quote(str(samples.domain))}"
+    )
+    return f"skatter adapt {shlex.quote(file)} {columns} --out predictions.parquet"
+
+
+def show(
+    console: Console, found: Diagnosis, left_out: Sequence[ColumnPlan], command: str | None
+) -> None:
+    """Print the words, then the numbers, as wide as the terminal."""
+    width = min(max(console.width, NARROWEST), WIDEST)
+    for i, (title, text) in enumerate(found.sections(width)):
+        if i:
+            console.print()
+        console.print(Text(title, style="bold"))
+        console.print(Text(text), soft_wrap=True)
+        if i == 0 and command is not None:
+            console.print(Text(f"  {printable(command)}", style="cyan"), soft_wrap=True)
+    for note in _say_left_out(left_out):
+        console.print(Text(prose(note, width, bullet="- ")), soft_wrap=True)
+
+
+def _say_left_out(plans: Sequence[ColumnPlan]) -> Iterator[str]:
+    for plan in plans[:MAX_LISTED]:
+        yield f"Left out: {printable(plan.name)}, {printable(plan.why)}."
+    if len(plans) > MAX_LISTED:
+        yield f"Left out: {len(plans) - MAX_LISTED:,} more columns."
+
+
+def print_json(found: Diagnosis, left_out: Sequence[ColumnPlan]) -> None:
+    """Print everything as one JSON object."""
+    everything = found.to_dict()
+    everything["left_out"] = {plan.name: plan.why for plan in left_out}
+    json.dump(everything, sys.stdout, indent=2, allow_nan=False)
+    sys.stdout.write("\n")

@@ -1,0 +1,137 @@
+"""``skatter predict``: a saved model answers for new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from skatter.adaptation import TableModel
+from skatter.adaptation.model import Answer
+from skatter.adaptation.outcome import add_answers
+from skatter.adaptation.words import confidence_words
+from skatter.cli.adapt import (
+    announced,
+    check_outputs,
+    class_table,
+    result_console,
+    said_in_one_line,
+    say_all,
+    say_files,
+)
+from skatter.saving import ModelFileError, load_model
+from skatter.tables import read_table, write_table
+from skatter.tables.columns import read_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def predict_file(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="What 'skatter adapt --model' saved.", show_default=False
+        ),
+    ],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Table with predictions, .parquet or .csv; - is standard output.",
+            show_default=False,
+        ),
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+) -> None:
+    """Predict new rows with a saved model.
+
+    The table needs the columns that the model has learnt from; others are kept as they are. Rows
+    of a domain that the model has not seen, and all rows where the column of the domain is
+    missing, are taken for rows of the target. Every row is predicted, whether it has a label or
+    not; where some have one, it is said how many are predicted right.
+
+    A model file is loaded without pickle, and only if every type in it is known.
+
+    Example:
+
+    skatter predict model.skops new.csv --out predictions.csv
+    """
+    with said_in_one_line("predict"):
+        paths = check_outputs({"--out": out}, force=force)
+        with announced() as say:
+            say("loading the model")
+            loaded = _load(model)
+            say("reading the table")
+            frame = read_table(file)
+            say("predicting")
+            answers = loaded.answers(frame)
+            predictions = add_answers(frame, answers, loaded.ship, loaded.label)
+            say("writing the predictions")
+            write_table(predictions, out, force=force)
+        console = result_console(out)
+        answer = answers[loaded.ship]
+        say_all(console, _words(loaded, frame, answer))
+        console.print()
+        console.print(class_table(answer, loaded.label))
+        say_files(console, paths)
+
+
+def _load(path: Path) -> TableModel:
+    loaded: Any = load_model(path)
+    if not isinstance(loaded, TableModel):
+        raise ModelFileError(
+            f"{path} holds a {type(loaded).__name__}, and not a model of a table; load it from "
+            "Python with skatter.saving.load_model."
+        )
+    return loaded
+
+
+def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
+    sentences = [
+        f"{model.label} was predicted for {len(frame):,} rows by the {model.ship} model.",
+        *confidence_words(answer),
+    ]
+    return [*sentences, *_domains(model, frame), *_score(model, frame, answer)]
+
+
+def _domains(model: TableModel, frame: pd.DataFrame) -> list[str]:
+    """Say what is known of the rows' domains."""
+    if model.domain is None:
+        return []
+    if model.domain not in frame.columns:
+        return [f"There is no column {model.domain}: all rows are taken for rows of the target."]
+    known = {*model.settings["sources"], *model.settings["targets"]}
+    unseen = sorted(set(frame[model.domain].astype(str)) - known)
+    if not unseen:
+        return []
+    return [
+        f"{model.domain} holds {len(unseen):,} new values, such as {unseen[0]}: such rows are "
+        "taken for rows of the target. If they differ from it, adapt again."
+    ]
+
+
+def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
+    """Say how many labels of the table are predicted right, where it has some."""
+    if model.label not in frame.columns:
+        return []
+    truth, labelled = read_labels(frame[model.label])
+    if not labelled.any():
+        return []
+    right = truth[labelled].astype(str) == answer.label[labelled].astype(str)
+    return [
+        f"{int(labelled.sum()):,} rows have a label; {100 * np.mean(right):.1f} % of them are "
+        "predicted right (rows that the model has learnt from count too)."
+    ]

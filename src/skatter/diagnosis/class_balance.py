@@ -1,0 +1,178 @@
+"""Do labels shift too? Class balance of every domain, and a test of the labelled ones.
+
+Where no label is known nothing is guessed: the class balance of an unlabelled domain cannot be told
+from labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, random_table
+
+from skatter.domains import Codes, Domains, read_domains
+from skatter.labels import classes_of, edges_of, is_continuous, marks, read_numbers
+
+Array = NDArray[Any]
+
+N_BINS = 5
+"""Classes into which labels that are numbers are cut."""
+
+FEW = 5
+"""Where fewer samples are expected in a cell, the χ² distribution does not hold."""
+
+
+@dataclass(frozen=True)
+class LabelShift:
+    """Class balance by domain, and whether it differs between labelled domains.
+
+    Attributes
+    ----------
+    classes, domains : tuple of str
+        What columns and rows of ``counts`` are.
+    counts : tuple of tuple of int
+        Labelled samples of each domain and class.
+    unlabelled : tuple of int
+        Unlabelled samples of each domain.
+    cut : bool
+        Whether the labels are numbers that were cut into classes of equal counts.
+    p_value : float or None
+        Test of "all labelled domains have the same class balance"; None where nothing can be
+        tested.
+    test : str
+        "chi-square"; "permutation" where counts are small; or why nothing can be tested.
+    floor : float
+        Smallest p-value that the test can give.
+    strength : float or None
+        Cramér's V: 0 no relation of class and domain, 1 the domain tells the class.
+    gap : float or None
+        Share of samples of one domain that would have to change class for the balance of another,
+        for the two that differ most.
+    first, second : str or None
+        These two.
+    shifted : bool or None
+        Whether the p-value is at or below the level; None where it cannot be told.
+    """
+
+    classes: tuple[str, ...]
+    domains: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    unlabelled: tuple[int, ...]
+    cut: bool
+    p_value: float | None
+    test: str
+    floor: float
+    strength: float | None
+    gap: float | None
+    first: str | None
+    second: str | None
+    shifted: bool | None
+
+
+def read_labels(
+    y: Any, sample_domain: Any, labelled: Any, n_samples: int
+) -> tuple[Domains, tuple[str, ...], bool]:
+    """Return the view of labels and domains, the names of classes, and whether they were cut.
+
+    Examples
+    --------
+    >>> read_labels([0.5, 1.0, 7.5, None], ["a", "a", "b", "b"], None, 4)[1]
+    ('≤ 0.5', '0.5 to 1', '> 1')
+    """
+    if y is None or not is_continuous(y):
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
+        return domains, tuple(str(name) for name in domains.classes), False
+    numbers = read_numbers(y, labelled=labelled, n_samples=n_samples)
+    known = ~np.isnan(numbers)
+    different = np.unique(numbers[known])
+    if len(different) < 2:
+        domains = read_domains(marks(numbers), sample_domain, n_samples=n_samples)
+        return domains, tuple(f"{number:.4g}" for number in different), False
+    edges = edges_of(numbers, min(N_BINS, len(different)))
+    codes = classes_of(numbers, edges)
+    domains = read_domains(codes, sample_domain, labelled=known, n_samples=n_samples)
+    ends = [f"{edge:.4g}" for edge in edges]
+    between = [f"{low} to {high}" for low, high in pairwise(ends)]
+    names = (f"≤ {ends[0]}", *between, f"> {ends[-1]}")
+    return domains, tuple(names[code] for code in domains.classes), True
+
+
+def compare_labels(
+    domains: Domains,
+    classes: tuple[str, ...],
+    names: tuple[str, ...],
+    *,
+    cut: bool,
+    n_permutations: int,
+    level: float,
+    seed: int,
+) -> LabelShift | None:
+    """Compare the class balance of labelled domains; None where nothing is labelled."""
+    if not domains.n_labelled:
+        return None
+    table = np.zeros((domains.n_domains, len(classes)), dtype=np.int64)
+    np.add.at(table, (domains.domain[domains.labelled], domains.label[domains.labelled]), 1)
+    known = np.flatnonzero(table.any(axis=1))
+    p_value, test, floor = _test(table[known], n_permutations, seed)
+    told = p_value is not None
+    gap, first, second = _largest_gap(table, known) if told else (None, None, None)
+    return LabelShift(
+        classes,
+        names,
+        counts=tuple(tuple(row) for row in table.tolist()),
+        unlabelled=tuple((domains.domain_counts - table.sum(axis=1)).tolist()),
+        cut=cut,
+        p_value=p_value,
+        test=test,
+        floor=floor,
+        strength=_cramer(table[known]) if told else None,
+        gap=gap,
+        first=None if first is None else names[first],
+        second=None if second is None else names[second],
+        shifted=p_value <= level if p_value is not None else None,
+    )
+
+
+def _test(table: Array, n_permutations: int, seed: int) -> tuple[float | None, str, float]:
+    """P-value, how it was found, and the smallest it could be."""
+    if table.shape[0] < 2:
+        return None, "only one domain is labelled", 0.0
+    if table.shape[1] < 2:
+        return None, "only one class is labelled", 0.0
+    statistic = chi_square(table)
+    if expected(table).min() >= FEW:
+        df = (table.shape[0] - 1) * (table.shape[1] - 1)
+        return float(chi2.sf(statistic, df)), "chi-square", 0.0
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    tables = random_table(rows, columns).rvs(n_permutations, random_state=seed)
+    at_least = np.sum(chi_square(tables) >= statistic * (1 - 1e-9))
+    p_value = (1 + at_least) / (1 + n_permutations)
+    return float(p_value), "permutation", 1 / (1 + n_permutations)
+
+
+def expected(table: Array) -> Array:
+    """Return the counts of a table whose rows and columns have nothing to do with each other."""
+    rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
+    return np.asarray(rows * columns / table.sum(axis=(-2, -1), keepdims=True))
+
+
+def chi_square(table: Array) -> Array:
+    """χ² of a table of counts, or of many; none of its rows and columns may be empty."""
+    fitted = expected(table)
+    return np.asarray(np.sum((table - fitted) ** 2 / fitted, axis=(-2, -1)))
+
+
+def _cramer(table: Array) -> float:
+    return float(np.sqrt(chi_square(table) / (table.sum() * (min(table.shape) - 1))))
+
+
+def _largest_gap(table: Array, known: Codes) -> tuple[float, int, int]:
+    """Total variation distance of the two class balances that differ most, and whose they are."""
+    balance = table[known] / table[known].sum(axis=1, keepdims=True)
+    gaps = np.abs(balance[:, None] - balance).sum(axis=2) / 2
+    a, b = np.unravel_index(np.argmax(gaps), gaps.shape)
+    return float(gaps[a, b]), int(known[a]), int(known[b])

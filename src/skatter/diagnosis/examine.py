@@ -1,0 +1,187 @@
+"""``diagnose``: every question in turn, one view of the samples for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.checks import check_integer, check_real
+from skatter.diagnosis.class_balance import compare_labels, read_labels
+from skatter.diagnosis.features import compare_features
+from skatter.diagnosis.pairs import compare_pairs
+from skatter.diagnosis.record import Diagnosis, DomainFacts, MissingShift
+from skatter.diagnosis.samples import (
+    MAX_CELLS,
+    Samples,
+    check_names,
+    check_numbers,
+    comparable,
+    draw,
+    missing_rates,
+    standardise,
+)
+from skatter.diagnosis.transfer import compare_transfer
+from skatter.diagnosis.variance import share_variance
+from skatter.domains import Domains
+from skatter.selection.criteria.evidence import seed_of
+
+Array = NDArray[Any]
+
+
+def diagnose(
+    X: Any,
+    y: Any = None,
+    *,
+    sample_domain: Any,
+    labelled: Any = None,
+    feature_names: Any = None,
+    n_permutations: int = 200,
+    level: float = 0.05,
+    max_samples: int = 2000,
+    random_state: Any = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Diagnosis:
+    """Find out whether domains differ: which of them, in which features, and in labels too.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Numbers; NaN where a value is missing.
+    y : array-like of shape (n_samples,) or None
+        Classes, or numbers, which are cut into five classes; -1, NaN or None where unknown.
+    sample_domain : array-like of shape (n_samples,)
+        Domain of each sample.
+    labelled : array-like of bool of shape (n_samples,) or None
+        Which labels to use; wins over the marks in ``y``.
+    feature_names : sequence of str or None
+        One per column of ``X``; None takes those of a data frame. Columns of one name are one
+        feature, such as the columns of an encoded category.
+    n_permutations : int
+        Random splits behind a permutation p-value, at least; more where many pairs of domains
+        would leave none of them a p-value below the level.
+    level : float in (0, 1)
+        Largest chance of any false alarm among all pairs of domains and all features.
+    max_samples : int
+        Samples that are compared, drawn alike from the domains where there are more.
+    random_state : int, RandomState instance or None
+        Draws samples and splits, grows trees, cuts folds; None is a fixed seed.
+    progress : callable or None
+        Told the name of every step before it starts.
+
+    Returns
+    -------
+    Diagnosis
+        Its ``words``, and the numbers behind them.
+
+    Raises
+    ------
+    ValueError
+        Where there are not two domains with five samples each, or input is malformed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.diagnosis import diagnose
+    >>> rng = np.random.default_rng(0)
+    >>> X, site = rng.normal(size=(200, 3)), np.repeat(["here", "there"], 100)
+    >>> X[site == "there", 1] += 2
+    >>> found = diagnose(X, sample_domain=site, feature_names=["age", "dose", "pulse"])
+    >>> found.shift, found.features[0].name
+    (True, 'dose')
+    >>> print(found.words.splitlines()[0])
+    Yes, there is a shift: here and there differ.
+    """
+    announce = progress or _say_nothing
+    n_permutations = check_integer("n_permutations", n_permutations, low=19)
+    max_samples = check_integer("max_samples", max_samples, low=20)
+    level = check_real("level", level, low=0, high=0.5, open_low=True)
+    seed = seed_of(random_state)
+    announce("reading samples")
+    numbers = check_numbers(X)
+    columns = check_names(feature_names, X, numbers.shape[1])
+    view, classes, cut = read_labels(y, sample_domain, labelled, len(numbers))
+    compared = comparable(view)
+    rates = missing_rates(numbers, view)
+    budget = min(max_samples, MAX_CELLS // numbers.shape[1])
+    rows = draw(view, compared, budget, np.random.default_rng(seed))
+    samples = _read_samples(numbers, view, rows)
+    names = tuple(str(name) for name in view.domain_ids)
+    own = tuple(names[d] for d in compared)
+    announce("features, one by one")
+    features = compare_features(samples, columns, own, level=level)
+    pairs = compare_pairs(
+        samples, own, n_permutations=n_permutations, level=level, seed=seed, announce=announce
+    )
+    announce("labels and scatters")
+    labels = compare_labels(
+        view, classes, names, cut=cut, n_permutations=n_permutations, level=level, seed=seed
+    )
+    transfer = compare_transfer(samples, own, seed=seed) if labels is not None else None
+    return Diagnosis(
+        _facts(view, names, samples, rates),
+        pairs.pairs,
+        features,
+        labels,
+        transfer,
+        share_variance(samples),
+        missing=_missing(rates, columns, names),
+        constant=_constant(samples, columns),
+        n_samples=view.n_samples,
+        n_drawn=len(samples.rows),
+        n_permutations=pairs.n_permutations,
+        level=level,
+        floor=pairs.floor,
+        floor_corrected=pairs.floor_corrected,
+        random_state=seed,
+    )
+
+
+def _say_nothing(step: str) -> None:
+    """Stand in for progress that nobody asked for."""
+
+
+def _read_samples(numbers: Array, view: Domains, rows: Array) -> Samples:
+    X, constant = standardise(numbers[rows])
+    return Samples(X, view.restrict(rows), rows, constant)
+
+
+def _facts(
+    view: Domains, names: tuple[str, ...], samples: Samples, rates: Array | None
+) -> tuple[DomainFacts, ...]:
+    drawn = np.bincount(view.domain[samples.rows], minlength=view.n_domains)
+    known = np.bincount(view.domain[view.labelled], minlength=view.n_domains)
+    missing = np.zeros(view.n_domains) if rates is None else rates.mean(axis=1)
+    figures = zip(names, view.domain_counts, known, drawn, missing, strict=True)
+    return tuple(
+        DomainFacts(name, int(n), int(n_labelled), int(n_drawn), float(share))
+        for name, n, n_labelled, n_drawn, share in figures
+    )
+
+
+def _missing(
+    rates: Array | None, columns: tuple[str, ...], names: tuple[str, ...]
+) -> tuple[MissingShift, ...]:
+    """Features with missing values, those whose rates differ most first."""
+    if rates is None:
+        return ()
+    low, high = rates.argmin(axis=0), rates.argmax(axis=0)
+    found = [
+        MissingShift(
+            columns[j],
+            lowest=float(rates[low[j], j]),
+            highest=float(rates[high[j], j]),
+            first=names[low[j]],
+            second=names[high[j]],
+        )
+        for j in np.flatnonzero(rates.any(axis=0))
+    ]
+    return tuple(sorted(found, key=lambda shift: shift.lowest - shift.highest))
+
+
+def _constant(samples: Samples, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Features of which every column is constant."""
+    varying = {columns[j] for j in np.flatnonzero(~samples.constant)}
+    return tuple(name for name in dict.fromkeys(columns) if name not in varying)

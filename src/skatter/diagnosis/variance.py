@@ -1,0 +1,89 @@
+"""What share of the variance is domain, and what share is class.
+
+Scatters of standardised features. Every domain counts the same, so that total scatter is domain
+scatter plus the mean scatter inside domains, and the share of domains lies between 0 and 1. Classes
+are measured on the labelled samples, whose scatter is between-class plus within-class scatter.
+
+Means of a few samples scatter even where all come from one distribution. With u the columns of the
+coefficients of a scatter, which sum to zero, and n samples of total scatter t, a random assignment
+gives Σ‖u‖² t n/(n-1) on average: this is what shares are to be compared with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skatter.diagnosis.samples import Samples
+from skatter.domains import Domains
+from skatter.scatter import Geometry, domain_factor, measure, total_scatter
+
+
+@dataclass(frozen=True)
+class VarianceShares:
+    """Scatters of standardised features, and the shares of domain and class.
+
+    Attributes
+    ----------
+    total, domain : float
+        Scatter of all samples, every domain counted the same, and of the domain means.
+    domain_share, domain_chance : float
+        Domain over total scatter, and what a random assignment to domains would give.
+    between_class, within_class : float or None
+        Scatter of class means, and inside classes; None where fewer than two classes are labelled.
+    class_share, class_chance : float or None
+        Between-class scatter over the scatter of labelled samples, and the same by chance.
+    conditional_domain : float or None
+        Scatter of one class's means over the domains, averaged over classes; None
+        where fewer than two domains are labelled.
+    """
+
+    total: float
+    domain: float
+    domain_share: float
+    domain_chance: float
+    between_class: float | None
+    within_class: float | None
+    class_share: float | None
+    class_chance: float | None
+    conditional_domain: float | None
+
+
+def share_variance(samples: Samples) -> VarianceShares:
+    """Measure the scatters of the drawn samples."""
+    domains = samples.domains
+    scatters = measure(Geometry.of_features(samples.X), domains)
+    total = total_scatter(samples.X, domains.domain)
+    # Sums of squared coefficients, times the variance of a sample
+    variance = scatters.total * domains.n_samples / (domains.n_samples - 1)
+    by_chance = float(np.sum(domain_factor(domains) ** 2)) * variance
+    classes = _share_classes(domains, scatters.between_class, scatters.within_class)
+    told = classes is not None
+    return VarianceShares(
+        total,
+        scatters.domain,
+        domain_share=_ratio(scatters.domain, total),
+        domain_chance=min(_ratio(by_chance, total), 1.0),
+        between_class=scatters.between_class if told else None,
+        within_class=scatters.within_class if told else None,
+        class_share=classes[0] if classes is not None else None,
+        class_chance=classes[1] if classes is not None else None,
+        conditional_domain=scatters.conditional_domain if told and _several(domains) else None,
+    )
+
+
+def _several(domains: Domains) -> bool:
+    """Whether more than one domain is labelled."""
+    return len(np.unique(domains.domain[domains.labelled])) > 1
+
+
+def _share_classes(domains: Domains, between: float, within: float) -> tuple[float, float] | None:
+    n_classes, n = int(np.count_nonzero(domains.class_counts)), domains.n_labelled
+    if n_classes < 2:
+        return None
+    return _ratio(between, between + within), min((n_classes - 1) / (n - 1), 1.0)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

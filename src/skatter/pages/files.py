@@ -1,0 +1,60 @@
+"""The file of a page: it appears whole or not at all, and replaces nothing unless told to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def check_path(path: str | os.PathLike[str], *, force: bool) -> Path:
+    """Say what is wrong with a path before any work is done.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    force : bool
+        Whether a file that is there may be replaced.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Raises
+    ------
+    IsADirectoryError, FileNotFoundError, FileExistsError
+        If it is a folder, is in none, or is there already.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path must be a file, got the folder {target}.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path {target}: there is no folder {target.parent}.")
+    if target.exists() and not force:
+        raise FileExistsError(f"{target} exists; force=True replaces it.")
+    return target
+
+
+def write_page(path: Path, page: str, *, force: bool) -> None:
+    """Write beside the file and rename: no reader ever sees half of it.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    page : str
+        The page.
+    force : bool
+        Replace a file that is there.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb") as file:
+            file.write(page.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        check_path(path, force=force)  # somebody else may have written it in the meantime
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

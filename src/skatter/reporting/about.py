@@ -1,0 +1,84 @@
+"""Small print of the report: settings, versions, whom to cite."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+import skatter
+from skatter.pages import visible
+from skatter.reporting.anatomy import Anatomy
+
+PAPER = (
+    "M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang: Scatter Component Analysis: A Unified "
+    "Framework for Domain Adaptation and Domain Generalization. IEEE TPAMI 39(7), 2017, "
+    "arXiv:1510.04373."
+)
+_LONGEST = 1000
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what the numbers depend on."""
+    return {
+        "skatter": skatter.__version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def steps_of(anatomy: Anatomy) -> list[tuple[str, str]]:
+    """Return every step of the model with its parameters, in the order of the data."""
+    steps = [*anatomy.head, *([] if anatomy.learner is None else [anatomy.learner])]
+    if not steps:
+        steps = [anatomy.model]
+    return [(type(step).__name__, _parameters(step)) for step in steps]
+
+
+def _parameters(step: Any) -> str:
+    given = step.get_params(deep=False) if hasattr(step, "get_params") else {}
+    return ", ".join(f"{name}={_said(value)}" for name, value in sorted(given.items()))
+
+
+def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return settings as names and words; what is inside others gets a name with a dot.
+
+    Examples
+    --------
+    >>> shown_settings({"tune": True, "sca": {"beta": 0.1}})
+    [('tune', 'True'), ('sca.beta', '0.1')]
+    """
+    return [(visible(name), _said(value)) for name, value in _flat(settings or {}, "")]
+
+
+def _flat(settings: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _said(value: Any) -> str:
+    """Return a value in words that do not change from run to run."""
+    if isinstance(value, float | np.floating):
+        text = f"{value:.6g}"
+    elif callable(value):
+        text = str(getattr(value, "__name__", type(value).__name__))
+    elif isinstance(value, list | tuple) and len(value) > 1:
+        text = "; ".join(_said(each) for each in value)
+    else:
+        text = visible(" ".join(str(value).split()))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def citations(anatomy: Anatomy) -> list[str]:
+    """Return whom to cite: the method's own source, and the paper on SCA."""
+    own = anatomy.citation
+    return [PAPER] if not own or "Scatter Component Analysis" in own else [own, PAPER]

@@ -1,0 +1,349 @@
+"""Everything that the report found out, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import UNLABELLED, Codes, Domains
+from skatter.reporting.anatomy import Anatomy, Space
+from skatter.reporting.charts import Spectrum, Training, spectrum, training
+from skatter.reporting.explorer import Explorer, explore
+from skatter.reporting.measures import (
+    Distances,
+    ScatterLine,
+    measure_distances,
+    scatter_lines,
+)
+from skatter.reporting.predictions import (
+    DomainScores,
+    Predictions,
+    Score,
+    overall,
+    predict,
+    read_predictions,
+    score_domains,
+)
+from skatter.reporting.samples import (
+    MAX_DRAWN,
+    MAX_MEASURED,
+    SHOWN_FEATURES,
+    Samples,
+    draw_rows,
+)
+from skatter.reporting.views import (
+    Colouring,
+    GroupPlace,
+    colour_by,
+    pack_view,
+    places,
+    view_after,
+    view_before,
+)
+from skatter.scatter import Geometry, Scatters, measure
+from skatter.scatter.reading import check_table
+
+Array = NDArray[Any]
+FIGURE_NAMES: Mapping[str, str] = {
+    "accuracy": "1NN accuracy",
+    "criterion": "Scatter criterion",
+    "domain": "Domain share",
+    "between_class": "Between-class share",
+    "within_class": "Within-class share",
+    "conditional_domain": "Conditional domain share",
+    "total": "Total scatter",
+}
+PRECOMPUTED = (
+    "model works on rows of a Gram matrix (kernel='precomputed'), and a report needs the samples: "
+    "fit it with the kernel itself, or with a function of two arrays."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found out about a model and its samples.
+
+    Attributes
+    ----------
+    anatomy, samples
+        What the report is about.
+    drawn : ndarray of int
+        Rows that are drawn.
+    n_measured : int
+        Rows that were measured.
+    before, after : ndarray of shape (n_drawn, 2)
+        Coordinates; ``after`` is None where the model makes no features.
+    colourings : list of Colouring
+        Ways to colour the points.
+    predictions : Predictions or None
+        Of some rows.
+    scatters : list of ScatterLine
+        The five scatters.
+    distances : Distances or None
+        Between the domains.
+    explorer : Explorer or str
+        The path, or why there is none.
+    """
+
+    anatomy: Anatomy
+    samples: Samples
+    drawn: Codes
+    n_measured: int
+    before: Array
+    after: Array | None
+    colourings: list[Colouring]
+    predictions: Predictions | None
+    scatters: list[ScatterLine]
+    distances: Distances | None
+    explorer: Explorer | str
+
+    @cached_property
+    def score(self) -> Score | None:
+        """On all labels that the fit did not see."""
+        return None if self.predictions is None else overall(self.samples, self.predictions)
+
+    @cached_property
+    def scores(self) -> list[DomainScores]:
+        """Of each domain."""
+        if self.predictions is None:
+            return []
+        return score_domains(self.samples, self.predictions)
+
+    @cached_property
+    def places(self) -> list[GroupPlace]:
+        """Where groups lie in the pictures."""
+        return places(self.colourings[:2], self.before, self.after)
+
+    @property
+    def path(self) -> Explorer | None:
+        """The path, where there is one."""
+        return None if isinstance(self.explorer, str) else self.explorer
+
+    @property
+    def eigenvalues(self) -> list[float]:
+        """Of the components, largest first."""
+        family = self.anatomy.components
+        return [] if family is None else np.asarray(family.eigenvalues_, dtype=float).tolist()
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """Return the eigenvalues as a chart."""
+        return spectrum(self.eigenvalues)
+
+    @cached_property
+    def training(self) -> Training | None:
+        """Return the rounds of self-training, where there were some."""
+        return training(getattr(self.anatomy.learner, "candidates_", ()))
+
+    @property
+    def figure_names(self) -> list[tuple[str, str]]:
+        """Figures of the path explorer: keys and names, without those that are not there."""
+        if self.path is None:
+            return []
+        there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
+        return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
+
+    @property
+    def leading_figure(self) -> str:
+        """Figure that a map of all settings shows first."""
+        return self.figure_names[0][0]
+
+    @property
+    def drawn_words(self) -> str:
+        """Say how many rows are drawn, where not all are."""
+        if len(self.drawn) == self.samples.n:
+            return ""
+        return f"{len(self.drawn):,} of {self.samples.n:,} rows are drawn, chosen at random."
+
+    @property
+    def measured_words(self) -> str:
+        """Say how many rows are measured, where not all are."""
+        if self.n_measured == self.samples.n:
+            return ""
+        return f"Measured on {self.n_measured:,} of {self.samples.n:,} rows, drawn at random."
+
+    @property
+    def predicted_words(self) -> str:
+        """Say how many rows were predicted, where not all were."""
+        if self.predictions is None or len(self.predictions.rows) == self.samples.n:
+            return ""
+        return f"{len(self.predictions.rows):,} of {self.samples.n:,} rows were predicted."
+
+    @property
+    def before_space(self) -> str:
+        """Say where scatters before were measured."""
+        if self.anatomy.components is None:
+            return "in the features that the model was given"
+        return "in the feature space of the kernel"
+
+    @property
+    def before_words(self) -> str:
+        """Say what the first picture shows."""
+        what = "principal" if self.anatomy.components is None else "kernel principal"
+        return f"Two {what} components of what {self.anatomy.name} was given."
+
+    @property
+    def after_words(self) -> str:
+        """Say what the second picture shows."""
+        family, candidate = self.anatomy.components, self.anatomy.candidate
+        if family is None:
+            return f"Two principal axes of what {self.anatomy.name} makes of it."
+        words = f"Two principal axes of its {family.n_components_} components"
+        if candidate is None:
+            return f"{words}."
+        return (
+            f"{words}, of the candidate that weighs most: scaling {candidate.scaling}, ridge "
+            f"{candidate.ridge:g}."
+        )
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Count what the report is about."""
+        samples = self.samples
+        family = self.anatomy.components
+        facts = {
+            "rows": f"{samples.n:,}",
+            "with a label in the fit": f"{samples.domains.n_labelled:,}",
+            "domains": f"{len(samples.domain_names):,}",
+            "classes": f"{len(samples.domains.classes):,}",
+            "features": f"{len(samples.features):,}",
+        }
+        return facts if family is None else facts | {"components": f"{family.n_components_:,}"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        return {
+            "rows": self._rows(),
+            "features": self.samples.features[:SHOWN_FEATURES],
+            "classes": self.samples.class_names,
+            "domains": self.samples.domain_names,
+            "colourings": [colouring.to_dict() for colouring in self.colourings],
+            "before": pack_view(self.before),
+            "after": None if self.after is None else pack_view(self.after),
+            "explorer": None if self.path is None else self.path.to_dict(),
+        }
+
+    def _rows(self) -> dict[str, Any]:
+        samples, drawn = self.samples, self.drawn
+        predicted = np.full(samples.n, UNLABELLED)
+        confidence = np.full(samples.n, np.nan)
+        if self.predictions is not None:
+            predicted[self.predictions.rows] = self.predictions.predicted
+            if self.predictions.confidence is not None:
+                confidence[self.predictions.rows] = self.predictions.confidence
+        sure = np.round(confidence[drawn], 4)
+        return {
+            "number": drawn.tolist(),
+            "domain": samples.domains.domain[drawn].tolist(),
+            "class": samples.truth[drawn].tolist(),
+            "seen": samples.domains.labelled[drawn].astype(int).tolist(),
+            "predicted": predicted[drawn].tolist(),
+            "confidence": [None if np.isnan(each) else each for each in sure.tolist()],
+            "values": samples.values(drawn),
+        }
+
+
+def find(
+    anatomy: Anatomy,
+    samples: Samples,
+    sample_domain: Any,
+    predictions: Any,
+    random_state: Any,
+    tell: Callable[[str], None],
+) -> Findings:
+    """Measure everything, on a draw of the rows where there are many.
+
+    Parameters
+    ----------
+    anatomy, samples
+        What the report is about.
+    sample_domain : array-like or None
+        Domains as the model knows them.
+    predictions : mapping, DataFrame or None
+        As in :func:`skatter.reporting.report`.
+    random_state : int, RandomState instance or None
+        Draws rows.
+    tell : callable
+        Told what comes next.
+    """
+    if anatomy.precomputed:
+        raise ValueError(PRECOMPUTED)
+    given = None if predictions is None else read_predictions(samples, predictions)
+    order = draw_rows(samples.domains, random_state)
+    drawn, few = np.sort(order[:MAX_DRAWN]), np.sort(order[:MAX_MEASURED])
+    measured = np.searchsorted(drawn, few)
+    tell("computing embeddings")
+    ids = None if sample_domain is None else np.asarray(sample_domain)[drawn]
+    views = _View.of(anatomy, take_rows(samples.X, drawn), ids)
+    before, after = view_before(views.space, measured), views.after(measured)
+    tell("predicting")
+    found = given or predict(anatomy, samples, drawn, ids, views.prepared, views.features)
+    tell("measuring scatters and distances")
+    domains, near = samples.domains.take(few), views.take(measured)
+    scatters = scatter_lines(measure(near.space.geometry(), domains), near.scatters(domains))
+    distances = measure_distances(
+        near.prepared, near.features, domains.domain, samples.domain_names
+    )
+    tell("computing the path over β, δ and k")
+    path = explore(anatomy, near.space, near.prepared, domains, samples.truth[few])
+    return Findings(
+        anatomy,
+        samples,
+        drawn,
+        len(few),
+        before,
+        after,
+        _colourings(samples, drawn, found),
+        found,
+        scatters,
+        distances,
+        path if isinstance(path, str) else path.among(measured),
+    )
+
+
+class _View(NamedTuple):
+    """Some rows before and after: as they reach the model, in its feature space, made by it."""
+
+    prepared: Any
+    space: Space
+    features: Array | None
+
+    @classmethod
+    def of(cls, anatomy: Anatomy, X: Any, sample_domain: Any) -> _View:
+        given = anatomy.prepare(X, sample_domain)
+        features = anatomy.transform(given, sample_domain)
+        prepared = check_table(given, "X")
+        return cls(prepared, anatomy.space(prepared, sample_domain), features)
+
+    def take(self, rows: Codes) -> _View:
+        features = None if self.features is None else self.features[rows]
+        return _View(self.prepared[rows], self.space.take(rows), features)
+
+    def after(self, learn: Codes) -> Array | None:
+        return None if self.features is None else view_after(self.features, learn)
+
+    def scatters(self, domains: Domains) -> Scatters | None:
+        if self.features is None:
+            return None
+        return measure(Geometry.of_features(self.features), domains)
+
+
+def _colourings(samples: Samples, drawn: Codes, found: Predictions | None) -> list[Colouring]:
+    """Return the ways to colour the points that say something."""
+    domain = samples.domains.domain[drawn]
+    ways = [colour_by("domain", "Domain", samples.domain_names, domain)]
+    if samples.class_names:
+        truth = samples.truth[drawn]
+        ways.append(colour_by("class", "Class", samples.class_names, truth, "no label"))
+    if found is not None:
+        label = np.full(samples.n, UNLABELLED)
+        label[found.rows] = found.predicted
+        label = np.where(samples.domains.labelled, samples.domains.label, label)[drawn]
+        names = samples.class_names
+        ways.append(colour_by("predicted", "Prediction", names, label, "not predicted"))
+    return ways

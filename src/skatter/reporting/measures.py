@@ -1,0 +1,133 @@
+"""What the report measures: scatters and distances, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import Codes
+from skatter.plots import domain_distances
+from skatter.scatter import Scatters
+
+Array = NDArray[Any]
+
+MAX_DOMAINS = 12
+"""Domains of the heat map at most: the largest ones."""
+NAMES: Mapping[str, tuple[str, str]] = {
+    "total": ("Total scatter", "How far samples lie from their common mean."),
+    "domain": ("Domain scatter", "How far the means of the domains lie apart: the shift."),
+    "between_class": ("Between-class scatter", "How far the means of the classes lie apart."),
+    "within_class": ("Within-class scatter", "How far samples lie from the mean of their class."),
+    "conditional_domain": (
+        "Conditional domain scatter",
+        "How far the means of one class lie apart between the domains that have labels of it.",
+    ),
+}
+"""The five scatters, as the report names and explains them."""
+
+
+class ScatterLine(NamedTuple):
+    """One scatter before and after; shares are of the total scatter."""
+
+    name: str
+    words: str
+    before: float
+    after: float | None
+    share_before: float
+    share_after: float | None
+
+    @property
+    def change(self) -> float | None:
+        """Share after over share before; None where there is nothing to compare."""
+        if self.share_after is None or not self.share_before:
+            return None
+        return self.share_after / self.share_before
+
+
+def scatter_lines(before: Scatters, after: Scatters | None) -> list[ScatterLine]:
+    """Put scatters before and after side by side."""
+    shares = {name: _share(before, name) for name in NAMES}
+    return [
+        ScatterLine(
+            title,
+            words,
+            getattr(before, name),
+            None if after is None else getattr(after, name),
+            shares[name],
+            None if after is None else _share(after, name),
+        )
+        for name, (title, words) in NAMES.items()
+    ]
+
+
+def _share(scatters: Scatters, name: str) -> float:
+    return float(getattr(scatters, name) / scatters.total) if scatters.total > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances between domains before and after; ``left_out`` counts those that are not shown."""
+
+    names: list[str]
+    before: Array
+    after: Array | None
+    left_out: int
+
+    @property
+    def highest(self) -> float:
+        """Return the largest distance, which has the strongest colour."""
+        tables = [self.before] if self.after is None else [self.before, self.after]
+        return max(float(table.max()) for table in tables) or 1.0
+
+    @property
+    def mean_before(self) -> float:
+        """Mean over all pairs of domains."""
+        return self._mean(self.before)
+
+    @property
+    def mean_after(self) -> float | None:
+        """Mean over all pairs of domains; None where there is no after."""
+        return None if self.after is None else self._mean(self.after)
+
+    @property
+    def words(self) -> str:
+        """What became of the mean distance, in a sentence."""
+        if self.mean_after is None:
+            return f"The mean distance is {self.mean_before:.3f}."
+        return f"The mean distance went from {self.mean_before:.3f} to {self.mean_after:.3f}."
+
+    def _mean(self, table: Array) -> float:
+        return float(table[np.triu_indices(len(self.names), 1)].mean())
+
+
+def measure_distances(
+    before: Any, after: Array | None, domain: Codes, names: list[str]
+) -> Distances | None:
+    """Measure the maximum mean discrepancy of every two domains; None for fewer than two.
+
+    Parameters
+    ----------
+    before, after : arrays with a row for each sample
+        Two representations of the same samples.
+    domain : ndarray of int
+        Domain of each sample, an index into ``names``.
+    names : list of str
+        The domains.
+    """
+    counts = np.bincount(domain, minlength=len(names))
+    several = np.flatnonzero(counts > 1)
+    shown = np.sort(several[np.argsort(-counts[several], kind="stable")][:MAX_DOMAINS])
+    if len(shown) < 2:
+        return None
+    rows = np.flatnonzero(np.isin(domain, shown))
+    tables = [
+        None if each is None else domain_distances(each[rows], domain[rows])[1]
+        for each in (before, after)
+    ]
+    assert tables[0] is not None
+    own = [names[d] for d in shown]
+    return Distances(own, tables[0], tables[1], int(np.count_nonzero(counts)) - len(shown))

@@ -1,0 +1,199 @@
+"""Predictions: given, or made here for the rows that are drawn; and how many of them are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances_argmin
+
+from skatter.domains import UNLABELLED, Codes
+from skatter.pipeline import call_step
+from skatter.reporting.anatomy import Anatomy
+from skatter.reporting.samples import Samples
+from skatter.self_training import SCAClassifier
+
+Array = NDArray[Any]
+
+
+class Score(NamedTuple):
+    """Right answers among some rows; ``plain`` is the share of a model that does not adapt."""
+
+    n: int
+    share: float
+    plain: float | None
+
+
+class DomainScores(NamedTuple):
+    """What is known of the predictions in one domain.
+
+    Attributes
+    ----------
+    name : str
+        The domain.
+    target : bool
+        Whether it is a target.
+    n_rows, n_labelled : int
+        Its rows, and those whose label the fit saw.
+    hidden, seen : Score or None
+        On rows whose label the fit did not see, and on those whose label it saw.
+    """
+
+    name: str
+    target: bool
+    n_rows: int
+    n_labelled: int
+    hidden: Score | None
+    seen: Score | None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predicted classes of some rows.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows.
+    predicted : ndarray of int
+        Codes of classes.
+    confidence : ndarray or None
+        Of each prediction.
+    plain : ndarray of int or None
+        What a model says that does not adapt.
+    by, plain_by : str
+        Who predicted.
+    """
+
+    rows: Codes
+    predicted: Codes
+    confidence: Array | None
+    plain: Codes | None
+    by: str
+    plain_by: str = "1-nearest-neighbour on the samples before"
+
+
+def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
+    """Count right answers in each domain, apart for labels that the fit saw."""
+    domains = samples.domains
+    scores = []
+    for d, name in enumerate(samples.domain_names):
+        own = domains.domain[found.rows] == d
+        hidden, seen = (
+            _score(samples, found, own & mask[found.rows])
+            for mask in (samples.hidden, domains.labelled)
+        )
+        n_labelled = int(np.count_nonzero(domains.labelled & (domains.domain == d)))
+        scores.append(
+            DomainScores(
+                name,
+                bool(domains.is_target[d]),
+                int(domains.domain_counts[d]),
+                n_labelled,
+                hidden,
+                seen,
+            )
+        )
+    return scores
+
+
+def overall(samples: Samples, found: Predictions) -> Score | None:
+    """Count right answers among all rows whose label the fit did not see."""
+    return _score(samples, found, samples.hidden[found.rows])
+
+
+def _score(samples: Samples, found: Predictions, where: NDArray[np.bool_]) -> Score | None:
+    if not where.any():
+        return None
+    truth = samples.truth[found.rows][where]
+    plain = None if found.plain is None else float(np.mean(found.plain[where] == truth))
+    return Score(int(where.sum()), float(np.mean(found.predicted[where] == truth)), plain)
+
+
+def predict(
+    anatomy: Anatomy,
+    samples: Samples,
+    rows: Codes,
+    sample_domain: Any,
+    prepared: Any,
+    features: Array | None,
+) -> Predictions | None:
+    """Predict some rows with the model; by the nearest neighbour where it only makes features.
+
+    Parameters
+    ----------
+    anatomy : Anatomy
+        The model.
+    samples : Samples
+        All samples.
+    rows : ndarray of int
+        Which to predict.
+    sample_domain : array-like or None
+        Their domains, as the model knows them.
+    prepared, features : arrays with a row for each of ``rows``
+        The samples before and after.
+    """
+    labelled = samples.domains.labelled[rows]
+    if not labelled.any() or (features is None and not hasattr(anatomy.model, "predict")):
+        return None
+    label = samples.domains.label[rows]
+    plain = nearest(prepared, label)
+    if not hasattr(anatomy.model, "predict"):
+        assert features is not None
+        by = "1-nearest-neighbour on the components"
+        return Predictions(rows, nearest(features, label), None, plain, by)
+    given = take_rows(samples.X, rows)
+    confidence = None
+    if hasattr(anatomy.model, "predict_proba"):
+        shares = np.asarray(call_step(anatomy.model.predict_proba, given, sample_domain))
+        confidence = shares.max(axis=1)
+    if confidence is not None and isinstance(anatomy.learner, SCAClassifier):
+        # Its predictions are the largest shares, and asking it again would cost as much again.
+        codes = samples.codes(anatomy.learner.classes_[shares.argmax(axis=1)])
+    else:
+        codes = samples.codes(call_step(anatomy.model.predict, given, sample_domain))
+    return Predictions(rows, codes, confidence, plain, type(anatomy.model).__name__)
+
+
+def nearest(Z: Any, label: Codes) -> Codes:
+    """Predict every row by the nearest labelled one."""
+    known = label != UNLABELLED
+    return label[known][pairwise_distances_argmin(Z, Z[known])]
+
+
+def read_predictions(samples: Samples, predictions: Any) -> Predictions:
+    """Read predictions that were made elsewhere; see :func:`skatter.reporting.report`."""
+    if not (isinstance(predictions, Mapping) or hasattr(predictions, "columns")):
+        raise TypeError("predictions must be a mapping or a DataFrame with a column 'predicted'.")
+    columns = [str(name) for name in getattr(predictions, "columns", predictions)]
+    names = {key: _last(columns, key) for key in ("predicted", "confidence", "plain")}
+    if names["predicted"] is None:
+        raise ValueError(
+            f"predictions has no column 'predicted'; it has {', '.join(columns[:10])}."
+        )
+    values = {key: predictions[name] for key, name in names.items() if name is not None}
+    for key, column in values.items():
+        if len(column) != samples.n:
+            raise ValueError(
+                f"predictions has {len(column)} entries in {names[key]!r}, and X has {samples.n} "
+                "rows; give one entry a row."
+            )
+    codes = samples.codes(values["predicted"])
+    rows = np.flatnonzero(codes != UNLABELLED)
+    confidence = None
+    if "confidence" in values:
+        confidence = np.asarray(values["confidence"], dtype=float)[rows]
+    plain = samples.codes(values["plain"])[rows] if "plain" in values else None
+    return Predictions(
+        rows, codes[rows], confidence, plain, "the predictions given", "the plain model"
+    )
+
+
+def _last(columns: list[str], key: str) -> str | None:
+    """Return the last column of that name, or with more behind it: tables grow to the right."""
+    begun = [name for name in columns if name == key or name.startswith(f"{key}_")]
+    begun = [name for name in begun if not name.startswith("plain_confidence")]
+    return begun[-1] if begun else None

@@ -1,0 +1,25 @@
+"""Tables: reading and writing files, columns to samples, and the visible preprocessing step."""
+
+from skatter.tables.columns import Samples, read_columns, read_labels
+from skatter.tables.errors import TableError, printable
+from skatter.tables.plans import ColumnPlan, describe_columns
+from skatter.tables.preprocessing import align_columns, make_preprocessor
+from skatter.tables.reading import read_table
+from skatter.tables.writing import check_target, table_kind, write_atomically, write_table
+
+__all__ = [
+    "ColumnPlan",
+    "Samples",
+    "TableError",
+    "align_columns",
+    "check_target",
+    "describe_columns",
+    "make_preprocessor",
+    "printable",
+    "read_columns",
+    "read_labels",
+    "read_table",
+    "table_kind",
+    "write_atomically",
+    "write_table",
+]

@@ -1,0 +1,201 @@
+"""From the columns of a table to samples: features, labels and domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import UNLABELLED
+from skatter.tables.errors import TableError, load, quoted
+from skatter.tables.naming import check_names, missing_column
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+FEW_DOMAINS = 10
+"""Domains that even a table of as many rows may have; an id of each row is no domain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The samples of a table.
+
+    Attributes
+    ----------
+    X : DataFrame
+        The columns that are features, rows as in the table.
+    y : ndarray of shape (n_samples,) or None
+        Labels: whole numbers, numbers or text; None without a label column. Where a sample is
+        unlabelled it holds -1, NaN or None, of which ``labelled`` knows the meaning: a cell with
+        -1 in it is a label.
+    labelled : ndarray of bool of shape (n_samples,)
+        True where the cell of the label is not empty.
+    sample_domain : ndarray of shape (n_samples,) or None
+        Domains, whole numbers or text; None without a domain column.
+    label, domain : str or None
+        Names of the two columns.
+    """
+
+    X: DataFrame
+    y: Array | None
+    labelled: Mask
+    sample_domain: Array | None
+    label: str | None
+    domain: str | None
+
+
+def read_columns(
+    frame: DataFrame,
+    *,
+    label: str | None,
+    domain: str | None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+) -> Samples:
+    """Divide the columns of a table into features, labels and domains.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table, as of :func:`read_table`.
+    label : str or None
+        Column of the labels. An empty cell, or one of blanks, is an unlabelled sample.
+    domain : str or None
+        Column that says where each sample came from. No cell may be empty.
+    features : sequence of str or None
+        Columns to learn from, in this order; None: all others.
+    ignore : sequence of str
+        Columns that are no features.
+
+    Returns
+    -------
+    Samples
+        The columns, apart.
+
+    Raises
+    ------
+    TableError
+        If a column is missing or named twice, a domain is missing, or no feature is left.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import read_columns
+    >>> frame = pd.DataFrame({"dose": [1.5, 2], "site": ["basel", "cairo"], "ill": ["yes", " "]})
+    >>> samples = read_columns(frame, label="ill", domain="site")
+    >>> list(samples.X), samples.y.tolist(), samples.labelled.tolist()
+    (['dose'], ['yes', None], [True, False])
+    >>> read_columns(frame, label="Ill", domain="site")
+    Traceback (most recent call last):
+        ...
+    skatter.tables.errors.TableError: label: there is no column 'Ill'; did you mean 'ill'?
+    """
+    names = list(frame.columns)
+    check_names(names, "the table")
+    if not len(frame):
+        raise TableError("the table has no rows.")
+    chosen = _features(names, label=label, domain=domain, features=features, ignore=ignore)
+    y, labelled = None, np.zeros(len(frame), dtype=bool)
+    if label is not None:
+        y, labelled = read_labels(frame[label])
+    sample_domain = None if domain is None else _domains(frame[domain], domain)
+    return Samples(frame[chosen], y, labelled, sample_domain, label, domain)
+
+
+def _features(
+    names: list[str],
+    *,
+    label: str | None,
+    domain: str | None,
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
+) -> list[str]:
+    """Return the names of the features; every name that is given must be there."""
+    roles = {"label": [label], "domain": [domain], "features": features, "ignore": ignore}
+    there = set(names)
+    for role, given in roles.items():
+        if isinstance(given, str):
+            raise TypeError(f"{role} must be a sequence of names, got the text {given!r}.")
+        for name in given or ():
+            if name is not None and name not in there:
+                raise TableError(f"{role}: {missing_column(name, names)}")
+    if label is not None and label == domain:
+        raise TableError(f"label and domain: both are column {quoted(label)}; give two columns.")
+    own: dict[str | None, str] = {label: "label", domain: "domain"}
+    own.update(dict.fromkeys(ignore, "ignore"))
+    for name in features or ():
+        if name in own:
+            raise TableError(f"features: column {quoted(name)} is given as {own[name]} too.")
+    chosen = list(features) if features is not None else [n for n in names if n not in own]
+    check_names(chosen, "features")
+    if not chosen:
+        raise TableError("features: no column is left to learn from.")
+    return chosen
+
+
+def read_labels(column: Series) -> tuple[Array, Mask]:
+    """Return labels and where they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> values, labelled = read_labels(pd.Series([1, None, -1]))
+    >>> values.tolist(), labelled.tolist()
+    ([1, -1, -1], [True, False, True])
+    """
+    pandas = load("pandas", "Tables")
+    kinds = pandas.api.types
+    known = column.notna().to_numpy(dtype=bool)
+    if kinds.is_numeric_dtype(column.dtype) and not kinds.is_bool_dtype(column.dtype):
+        return _numbers(column, known)
+    text = np.full(len(column), None, dtype=object)
+    text[known] = [str(value) for value in column[known]]
+    written = np.array([value is not None and bool(value.strip()) for value in text], dtype=bool)
+    text[~written] = None
+    return text, written
+
+
+def _numbers(column: Series, known: Mask) -> tuple[Array, Mask]:
+    """Return whole numbers as such: an empty cell alone turned them into fractions."""
+    if column.dtype.kind == "c":
+        raise TableError(f"column {quoted(column.name)} holds complex numbers; save others.")
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise TableError(f"column {quoted(column.name)}: row {row + 1:,} is infinite; mend it.")
+    limit = np.iinfo(np.int64).max
+    if (np.floor(values[known]) == values[known]).all() and (abs(values[known]) < limit).all():
+        whole = np.full(len(values), UNLABELLED, dtype=np.int64)
+        whole[known] = column[known].to_numpy(dtype=np.int64)
+        return whole, known
+    return values, known
+
+
+def _domains(column: Series, name: str) -> Array:
+    values, known = read_labels(column)
+    if not known.all():
+        row = int(np.flatnonzero(~known)[0])
+        raise TableError(
+            f"domain: column {quoted(name)} is empty in {np.sum(~known):,} of {len(known):,} rows, "
+            f"first in row {row + 1:,}; say where each sample came from (NA and null are read as "
+            "empty)."
+        )
+    if values.dtype.kind == "f":
+        raise TableError(
+            f"domain: column {quoted(name)} holds numbers with fractions; give whole numbers or "
+            "text."
+        )
+    n_domains = len(set(values.tolist()))
+    if n_domains > max(FEW_DOMAINS, len(values) // 2):
+        raise TableError(
+            f"domain: column {quoted(name)} has {n_domains:,} different values in {len(values):,} "
+            "rows; give a column that says where samples came from."
+        )
+    return values

@@ -1,0 +1,50 @@
+"""Names of columns: none empty, no two the same; and what was meant by one that is not there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from skatter.tables.errors import TableError, listed, quoted
+
+
+def check_names(names: Sequence[Any], table: str) -> None:
+    """Refuse column names that are empty, come twice or are no text; ``table`` starts the message.
+
+    Examples
+    --------
+    >>> check_names(["dose", "site", "dose"], "a.csv")
+    Traceback (most recent call last):
+        ...
+    skatter.tables.errors.TableError: a.csv: column names come twice: 'dose'; rename them.
+    """
+    for place, name in enumerate(names, 1):
+        if not isinstance(name, str):
+            raise TableError(
+                f"{table}: column {place:,} is called {name!r}, which is no text; turn all names "
+                "into text, such as by frame.columns.astype(str)."
+            )
+        if not name.strip():
+            raise TableError(
+                f"{table}: column {place:,} has no name; name it, or leave it out (pandas writes "
+                "no index with index=False)."
+            )
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise TableError(f"{table}: column names come twice: {listed(twice)}; rename them.")
+
+
+def missing_column(name: str, names: Sequence[str]) -> str:
+    """Say that a column is not there, and which ones are close to it.
+
+    Examples
+    --------
+    >>> print(missing_column("Site", ["site", "dose"]))
+    there is no column 'Site'; did you mean 'site'?
+    """
+    close = [other for other in names if other.strip().lower() == name.strip().lower()]
+    close = close or get_close_matches(name, names, n=3)
+    hint = f"did you mean {listed(close)}?" if close else f"there are {listed(names, most=8)}."
+    return f"there is no column {quoted(name)}; {hint}"

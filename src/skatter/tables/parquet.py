@@ -1,0 +1,64 @@
+"""Tables from Parquet files: flat columns, looked at before they are read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from skatter.tables.errors import TableError, load, quoted
+from skatter.tables.naming import check_names
+from skatter.tables.opening import MAX_BYTES, Data, check_unpacked
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+INDEX = re.compile(r"__index_level_\d+__")
+"""How pandas calls an index without a name, which is no column of the table."""
+
+
+def read_parquet(data: Data) -> DataFrame:
+    """Read a Parquet file; dictionary columns become categories, decimals become numbers."""
+    parquet = load("pyarrow.parquet", "Parquet files")
+    with parquet.ParquetFile(data.file) as file:
+        _check_size(file.metadata, data)
+        schema = file.schema_arrow
+        check_names(schema.names, data.name)
+        types = {field.name: _flat_type(field, data.name) for field in schema}
+        kept = [name for name in schema.names if not INDEX.fullmatch(name)]
+        table = file.read(columns=kept)
+    table.validate(full=True)  # text that is not UTF-8 would stay hidden until it is looked at
+    for place, name in enumerate(kept):
+        if types[name] is not None:
+            table = table.set_column(place, name, table.column(place).cast(types[name]))
+    # Metadata of pandas would turn columns into an index, and types into others.
+    frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    return frame.reset_index(drop=True)
+
+
+def _check_size(metadata: Any, data: Data) -> None:
+    """Rows and bytes as the file declares them: runs of one value pack a million to one."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    check_unpacked(data.name, sum(group.total_byte_size for group in groups), data.size)
+    if metadata.num_rows * max(metadata.num_columns, 1) * 8 > MAX_BYTES:
+        raise TableError(
+            f"{data.name}: {metadata.num_rows:,} rows of {metadata.num_columns:,} columns hold "
+            f"more than {MAX_BYTES >> 30} GiB; give a smaller table."
+        )
+
+
+def _flat_type(field: Any, file: str) -> Any:
+    """Return the type to cast a column to, or None; refuse columns whose cells hold no value."""
+    types = load("pyarrow", "Parquet files").types
+    kind = getattr(field.type, "storage_type", field.type)
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_nested(kind):
+        raise TableError(
+            f"{file}: column {quoted(field.name)} is nested ({kind}); give one value per cell."
+        )
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        raise TableError(f"{file}: column {quoted(field.name)} holds bytes; save text or numbers.")
+    if types.is_time(kind):
+        raise TableError(
+            f"{file}: column {quoted(field.name)} holds times of day; save them as text or numbers."
+        )
+    return "float64" if types.is_decimal(kind) else None

@@ -1,0 +1,295 @@
+"""What happens to each column before anything is learnt from it, and why.
+
+A column is a number, a boolean or a category; a date, an id or text that differs in almost every
+row is left out with its reason, and so is a column that says nothing. Numbers are looked at all at
+once, so that a hundred thousand columns take seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.tables.errors import TableError, load, quoted
+from skatter.tables.naming import check_names
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+Array = NDArray[Any]
+
+MAX_CATEGORIES = 20
+"""Categories of a column that get a feature each; rarer ones share one."""
+
+MOSTLY = 0.95
+"""Share of the cells from which on a column of text is meant to hold numbers."""
+
+LARGEST = 1e100
+"""Numbers beyond it overflow when they are squared and summed."""
+
+COUNTER_ROWS = 20
+"""Rows from which on whole numbers without gap or repetition are taken for a counter of rows."""
+
+COLUMNS_AT_ONCE = 1000
+"""Columns of numbers that are copied at a time."""
+
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+
+NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
+USED = (NUMBER, BOOLEAN, CATEGORY)
+
+ACTIONS = {
+    NUMBER: "median where missing, then standardised",
+    BOOLEAN: "0 or 1, median where missing",
+    CATEGORY: "one feature per category",
+}
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What happens to one column.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : str
+        "number", "boolean" or "category"; or, of a column that is left out, "empty", "constant",
+        "counter", "date" or "text".
+    action : str
+        What is done, in words; "left out" where nothing is.
+    why : str
+        The reason, in words.
+    n_missing : int
+        Rows in which the cell is empty.
+
+    Examples
+    --------
+    >>> print(ColumnPlan("dose", "number", "standardised", "numbers", 0))
+    dose: number, standardised (numbers)
+    """
+
+    name: str
+    kind: str
+    action: str
+    why: str
+    n_missing: int
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is learnt from the column."""
+        return self.kind in USED
+
+    def __str__(self) -> str:
+        missing = f", {self.n_missing:,} missing" if self.n_missing else ""
+        return f"{self.name}: {self.kind}, {self.action} ({self.why}{missing})"
+
+
+def describe_columns(X: DataFrame) -> list[ColumnPlan]:
+    """Say what :func:`make_preprocessor` does to each column, and why.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The columns that are features.
+
+    Returns
+    -------
+    list of ColumnPlan
+        One per column, in their order.
+
+    Raises
+    ------
+    TableError
+        If a column has infinite or monstrous numbers, or holds numbers but for a few cells; the
+        message names the column, the row and the remedy.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import describe_columns
+    >>> X = pd.DataFrame({"dose": [1.0, None, 2.0], "ward": ["a", "b", "a"], "unit": 7})
+    >>> for plan in describe_columns(X):
+    ...     print(plan)
+    dose: number, median where missing, then standardised (numbers, 1 missing)
+    ward: category, one feature per category (2 different texts)
+    unit: constant, left out (7 in every row)
+    """
+    check_names(list(X.columns), "the table")
+    is_number = {dtype: _is_number(dtype) for dtype in X.dtypes.unique()}
+    numeric = [name for name, dtype in X.dtypes.items() if is_number[dtype]]
+    plans = {plan.name: plan for plan in _describe_numbers(X, numeric)}
+    for name in X.columns:
+        if name not in plans:
+            plans[name] = _describe_other(X[name])
+    return [plans[name] for name in X.columns]
+
+
+def _is_number(dtype: Any) -> bool:
+    kinds = load("pandas", "Tables").api.types
+    numeric = kinds.is_numeric_dtype(dtype) and not kinds.is_bool_dtype(dtype)
+    return bool(numeric and getattr(dtype, "kind", "f") != "c")
+
+
+def _left_out(name: str, kind: str, why: str, n_missing: int) -> ColumnPlan:
+    return ColumnPlan(name, kind, "left out", why, n_missing)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _describe_numbers(X: DataFrame, names: list[str]) -> Iterator[ColumnPlan]:
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        some = names[start : start + COLUMNS_AT_ONCE]
+        values = X[some].to_numpy(dtype=float, na_value=np.nan)
+        missing = np.isnan(values).sum(axis=0)
+        # fmin and fmax pass over NaN, without a copy; NumPy warns of some kinds of NaN.
+        with np.errstate(invalid="ignore"):
+            low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+        for place, name in enumerate(some):
+            if low[place] < -LARGEST or high[place] > LARGEST:
+                check_magnitude(X[name])
+            yield _describe_number(
+                name, values[:, place], low[place], high[place], int(missing[place])
+            )
+
+
+def _describe_number(
+    name: str, values: Array, low: float, high: float, n_missing: int
+) -> ColumnPlan:
+    if n_missing == len(values):
+        return _left_out(name, "empty", "no cell holds anything", n_missing)
+    if low == high:
+        where = "every row" if not n_missing else "every row that is not empty"
+        return _left_out(name, "constant", f"{low:g} in {where}", n_missing)
+    if high - low == len(values) - 1 and len(values) >= COUNTER_ROWS and _counts(values, low):
+        return _left_out(name, "counter", "counts the rows, and says nothing else", n_missing)
+    return ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
+
+
+def check_magnitude(column: Series) -> None:
+    """Refuse numbers that nothing can be computed with; name the first."""
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    places = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(places):
+        raise TableError(
+            f"column {quoted(column.name)}: {values[places[0]]:g} in row "
+            f"{row_number(column, places[0]):,} is too large to compute with; mend the cell, or "
+            "leave it empty."
+        )
+
+
+def row_number(column: Series, place: int) -> int:
+    """Return what messages call a row: from 1 on, and in a part of a table as in the whole.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_number(pd.Series([7, 8, 9]).iloc[1:], 0)
+    2
+    """
+    pandas = load("pandas", "Tables")
+    whole = isinstance(column.index, pandas.RangeIndex)
+    return int(column.index[place] if whole else place) + 1
+
+
+def _counts(values: Array, low: float) -> bool:
+    return bool((np.sort(values) == low + np.arange(len(values))).all())
+
+
+# --- all others -----------------------------------------------------------------------------------
+
+
+def _describe_other(column: Series) -> ColumnPlan:
+    """Plan for a column of booleans, dates, categories or text."""
+    kinds = load("pandas", "Tables").api.types
+    name, n_missing = str(column.name), int(column.isna().sum())
+    if n_missing == len(column):
+        return _left_out(name, "empty", "no cell holds anything", n_missing)
+    if kinds.is_datetime64_any_dtype(column.dtype) or kinds.is_timedelta64_dtype(column.dtype):
+        return _date(name, n_missing)
+    if kinds.infer_dtype(column, skipna=True) == "boolean":
+        return _describe_boolean(column, n_missing)
+    return _describe_text(name, as_text(column))
+
+
+def _date(name: str, n_missing: int) -> ColumnPlan:
+    why = "dates; to use them, turn them into a number such as days since a day"
+    return _left_out(name, "date", why, n_missing)
+
+
+def _describe_boolean(column: Series, n_missing: int) -> ColumnPlan:
+    name, seen = str(column.name), column.dropna().astype(bool)
+    if seen.all() or not seen.any():
+        where = "every row" if not n_missing else "every row that is not empty"
+        return _left_out(name, "constant", f"{bool(seen.iloc[0])} in {where}", n_missing)
+    return ColumnPlan(name, BOOLEAN, ACTIONS[BOOLEAN], "true or false", n_missing)
+
+
+def _describe_text(name: str, text: Series) -> ColumnPlan:
+    """Plan for a column of text; a blank cell is an empty one."""
+    counts = text.value_counts(sort=False)
+    n_missing, n_distinct = int(text.isna().sum()), len(counts)
+    n_known = len(text) - n_missing
+    if not n_distinct:
+        return _left_out(name, "empty", "no cell holds anything", n_missing)
+    if n_distinct == 1 and not n_missing:
+        return _left_out(name, "constant", f"{quoted(counts.index[0])} in every row", n_missing)
+    if n_distinct > MAX_CATEGORIES and _holds_numbers(text):
+        return ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers, stored as text", n_missing)
+    if all(map(ISO_DATE.fullmatch, counts.index)):
+        return _date(name, n_missing)
+    if n_distinct > max(MAX_CATEGORIES, n_known / 2):
+        why = f"{n_distinct:,} different texts in {n_known:,} rows: an id or free text"
+        return _left_out(name, "text", why, n_missing)
+    why = f"{n_distinct:,} different texts"
+    if n_distinct + (n_missing > 0) <= MAX_CATEGORIES:
+        return ColumnPlan(name, CATEGORY, ACTIONS[CATEGORY], why, n_missing)
+    pooled = f"one feature for each of the {MAX_CATEGORIES - 1} most frequent categories, one for "
+    return ColumnPlan(name, CATEGORY, f"{pooled}the others", why, n_missing)
+
+
+def _holds_numbers(text: Series) -> bool:
+    """Tell whether text holds numbers; refuse to guess where it does but for a few cells."""
+    pandas = load("pandas", "Tables")
+    numbers = pandas.to_numeric(text, errors="coerce")
+    foreign = text.notna() & numbers.isna()
+    if not foreign.any():
+        check_magnitude(numbers)
+        return True
+    if foreign.sum() <= (1 - MOSTLY) * text.notna().sum():
+        place = int(np.flatnonzero(foreign)[0])
+        raise TableError(
+            f"column {quoted(text.name)}: holds numbers but for {foreign.sum():,} of "
+            f"{len(text):,} cells, the first {quoted(text.iloc[place])} in row "
+            f"{row_number(text, place):,}; leave these cells empty, or ignore the column."
+        )
+    return False
+
+
+def as_text(column: Series) -> Series:
+    """Return cells as text, missing ones and blanks as NaN; 1.0 is 1, as it is among integers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_text(pd.Series([1.0, None])).tolist(), as_text(pd.Series(["b ", " "])).tolist()
+    (['1', nan], ['b ', nan])
+    """
+    pandas = load("pandas", "Tables")
+    text = np.full(len(column), np.nan, dtype=object)
+    known = column.notna().to_numpy(dtype=bool)
+    text[known] = [_text_of(value) for value in column[known].tolist()]
+    return pandas.Series(text, index=column.index, name=column.name, dtype=object)
+
+
+def _text_of(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return text if text.strip() else np.nan

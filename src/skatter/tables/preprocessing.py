@@ -1,0 +1,206 @@
+"""The visible step between a table and numbers: scikit-learn's own classes, and nothing hidden.
+
+:func:`make_preprocessor` puts them together; :func:`align_columns` brings any later table into the
+shape that they were made for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skatter.tables.errors import TableError, load, quoted
+from skatter.tables.naming import check_names, missing_column
+from skatter.tables.plans import (
+    BOOLEAN,
+    CATEGORY,
+    LARGEST,
+    MAX_CATEGORIES,
+    NUMBER,
+    ColumnPlan,
+    as_text,
+    check_magnitude,
+    describe_columns,
+    row_number,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+MISSING = "missing"
+"""The category of empty cells."""
+
+WIDE = 2000
+"""Columns of a step from which on they are given by place, not by name: scikit-learn's search for
+the places of names takes time that grows with their square."""
+
+STEPS = {NUMBER: "numbers", BOOLEAN: "booleans", CATEGORY: "categories"}
+"""Names of the three parts of the transformer, by the kind of their columns."""
+
+
+def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> ColumnTransformer:
+    """Make the transformer that turns these columns into numbers; it is not fitted yet.
+
+    Numbers: the median where missing, then standardised. Booleans: 0 or 1. Categories: one feature
+    each, rare ones pooled; an empty cell is the category "missing", and one that was never seen is
+    none of them. There is no feature that says where numbers were missing: places differ in what
+    they write down, and such a feature would tell places apart, not classes.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The columns that are features.
+    plans : list of ColumnPlan or None
+        What :func:`describe_columns` said of ``X``; None: it is asked.
+
+    Returns
+    -------
+    ColumnTransformer
+        Fit it to all columns of ``X``. Later tables may have them in any order, and others.
+
+    Raises
+    ------
+    TableError
+        If no column can be used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import align_columns, make_preprocessor
+    >>> X = pd.DataFrame({"dose": [1.0, None, 3.0], "ward": ["a", None, "a"]})
+    >>> step = make_preprocessor(X)
+    >>> step.fit_transform(align_columns(X, step)).round(2).tolist()
+    [[-1.22, 1.0, 0.0], [0.0, 0.0, 1.0], [1.22, 1.0, 0.0]]
+    >>> step.get_feature_names_out().tolist()
+    ['dose', 'ward_a', 'ward_missing']
+    """
+    plans = describe_columns(X) if plans is None else plans
+    columns = {kind: [plan.name for plan in plans if plan.kind == kind] for kind in STEPS}
+    if not any(columns.values()):
+        first = plans[0]
+        raise TableError(
+            f"no column can be used; the first, {quoted(first.name)}, is left out: {first.why}."
+        )
+    return ColumnTransformer(
+        [(STEPS[kind], _step(kind), _places(X, names)) for kind, names in columns.items() if names],
+        sparse_threshold=0,
+        verbose_feature_names_out=_collide(X, columns),
+    )
+
+
+def _places(X: DataFrame, names: list[str]) -> list[Any]:
+    return names if len(names) < WIDE else X.columns.get_indexer(names).tolist()
+
+
+def _step(kind: str) -> Any:
+    if kind == BOOLEAN:
+        return SimpleImputer(strategy="median")
+    if kind == NUMBER:
+        fill, then = SimpleImputer(strategy="median"), StandardScaler()
+        return Pipeline([("impute", fill), ("standardise", then)])
+    fill = SimpleImputer(strategy="constant", fill_value=MISSING)
+    encode = OneHotEncoder(
+        handle_unknown="ignore", max_categories=MAX_CATEGORIES, sparse_output=False
+    )
+    return Pipeline([("impute", fill), ("encode", encode)])
+
+
+def _collide(X: DataFrame, columns: dict[str, list[str]]) -> bool:
+    """Tell whether two features would get one name: column ``a_b``, and ``b`` of column ``a``."""
+    names = Counter(columns[NUMBER] + columns[BOOLEAN])
+    for name in columns[CATEGORY]:
+        categories = {*as_text(X[name]).dropna(), MISSING, "infrequent_sklearn"}
+        names.update(f"{name}_{category}" for category in categories)
+    return any(times > 1 for times in names.values())
+
+
+def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFrame:
+    """Bring a table into the shape that a preprocessor takes: its columns, numbers and text.
+
+    A file of other rows may be read otherwise: a column of categories "1", "2" and "x" holds
+    integers where no row has an "x". Here every column becomes what it was in the beginning.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table with the columns of the preprocessor, in any order, and others.
+    preprocessor : ColumnTransformer
+        As of :func:`make_preprocessor`, fitted or not.
+
+    Returns
+    -------
+    DataFrame
+        Numbers and booleans as float64, categories as text; rows, their index, the order of the
+        columns and those that the preprocessor does not use are as they were.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, or holds something else than numbers where it should.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import align_columns, make_preprocessor
+    >>> step = make_preprocessor(pd.DataFrame({"dose": [1.0, 2.0], "ward": ["1", "x"]}))
+    >>> align_columns(pd.DataFrame({"ward": [1, 2], "dose": ["7", None]}), step).values.tolist()
+    [['1', 7.0], ['2', nan]]
+    """
+    pandas = load("pandas", "Tables")
+    check_names(list(frame.columns), "the table")
+    steps = _columns_by_step(frame, preprocessor)
+    used = [name for names in steps.values() for name in names]
+    there = set(frame.columns)
+    for name in used:
+        if name not in there:
+            raise TableError(missing_column(name, list(frame.columns)))
+    parts = [frame.drop(columns=used)]
+    for step, names in steps.items():
+        if step == STEPS[CATEGORY]:
+            parts.append(pandas.DataFrame({name: as_text(frame[name]) for name in names}))
+        else:
+            parts.append(_all_numbers(frame[names]))
+    return pandas.concat(parts, axis=1)[list(frame.columns)]
+
+
+def _columns_by_step(frame: DataFrame, preprocessor: ColumnTransformer) -> dict[str, list[str]]:
+    """Return the names of the columns of each step; places are those of the table of the fit."""
+    names = np.asarray(getattr(preprocessor, "feature_names_in_", frame.columns), dtype=object)
+    return {
+        step: list(columns) if isinstance(columns[0], str) else names[columns].tolist()
+        for step, _, columns in preprocessor.transformers
+    }
+
+
+def _all_numbers(columns: DataFrame) -> DataFrame:
+    """Return columns as float64; those that hold no numbers yet are read one by one."""
+    kinds = load("pandas", "Tables").api.types
+    text = [name for name, dtype in columns.dtypes.items() if not kinds.is_numeric_dtype(dtype)]
+    if text:
+        columns = columns.assign(**{name: _read_numbers(columns[name]) for name in text})
+    numbers = columns.astype(np.float64)
+    low, high = numbers.min().to_numpy(), numbers.max().to_numpy()
+    for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)):
+        check_magnitude(numbers.iloc[:, place])
+    return numbers
+
+
+def _read_numbers(column: Series) -> Series:
+    pandas = load("pandas", "Tables")
+    if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
+        return column.map({True: 1.0, False: 0.0}).astype(np.float64)
+    text = as_text(column)
+    numbers = pandas.to_numeric(text, errors="coerce")
+    foreign = np.flatnonzero(text.notna() & numbers.isna())
+    if len(foreign):
+        raise TableError(
+            f"column {quoted(column.name)}: {quoted(text.iloc[foreign[0]])} in row "
+            f"{row_number(text, foreign[0]):,} is no number; mend the cell, or leave it empty."
+        )
+    return numbers

@@ -1,0 +1,232 @@
+"""Files that are written whole or not at all, and never over another one unasked."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+from skatter.tables.errors import TableError, load
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
+
+KINDS = (*(text + packed for text in DELIMITERS for packed in PACKING), "parquet")
+"""What can be written: endings of names without their first point."""
+
+Target = str | Path | BinaryIO
+
+
+def write_table(
+    frame: DataFrame, target: Target, *, kind: str | None = None, force: bool = False
+) -> None:
+    """Write a table, without its index, as CSV or Parquet.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    target : str, Path or binary file
+        Where to; ``"-"`` is standard output. A file is written beside its place and then moved
+        there: no reader ever sees half of it.
+    kind : str or None
+        "parquet", "csv" or "tsv", the latter two also packed, such as "csv.gz" (or ".bz2", ".xz").
+        None: by the ending of the name, as in :func:`table_kind`; CSV where there is no name.
+    force : bool
+        Replace a file that is there.
+
+    Raises
+    ------
+    TableError
+        If the file is there already, or cannot be written.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> import pandas as pd
+    >>> from skatter.tables import write_table
+    >>> file = BytesIO()
+    >>> write_table(pd.DataFrame({"site": ["basel", "cairo"], "dose": [1.5, None]}), file)
+    >>> print(file.getvalue().decode())
+    site,dose
+    basel,1.5
+    cairo,
+    <BLANKLINE>
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)} or None, got {kind!r}.")
+    if not isinstance(target, str | os.PathLike):
+        _write(frame, target, kind or "csv")
+    elif str(target) == "-":
+        _write(frame, sys.stdout.buffer, kind or "csv")
+        sys.stdout.buffer.flush()
+    else:
+        kind = kind or table_kind(target)
+        path = check_target(target, force=force)
+        write_atomically(path, partial(_write, frame, kind=kind))
+
+
+def table_kind(path: str | Path) -> str:
+    """Tell by the ending of its name how a table is to be written.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; ``"-"``, standard output, is CSV.
+
+    Returns
+    -------
+    str
+        One that :func:`write_table` takes.
+
+    Raises
+    ------
+    TableError
+        If the ending says nothing.
+
+    Examples
+    --------
+    >>> table_kind("predictions.pq"), table_kind("predictions.CSV.gz")
+    ('parquet', 'csv.gz')
+    """
+    if str(path) == "-":
+        return "csv"
+    name = Path(path).name.lower()
+    endings = {f".{kind}": kind for kind in KINDS} | {".pq": "parquet"}
+    kind = next((kind for ending, kind in endings.items() if name.endswith(ending)), None)
+    if kind is None:
+        raise TableError(
+            f"{path}: tables are written as .csv, .tsv (also with .gz, .bz2 or .xz), .parquet or "
+            ".pq; give such an ending."
+        )
+    return kind
+
+
+def check_target(path: str | Path, *, force: bool, name: str | None = None) -> Path:
+    """Say before any work is done why a file could not be written in the end.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where a file is to be written; ``"-"``, standard output, is always fine.
+    force : bool
+        Whether a file that is there may be replaced.
+    name : str or None
+        What the user calls it, such as ``"--out"``; it starts the message.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    TableError
+        If its folder is missing or not writable, or if there is a file and ``force`` is False.
+
+    Examples
+    --------
+    >>> check_target("no/such/folder/predictions.csv", force=False, name="--out")
+    Traceback (most recent call last):
+        ...
+    skatter.tables.errors.TableError: --out: there is no folder no/such/folder; make it first.
+    """
+    path = Path(path)
+    if str(path) == "-":
+        return path
+    reason = _hindrance(path, force=force)
+    if reason:
+        raise TableError(f"{name}: {reason}" if name else reason)
+    return path
+
+
+def _hindrance(path: Path, *, force: bool) -> str | None:
+    try:
+        if path.is_dir():
+            return f"{path} is a folder; give a file."
+        # A device or a pipe would be replaced by the file.
+        if path.exists() and not path.is_file():
+            return f"{path} is no regular file; choose another path, or - for standard output."
+        if (path.exists() or path.is_symlink()) and not force:
+            return f"{path} is there already; choose another path, or replace it with --force."
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
+            return f"there is no folder {path.parent}; make it first."
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return f"the folder {path.parent} is not writable; choose another path."
+    except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL character
+        return f"{str(path)[:200]} is no name of a file: {_reason(error)}."
+    return None
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Write beside ``path`` and rename: no reader ever sees half a file, nor does a power cut.
+
+    Parameters
+    ----------
+    path : Path
+        The file; if it is a link, what it points to is replaced.
+    write : callable
+        Writes all of the content to the path that it is given.
+
+    Raises
+    ------
+    TableError
+        If the disk is full, or the file cannot be written for another reason of the system.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "note.txt"
+    ...     write_atomically(path, lambda part: part.write_text("whole"))
+    ...     print(path.read_text(), len(list(path.parent.iterdir())))
+    whole 1
+    """
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f".{place.name[:100]}.{os.getpid()}.part")
+    try:
+        write(part)
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, place)
+    except OSError as error:
+        raise TableError(f"{path} cannot be written: {_reason(error)}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(said.split())
+
+
+def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
+    if kind == "parquet":
+        load("pyarrow", "Parquet files")
+        frame.to_parquet(target, index=False)
+        return
+    text, point, packed = kind.partition(".")
+    frame.to_csv(
+        target,
+        index=False,
+        sep=DELIMITERS[text],
+        lineterminator="\n",
+        compression=PACKING[point + packed],
+        quoting=csv.QUOTE_NONNUMERIC if _has_return(frame) else csv.QUOTE_MINIMAL,
+    )
+
+
+def _has_return(frame: DataFrame) -> bool:
+    """Tell whether a cell or a name holds a carriage return, which is not quoted by itself."""
+    text = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    return any("\r" in str(name) for name in frame.columns) or any(
+        text[name].astype(str).str.contains("\r", regex=False).any() for name in text
+    )
