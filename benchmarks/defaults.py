@@ -40,11 +40,11 @@ GRID: Mapping[str, tuple[Any, ...]] = {
     "scale": ("eigenvalue", "denominator"),
     "beta": (0.0, 0.1, 0.3, 0.5, 0.9),
     "delta": (0.0, 0.1, 1.0, 10.0),
-    "components": ("C-1", "2(C-1)", "20", "40"),
+    "components": ("C-1", "2(C-1)", "2(C-1), at least 10", "20", "40"),
 }
 """What is tried. The bandwidth is a multiple of the median heuristic's gamma."""
 
-DEFAULTS = ("as they are", 1.0, 1e-3, "eigenvalue", 0.1, 1.0, "2(C-1)")
+DEFAULTS = ("as they are", 1.0, 1e-3, "eigenvalue", 0.1, 1.0, "2(C-1), at least 10")
 """What SCA() does, and nothing done to the samples."""
 
 SHAPE = tuple(len(values) for values in GRID.values())
@@ -71,7 +71,7 @@ def scalings(samples: Samples) -> Iterator[Array]:
 def counts(samples: Samples) -> list[int]:
     """Return the numbers of components of the grid, in its order."""
     rank = max(len(samples.domains.classes) - 1, 1)
-    return [rank, 2 * rank, 20, 40]
+    return [rank, 2 * rank, max(2 * rank, 10), 20, 40]
 
 
 def accuracies(samples: Samples, Z: Array) -> Array:
@@ -205,8 +205,8 @@ def main() -> None:
         found = measure(None if options.out is None else options.out / "defaults.npz")
     tables = {"left out": left_out(found), "one at a time": one_at_a_time(found)}
     text = [
-        f"# SCA's defaults\n\nMade by `benchmarks/defaults.py`. {machine()}. At most 400 samples of "
-        "each domain, the nearest neighbour at the end; percent right on the target.",
+        f"# SCA's defaults\n\nMade by `benchmarks/defaults.py`. {machine()}. At most 400 samples "
+        "of each domain, the nearest neighbour at the end; percent right on the target.",
         *("\n".join(lines) for lines in tables.values()),
     ]
     print("\n\n".join(text))

@@ -1075,7 +1075,9 @@ def test_refitting_forgets_names_and_kernels(data):
 
 
 def test_a_default_number_of_components_is_chosen_and_told(data):
-    assert fit(SCA(), data).n_components_ == 4  # 2 (C - 1)
+    assert fit(SCA(), data).n_components_ == 10  # 2 (C - 1) is fewer
+    labels = np.arange(60) % 8
+    assert SCA().fit(data.X, labels, sample_domain=data.site).n_components_ == 14  # 2 (C - 1)
     assert fit(SCA(beta=1.0), data).n_components_ == 2  # C - 1
     assert fit(KernelFisher(), data).n_components_ == 2
     assert fit(USCA(), data).n_components_ == 20
@@ -1083,10 +1085,10 @@ def test_a_default_number_of_components_is_chosen_and_told(data):
     assert KPCA().fit(data.X[:8]).n_components_ == 7
     assert KPCA(kernel="linear").fit(data.X).n_components_ == 5
     one_class = SCA().fit(data.X, np.zeros(60, int), sample_domain=data.site)
-    assert one_class.n_components_ == 1
+    assert one_class.n_components_ == 10
     hidden = np.where(data.truth == 2, -1, data.truth)
-    two = SCA().fit(data.X, hidden, sample_domain=data.site, labelled=hidden >= 0)
-    assert two.n_components_ == 2
+    two = SCA(beta=1.0).fit(data.X, hidden, sample_domain=data.site, labelled=hidden >= 0)
+    assert two.n_components_ == 1  # classes without a label do not count
 
 
 def test_the_default_number_of_components_never_warns(data):

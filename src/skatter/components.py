@@ -60,6 +60,8 @@ SCALES = ("eigenvalue", "denominator", "numerator", "coefficients")
 SOLVERS = ("auto", "lanczos", "dense", "primal", "iterative")
 UNSUPERVISED_COMPONENTS = 20
 """Components of a method that knows no classes."""
+FEWEST_COMPONENTS = 10
+"""Components of a method that knows classes, however few: with two classes, two say too little."""
 SOLVED = (
     "eigenvalues_",
     "residuals_",
@@ -776,4 +778,4 @@ class LabelledComponents(ScatterComponents):
 
     def _default_n_components(self, domains: Domains) -> int:
         between = int(np.count_nonzero(domains.class_counts)) - 1
-        return max(2 * between if self._two_classes() is None else between, 1)
+        return between if self._two_classes() else max(2 * between, FEWEST_COMPONENTS)

@@ -34,8 +34,8 @@ class SCA(LabelledComponents):
     Parameters
     ----------
     n_components : int or None
-        Components to keep. None: 2(C-1) for C classes, and C-1 where ``beta=1``, the rank of the
-        problem; see ``n_components_``.
+        Components to keep. None: 2(C-1) for C classes and at least 10; where ``beta=1``, C-1, the
+        rank of the problem. See ``n_components_``.
     beta : float in [0, 1]
         Share of between-class scatter in the numerator.
     delta : float >= 0

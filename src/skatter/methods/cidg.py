@@ -40,7 +40,7 @@ class CIDG(LabelledComponents):
     ----------
     n_components : int or None
         Components to keep. None: C-1 for C classes where ``beta=1``, the rank of the problem, and
-        2(C-1) else.
+        2(C-1) but at least 10 else.
     beta : float in [0, 1]
         Share of between-class scatter in the numerator.
     within_weight : float >= 0

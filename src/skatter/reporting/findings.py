@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting.anatomy import Anatomy, Space
 from skatter.reporting.charts import Spectrum, Training, spectrum, training

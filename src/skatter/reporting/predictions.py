@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 
+from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes
 from skatter.pipeline import call_step
 from skatter.reporting.anatomy import Anatomy
