@@ -18,11 +18,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from skatter import KPCA, SCA, SCAClassifier, does_it_help, make_domain_pipeline
+from skatter import (
+    KPCA,
+    SCA,
+    SCAClassifier,
+    diagnose,
+    does_it_help,
+    make_domain_pipeline,
+    report,
+)
 from skatter.datasets import load_digits_pair
-from skatter.diagnosis import diagnose
 from skatter.plots import plot_before_after, plot_rounds, plot_scatters
-from skatter.reporting import report
 from skatter.saving import load_model, save_model
 from skatter.scatter import total_scatter, within_class_scatter
 

@@ -35,8 +35,9 @@ HEAVY = {
 }
 STANDARD = set(sys.stdlib_module_names)
 CORE = (
-    "import skatter, skatter.bench.results, skatter.chunks, skatter.datasets, skatter.methods, "
-    "skatter.scatter, skatter.theory"
+    "import skatter, skatter.adaptation, skatter.bench.results, skatter.chunks, skatter.datasets, "
+    "skatter.diagnosis, skatter.methods, skatter.reporting, skatter.saving, skatter.scatter, "
+    "skatter.tables, skatter.theory"
 )
 FOUNDATIONS = """
 import numpy, scipy, sklearn
@@ -54,8 +55,16 @@ PUBLIC = {
         "LandmarkMap",
         "LeaveOneDomainOut",
         "NearestNeighbour",
+        "adapt",
+        "diagnose",
         "make_domain_pipeline",
+        "report",
     ],
+    "skatter.adaptation": ["Adaptation", "TableModel", "adapt"],
+    "skatter.diagnosis": ["Diagnosis", "diagnose"],
+    "skatter.reporting": ["report"],
+    "skatter.saving": ["load_model", "save_model"],
+    "skatter.tables": ["read_columns", "read_table", "write_table"],
     "skatter.domains": ["Domains", "read_domains"],
     "skatter.chunks": [
         "ArrayChunks",
@@ -160,8 +169,13 @@ def test_skatter_itself_leaves_the_optional_rooms_closed():
         "import json, sys, skatter\n"
         "print(json.dumps([name for name in sys.modules if name.startswith('skatter')]))"
     )
-    closed = {"skatter.cli", "skatter.plots", "skatter.datasets.digits"}
+    closed = {"skatter.adaptation", "skatter.cli", "skatter.plots", "skatter.datasets.digits"}
     assert not closed & set(names)
+
+
+def test_a_name_that_is_not_there_is_refused_as_by_any_module():
+    with pytest.raises(AttributeError, match="module 'skatter' has no attribute 'adopt'"):
+        _ = skatter.adopt
 
 
 def test_importing_changes_no_global_state():

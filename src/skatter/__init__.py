@@ -3,7 +3,9 @@
 Domain adaptation and domain generalization by Scatter Component Analysis, the scikit-learn way.
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
@@ -12,6 +14,11 @@ from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
 from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut, does_it_help
 from skatter.self_training import SCAClassifier
+
+if TYPE_CHECKING:
+    from skatter.adaptation import adapt
+    from skatter.diagnosis import diagnose
+    from skatter.reporting import report
 
 __version__ = version("skatter")
 
@@ -29,6 +36,22 @@ __all__ = [
     "NearestNeighbour",
     "SCAClassifier",
     "__version__",
+    "adapt",
+    "diagnose",
     "does_it_help",
     "make_domain_pipeline",
+    "report",
 ]
+
+LATER = {
+    "adapt": "skatter.adaptation",
+    "diagnose": "skatter.diagnosis",
+    "report": "skatter.reporting",
+}
+"""Names for tables and pages, and their rooms: who wants an estimator does not wait for them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)

@@ -136,7 +136,7 @@ def adapt(
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from skatter.adaptation import adapt
+    >>> from skatter import adapt
     >>> rng = np.random.default_rng(0)
     >>> kind, site = np.tile(["low", "high"], 60), np.repeat(["here", "there"], 60)
     >>> X = rng.normal(size=(120, 3)) + 3 * (kind == "high")[:, None]

@@ -65,7 +65,7 @@ class TableModel:
 
     Examples
     --------
-    >>> from skatter.adaptation import adapt
+    >>> from skatter import adapt
     >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(0)
     >>> kind, site = np.tile([0, 1], 60), np.repeat(["here", "there"], 60)

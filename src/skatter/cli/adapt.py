@@ -257,17 +257,17 @@ def _jobs(result: Adaptation, paths: dict[str, Path], say: Callable[[str], None]
 def _report(result: Adaptation, say: Callable[[str], None]) -> str:
     from skatter.reporting import report
 
-    samples, model = result.samples, result.model
+    samples = result.samples
     say("making the report")
     return report(
-        model.adapted,
-        model.aligned(samples.X),
+        result.model,
+        samples.X,
         samples.y,
-        model.ids(samples.sample_domain),
+        samples.sample_domain,
         labelled=samples.labelled,
         benefit=result.benefit,
         predictions=result.predictions,
-        settings=dict(result.settings),
+        settings={**result.settings, "seconds": round(result.seconds, 1)},
         random_state=result.settings["random_state"],
         progress=say,
     )

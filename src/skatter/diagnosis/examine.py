@@ -84,7 +84,7 @@ def diagnose(
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter.diagnosis import diagnose
+    >>> from skatter import diagnose
     >>> rng = np.random.default_rng(0)
     >>> X, site = rng.normal(size=(200, 3)), np.repeat(["here", "there"], 100)
     >>> X[site == "there", 1] += 2

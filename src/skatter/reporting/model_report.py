@@ -106,8 +106,7 @@ def report(
     Examples
     --------
     >>> import numpy as np
-    >>> from skatter import SCA
-    >>> from skatter.reporting import report
+    >>> from skatter import SCA, report
     >>> rng = np.random.default_rng(0)
     >>> y, site = np.tile([0, 1], 40), np.repeat(["here", "there"], 40)
     >>> X = rng.normal(size=(80, 4)) + 2 * y[:, None] + (site == "there")[:, None]
