@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
 
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from typer.testing import CliRunner
@@ -16,7 +19,6 @@ import skatter.cli
 from skatter import KPCA, SCA
 from skatter.cli import build_app, main
 from skatter.cli import demo as demo_module
-from skatter.cli import files as files_module
 from skatter.cli.demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
 from skatter.datasets import load_digits_pair, make_figure1
 
@@ -176,13 +178,39 @@ def test_demo_prints_the_results_and_writes_two_pictures(monkeypatch, tmp_path, 
         for row in direction.rows:
             assert f"{100 * row.accuracy:.1f} %" in result.output
     assert "used only to score" in " ".join(result.output.split())
-    pictures = sorted(path.name for path in out.iterdir())  # no temporary file is left
-    assert pictures == ["digits-mnist-to-uci.png", "digits-uci-to-mnist.png"]
+    files = sorted(path.name for path in out.iterdir())  # no temporary file is left
+    pictures = ["digits-mnist-to-uci.png", "digits-uci-to-mnist.png"]
+    assert files == [*pictures, "digits.csv"]
     for name in pictures:
         assert str(out / name) in result.output
         height, width, channels = matplotlib.image.imread(out / name).shape
         assert min(height, width) > 500
         assert channels == 4
+
+
+def test_demo_leaves_a_table_with_the_labels_of_one_collection(tmp_path, digits):
+    path = demo_module.write_samples(digits, tmp_path, labelled="mnist", seed=0)
+    frame = pd.read_csv(path)
+    assert list(frame.columns) == ["collection", "digit", *(f"p{i:02d}" for i in range(64))]
+    assert frame["collection"].value_counts().to_dict() == {"mnist": 1500, "uci": 1500}
+    assert frame["digit"].isna().equals(frame["collection"] == "uci")
+    known = frame[frame["digit"].notna()]
+    own = np.flatnonzero(digits.domain == "mnist")
+    distance = cdist(known.filter(regex=r"p\d"), digits.X[own], "chebyshev")
+    assert distance.min(axis=1).max() < 1e-3  # four digits of each pixel
+    assert np.array_equal(digits.y[own][distance.argmin(axis=1)], known["digit"])
+
+
+def test_demo_says_what_to_type_next_and_it_works(monkeypatch, tmp_path, directions):
+    small = directions[0].data
+    monkeypatch.setattr(demo_module, "load_digits_pair", lambda: small)
+    said = invoke("demo", "--out", str(tmp_path / "a folder")).output
+    commands = [shlex.split(line) for line in said.splitlines() if line.startswith("  skatter")]
+    assert [command[1] for command in commands] == ["diagnose", "adapt"]
+    for command in commands:
+        result = invoke(*command[1:])
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "a folder" / "report.html").exists()
 
 
 def test_a_second_demo_replaces_the_pictures(monkeypatch, tmp_path, directions):
@@ -199,9 +227,11 @@ def test_a_failed_picture_leaves_the_old_file_and_no_other(monkeypatch, tmp_path
     def fail(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(files_module.os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        demo_module.write_picture(directions[0], tmp_path)
+    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(demo_module, "load_digits_pair", lambda: directions[0].data)
+    result = invoke("demo", "--out", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"skatter demo: {path} cannot be written: disk full.\n"
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
     assert path.read_text() == "old"
 

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import skatter.reporting
 from skatter.adaptation import adapt
 from skatter.cli import adapt as adapt_module
-from skatter.cli.adapt import adapt_file, check_outputs, write_together
+from skatter.cli.adapt import adapt_file
+from skatter.cli.files import check_outputs, write_together
 from skatter.cli.predict import predict_file
 from skatter.saving import describe_model, load_model, save_model
 
@@ -115,12 +116,12 @@ def test_what_a_model_expects_can_be_read_from_its_file(table, tmp_path):
     assert about["ship"] == load_model(model).ship
 
 
-def test_the_report_is_made_of_the_adapted_model_and_written(table, tmp_path, monkeypatch, frame):
+def test_the_report_is_told_the_model_its_rows_and_how_long_it_took(table, tmp_path, monkeypatch, frame):
     asked = {}
 
     def report(model, X, y, sample_domain, **given):
         asked.update(given, columns=list(X.columns), domain=set(sample_domain))
-        asked["predicted"] = model.predict(X, sample_domain=sample_domain)
+        asked["predicted"] = model.answers(X.assign(town=sample_domain))["adapted"].label
         return "<p>é</p>"
 
     monkeypatch.setattr(skatter.reporting, "report", report)
@@ -129,6 +130,7 @@ def test_the_report_is_made_of_the_adapted_model_and_written(table, tmp_path, mo
     assert result.exit_code == 0, result.output
     assert path.read_text(encoding="utf-8") == "<p>é</p>"
     assert asked["domain"] == {"amsterdam", "basel"}
+    assert asked["settings"]["seconds"] > 0
     assert asked["labelled"].tolist() == frame["tree"].notna().tolist()
     hidden = frame["tree"].isna()
     found = asked["predictions"]["adapted_tree"][hidden].tolist()

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.model import Answer
 from skatter.adaptation.plan import AUTO
+from skatter.cli.files import Job, check_outputs, write_together
+from skatter.cli.options import Features, Force, Ignored, Out, Seed, TableFile, split_names
+from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.methods import METHODS, get_method
 from skatter.saving import save_model
 from skatter.tables import (
     ColumnPlan,
-    TableError,
-    check_target,
     printable,
     read_table,
-    table_kind,
-    write_atomically,
     write_table,
 )
-
-STANDARD = "-"
-"""Standard input or output."""
-
-EXPECTED = (ValueError, OSError, MemoryError, ImportError)
-"""What goes wrong with a table, a file or a missing library, and is said in one line."""
 
 MAX_LISTED = 12
 """Classes that are listed one by one."""
@@ -43,18 +33,9 @@ MAX_LISTED = 12
 LEFT_OUT = "left out"
 """What is done to a column that is not used."""
 
-Job = tuple[Path, Callable[[Path], object]]
-
 
 def adapt_file(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
-            show_default=False,
-        ),
-    ],
+    file: TableFile,
     label: Annotated[
         str,
         typer.Option(
@@ -65,16 +46,7 @@ def adapt_file(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Table with predictions, .parquet or .csv; - is standard output.",
-            show_default=False,
-        ),
-    ],
+    out: Out,
     domain: Annotated[
         str | None,
         typer.Option(
@@ -91,22 +63,16 @@ def adapt_file(
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the method's settings, without a target label.")
     ] = False,
-    features: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Learn from this column; may be given repeatedly."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave this column out; may be given repeatedly."),
-    ] = None,
+    features: Features = None,
+    ignore: Ignored = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skops.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report, e.g. as report.html.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    seed: Seed = 0,
+    force: Force = False,
 ) -> None:
     """Predict the labels that a table lacks, from those that it has in other domains.
 
@@ -132,8 +98,8 @@ def adapt_file(
                 domain=domain,
                 method=method,
                 tune=tune,
-                features=features or None,
-                ignore=ignore or (),
+                features=split_names(features, frame.columns) or None,
+                ignore=split_names(ignore, frame.columns),
                 random_state=seed,
                 progress=say,
             )
@@ -141,9 +107,6 @@ def adapt_file(
             say("writing the files")
             write_together(jobs, lambda: write_table(result.predictions, out, force=force))
         _show(result_console(out), result, paths)
-
-
-# --- what both commands share ---------------------------------------------------------------------
 
 
 def check_method(name: str) -> None:
@@ -156,88 +119,6 @@ def check_method(name: str) -> None:
             raise typer.BadParameter(
                 f"no method {name!r}; there are {known}.", param_hint="--method"
             ) from None
-
-
-@contextmanager
-def said_in_one_line(command: str) -> Iterator[None]:
-    """Turn what goes wrong into one line on the error stream, and warnings into notes."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            yield
-        except EXPECTED as error:
-            text = str(error) or type(error).__name__
-            typer.echo(f"skatter {command}: {printable(text)}", err=True)
-            raise typer.Exit(1) from None
-    for text in dict.fromkeys(str(each.message).splitlines()[0] for each in heard):
-        typer.echo(f"Note: {printable(text)}", err=True)
-
-
-@contextmanager
-def announced() -> Iterator[Callable[[str], None]]:
-    """Show the step at work on the error stream, where it is a terminal."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda step: progress.update(task, description=printable(step))
-
-
-def check_outputs(targets: dict[str, Any], *, force: bool) -> dict[str, Path]:
-    """Check that all files can be written, before any work; return those that are asked for."""
-    paths: dict[str, Path] = {}
-    for name, target in targets.items():
-        if target is None or str(target) == STANDARD:
-            continue
-        path = check_target(target, force=force, name=name)
-        if any(path.resolve() == other.resolve() for other in paths.values()):
-            raise TableError(f"{name}: {path} is named twice; give each output its own file.")
-        paths[name] = path
-    if "--out" in paths:
-        table_kind(paths["--out"])
-    return paths
-
-
-def write_together(jobs: Sequence[Job], last: Callable[[], object]) -> None:
-    """Write several files: all of them are complete before the first one gets its name.
-
-    Parameters
-    ----------
-    jobs : sequence of (Path, callable)
-        Files, and what writes each of them to the path that it is given.
-    last : callable
-        Writes one more file, or to standard output, when the others are complete.
-    """
-    if not jobs:
-        last()
-        return
-    (path, write), *others = jobs
-
-    def write_this_then_others(part: Path) -> None:
-        write(part)
-        write_together(others, last)
-
-    write_atomically(path, write_this_then_others)
-
-
-def result_console(out: str) -> Console:
-    """Speak on standard output, unless the table goes there."""
-    return Console(stderr=out == STANDARD, highlight=False)
-
-
-def say_all(console: Console, sentences: Iterable[str]) -> None:
-    """Print sentences, the first one bold."""
-    for place, sentence in enumerate(sentences):
-        console.print(Text(printable(sentence), style="" if place else "bold"))
-
-
-def say_files(console: Console, paths: dict[str, Path]) -> None:
-    """Print where the files are, never broken into lines."""
-    names = {"--out": "Predictions", "--model": "Model", "--report": "Report"}
-    for option, path in paths.items():
-        console.print(Text(f"{names[option]}: {printable(str(path))}"), soft_wrap=True)
 
 
 # --- files ----------------------------------------------------------------------------------------

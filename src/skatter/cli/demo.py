@@ -25,6 +25,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import KPCA, SCA
 from skatter.cli.files import prepare_folder
+from skatter.cli.options import Seed
+from skatter.cli.speech import said_in_one_line
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
 from skatter.plots import plot_before_after
@@ -45,7 +47,7 @@ METHODS: tuple[tuple[str, Factory | None], ...] = (
 DIRECTIONS = (("uci", "mnist"), ("mnist", "uci"))
 
 N_PER_DOMAIN = 1500
-"""Samples of each domain in the CSV file."""
+"""Samples of each domain in the CSV file at most."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,9 @@ def _domain_share(scatters: Scatters) -> float:
 def _draw_samples(data: Dataset, n_per_domain: int, seed: int) -> Dataset:
     rng = np.random.default_rng(seed)
     domains = [np.flatnonzero(data.domain == name) for name in np.unique(data.domain)]
-    rows = np.concatenate([rng.choice(own, n_per_domain, replace=False) for own in domains])
+    rows = np.concatenate(
+        [rng.choice(own, min(n_per_domain, len(own)), replace=False) for own in domains]
+    )
     return replace(data, X=data.X[rows], y=data.y[rows], domain=data.domain[rows])
 
 
@@ -261,7 +265,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures; made if missing.")] = Path(
         "demo"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Adapt between two sets of real handwritten digits and show whether it helped.
 
@@ -270,7 +274,7 @@ def demo(
     """
     _require_extras()
     folder = prepare_folder(out)
-    with _progress() as progress:
+    with said_in_one_line("demo"), _progress() as progress:
         task = progress.add_task("loading digits", total=2 + len(DIRECTIONS) * (len(METHODS) + 1))
 
         def announce(step: str) -> None:
@@ -299,14 +303,16 @@ def _require_extras() -> None:
 
 
 def _progress() -> Progress:
-    """Progress on the error stream, so that a redirected output holds the results alone."""
+    """Progress on the error stream, where it is a terminal: a file holds the results alone."""
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description:<26}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from skatter.cli.adapt import announced, said_in_one_line
+from skatter.cli.options import Features, Ignored, Seed, TableFile, split_names
+from skatter.cli.speech import announced, said_in_one_line
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.diagnosis.layout import prose
 from skatter.tables import (
@@ -45,14 +46,7 @@ CATEGORIES = "categories"
 
 
 def diagnose_file(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
-            show_default=False,
-        ),
-    ],
+    file: TableFile,
     domain: Annotated[
         str,
         typer.Option(
@@ -72,20 +66,8 @@ def diagnose_file(
             help="Column of classes, or of numbers; cells are empty where unknown.",
         ),
     ] = None,
-    features: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Look at this column alone; give it repeatedly, or several names with commas.",
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Leave this column out; give it repeatedly, or several names with commas.",
-        ),
-    ] = None,
+    features: Features = None,
+    ignore: Ignored = None,
     permutations: Annotated[
         int,
         typer.Option(min=19, max=100_000, help="Permutations behind a p-value, at least."),
@@ -94,9 +76,7 @@ def diagnose_file(
         float,
         typer.Option(min=1e-6, max=0.5, help="Largest chance of any false alarm."),
     ] = 0.05,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**31 - 1, help="Seed of everything that is random.")
-    ] = 0,
+    seed: Seed = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print everything as JSON, for scripts.")
     ] = False,
@@ -161,20 +141,6 @@ def read_samples(
         ignore=split_names(ignore, names),
     )
     return samples, describe_columns(samples.X)
-
-
-def split_names(given: Sequence[str] | None, names: set[str]) -> list[str]:
-    """Split lists at their commas; a column that has a comma in its name is taken as it is.
-
-    Examples
-    --------
-    >>> split_names(["age,dose", "a,b"], {"age", "dose", "a,b"})
-    ['age', 'dose', 'a,b']
-    """
-    parts: list[str] = []
-    for text in given or ():
-        parts += [text] if text in names else [name.strip() for name in text.split(",")]
-    return [part for part in parts if part]
 
 
 def to_numbers(X: DataFrame, plans: list[ColumnPlan]) -> tuple[Array, list[str]]:

@@ -1,11 +1,20 @@
-"""The folder that a command writes into."""
+"""The files and the folder that a command writes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
+
+from skatter.tables import TableError, check_target, table_kind, write_atomically
+
+STANDARD = "-"
+"""Standard input or output."""
+
+Job = tuple[Path, Callable[[Path], object]]
 
 
 def prepare_folder(path: Path) -> Path:
@@ -23,3 +32,40 @@ def prepare_folder(path: Path) -> Path:
 
 def _bad_out(reason: str) -> typer.BadParameter:
     return typer.BadParameter(reason, param_hint="--out")
+
+
+def check_outputs(targets: dict[str, Any], *, force: bool) -> dict[str, Path]:
+    """Check that all files can be written, before any work; return those that are asked for."""
+    paths: dict[str, Path] = {}
+    for name, target in targets.items():
+        if target is None or str(target) == STANDARD:
+            continue
+        path = check_target(target, force=force, name=name)
+        if any(path.resolve() == other.resolve() for other in paths.values()):
+            raise TableError(f"{name}: {path} is named twice; give each output its own file.")
+        paths[name] = path
+    if "--out" in paths:
+        table_kind(paths["--out"])
+    return paths
+
+
+def write_together(jobs: Sequence[Job], last: Callable[[], object]) -> None:
+    """Write several files: all of them are complete before the first one gets its name.
+
+    Parameters
+    ----------
+    jobs : sequence of (Path, callable)
+        Files, and what writes each of them to the path that it is given.
+    last : callable
+        Writes one more file, or to standard output, when the others are complete.
+    """
+    if not jobs:
+        last()
+        return
+    (path, write), *others = jobs
+
+    def write_this_then_others(part: Path) -> None:
+        write(part)
+        write_together(others, last)
+
+    write_atomically(path, write_this_then_others)

@@ -12,15 +12,10 @@ from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.words import confidence_words
-from skatter.cli.adapt import (
-    announced,
-    check_outputs,
-    class_table,
-    result_console,
-    said_in_one_line,
-    say_all,
-    say_files,
-)
+from skatter.cli.adapt import class_table
+from skatter.cli.files import check_outputs
+from skatter.cli.options import Force, Out, TableFile
+from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import read_table, write_table
 from skatter.tables.columns import read_labels
@@ -36,25 +31,9 @@ def predict_file(
             metavar="MODEL", help="What 'skatter adapt --model' saved.", show_default=False
         ),
     ],
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Table with predictions, .parquet or .csv; - is standard output.",
-            show_default=False,
-        ),
-    ],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    file: TableFile,
+    out: Out,
+    force: Force = False,
 ) -> None:
     """Predict new rows with a saved model.
 

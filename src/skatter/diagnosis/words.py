@@ -318,7 +318,7 @@ def _say_tests(found: Diagnosis) -> Iterator[str]:
     )
     yield (
         f"{found.n_permutations:,} permutations give no p-value of MMD² below "
-        f"1/{found.n_permutations + 1:,}; corrected, {found.floor_corrected:.2g}."
+        f"1/{found.n_permutations + 1:,}; corrected, that is {found.floor_corrected:.2g} at most."
     )
     if found.floor_corrected > found.level:
         yield (

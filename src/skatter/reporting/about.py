@@ -19,7 +19,10 @@ PAPER = (
     "Framework for Domain Adaptation and Domain Generalization. IEEE TPAMI 39(7), 2017, "
     "arXiv:1510.04373."
 )
-_LONGEST = 1000
+_LONGEST = 400
+"""Characters of a setting that are shown."""
+_MOST = 6
+"""Entries of a list that are shown."""
 
 
 def versions() -> dict[str, str]:
@@ -53,6 +56,8 @@ def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     --------
     >>> shown_settings({"tune": True, "sca": {"beta": 0.1}})
     [('tune', 'True'), ('sca.beta', '0.1')]
+    >>> shown_settings({"columns": [f"p{i}" for i in range(64)]})
+    [('columns', 'p0; p1; p2; p3; p4; p5; and 58 more')]
     """
     return [(visible(name), _said(value)) for name, value in _flat(settings or {}, "")]
 
@@ -71,8 +76,10 @@ def _said(value: Any) -> str:
         text = f"{value:.6g}"
     elif callable(value):
         text = str(getattr(value, "__name__", type(value).__name__))
-    elif isinstance(value, list | tuple) and len(value) > 1:
-        text = "; ".join(_said(each) for each in value)
+    elif isinstance(value, list | tuple) and value:
+        shown = [_said(each) for each in value[:_MOST]]
+        more = len(value) - len(shown)
+        text = "; ".join([*shown, f"and {more:,} more"] if more else shown)
     else:
         text = visible(" ".join(str(value).split()))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,64 @@
+"""How commands speak: results on one stream, progress and what goes wrong on the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from skatter.cli.files import STANDARD
+from skatter.tables import printable
+
+EXPECTED = (ValueError, OSError, MemoryError, ImportError)
+"""What goes wrong with a table, a file or a missing library, and is said in one line."""
+
+
+@contextmanager
+def said_in_one_line(command: str) -> Iterator[None]:
+    """Turn what goes wrong into one line on the error stream, and warnings into notes."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        except EXPECTED as error:
+            text = str(error) or type(error).__name__
+            typer.echo(f"skatter {command}: {printable(text)}", err=True)
+            raise typer.Exit(1) from None
+    for text in dict.fromkeys(str(each.message).splitlines()[0] for each in heard):
+        typer.echo(f"Note: {printable(text)}", err=True)
+
+
+@contextmanager
+def announced() -> Iterator[Callable[[str], None]]:
+    """Show the step at work on the error stream, where it is a terminal."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda step: progress.update(task, description=printable(step))
+
+
+def result_console(out: str) -> Console:
+    """Speak on standard output, unless the table goes there."""
+    return Console(stderr=out == STANDARD, highlight=False)
+
+
+def say_all(console: Console, sentences: Iterable[str]) -> None:
+    """Print sentences, the first one bold."""
+    for place, sentence in enumerate(sentences):
+        console.print(Text(printable(sentence), style="" if place else "bold"))
+
+
+def say_files(console: Console, paths: dict[str, Path]) -> None:
+    """Print where the files are, never broken into lines."""
+    names = {"--out": "Predictions", "--model": "Model", "--report": "Report"}
+    for option, path in paths.items():
+        console.print(Text(f"{names[option]}: {printable(str(path))}"), soft_wrap=True)
