@@ -233,7 +233,7 @@ def test_a_stream_is_described_without_being_solved(two_domains):
     assert said["domains"] == "amsterdam (36), basel (36)"
     assert "components_" not in vars(model)
     assert model.domain_counts_.tolist() == [36, 36]
-    assert model.n_components_ == 4
+    assert model.n_components_ == 5
     assert "eigenvalues" in facts(model)["components"]
 
 

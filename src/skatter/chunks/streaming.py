@@ -188,7 +188,7 @@ def moments_of_chunks(
     >>> from skatter.chunks import ArrayChunks, moments_of_chunks
     >>> from skatter.moments import merge_moments
     >>> rng = np.random.default_rng(0)
-    >>> sca = SCA(kernel="linear")
+    >>> sca = SCA(2, kernel="linear")
     >>> north = ArrayChunks(rng.normal(size=(50, 3)), rng.integers(2, size=50), "north")
     >>> south = ArrayChunks(rng.normal(size=(40, 3)), np.full(40, -1), "south")
     >>> both = merge_moments([moments_of_chunks(sca, site) for site in (north, south)])

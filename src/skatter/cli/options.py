@@ -39,7 +39,7 @@ Ignored = Annotated[
         help="Leave this column out; give it repeatedly, or several names with commas.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of everything that is random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 

@@ -15,7 +15,7 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="12 models × sources left out",
-        citation="skatter; docs/generalization.md",
+        citation="skatter developers: docs/generalization.md, 2026.",
         grid={"standard_errors": (0.0, 1.0)},
     ),
 )

@@ -63,7 +63,7 @@ def judge(
     >>> X = rng.normal(size=(80, 5)) + 2 * y[:, None]
     >>> X[site == "there", 0] += 4
     >>> known = np.where(site == "here", y, -1)
-    >>> model = make_domain_pipeline(SCA(), KNeighborsClassifier(1))
+    >>> model = make_domain_pipeline(SCA(2), KNeighborsClassifier(1))
     >>> scores = judge(model, X, known, sample_domain=site, criteria=["scatter", "circular"])
     >>> {name: round(score, 2) for name, score in scores.items()}
     {'scatter': 0.35, 'circular': 0.8}
