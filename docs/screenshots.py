@@ -80,14 +80,14 @@ def picture_of_terminal(browser: Browser, written: str, columns: int, name: str)
 def picture_of_page(
     browser: Browser, path: Path, size: tuple[int, int], scheme: str, at: str, name: str
 ) -> None:
-    """Draw the window of a browser, scrolled to a place."""
+    """Draw the window of a browser, scrolled to a place, or at the top."""
     width, height = size
     page = browser.new_page(
         viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
     )
     page.goto(path.resolve().as_uri())
-    page.locator(at).first.scroll_into_view_if_needed()
-    page.evaluate("at => document.querySelector(at).scrollIntoView()", at)
+    if at:
+        page.locator(at).evaluate("place => place.scrollIntoView()")
     page.wait_for_timeout(500)
     page.screenshot(path=IMAGES / name)
     page.close()
@@ -108,9 +108,9 @@ def take(browser: Browser, source: Path, folder: Path) -> None:
     written = in_a_terminal(["adapt", "--help"], 80, folder)
     picture_of_terminal(browser, written, 80, "terminal-help.png")
     page = folder / "80.html"
-    picture_of_page(browser, page, DESK, "light", "h1", "report.png")
+    picture_of_page(browser, page, DESK, "light", "", "report.png")
     picture_of_page(browser, page, DESK, "dark", "#explorer", "report-explorer.png")
-    picture_of_page(browser, page, PHONE, "dark", "h1", "report-phone.png")
+    picture_of_page(browser, page, PHONE, "dark", "", "report-phone.png")
 
 
 def main() -> None:
@@ -124,8 +124,8 @@ def main() -> None:
         take(browser, options.table.resolve(), Path(folder))
         if options.site is not None:
             index = options.site / "index.html"
-            picture_of_page(browser, index, DESK, "light", "h1", "site.png")
-            picture_of_page(browser, index, PHONE, "dark", "h1", "site-phone.png")
+            picture_of_page(browser, index, DESK, "light", "", "site.png")
+            picture_of_page(browser, index, PHONE, "dark", "", "site-phone.png")
         browser.close()
     for pattern in ("terminal-*.png", "report*.png", "site*.png"):
         for path in IMAGES.glob(pattern):

@@ -6,13 +6,27 @@ import importlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 import sklearn
 
 from skatter.domains import Domains, read_domains
+
+CHROMIUM = Path("/usr/bin/chromium")
+# Without a sandbox, for CI runs as root; without errands of its own, for there is no network.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,24 @@ def require() -> Callable[..., ModuleType]:
             pytest.skip(reason)
 
     return load
+
+
+@pytest.fixture(scope="module")
+def browser(require: Callable[..., ModuleType]) -> Iterator[Any]:
+    """Debian's Chromium without a window; skips where there is none, but fails where CI is set.
+
+    It keeps an event loop running, which tests of other modules must not meet.
+    """
+    playwright = require("playwright.sync_api")
+    if not CHROMIUM.exists():
+        reason = f"there is no {CHROMIUM}: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(f"CI must not skip a test: {reason}")
+        pytest.skip(reason)
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")

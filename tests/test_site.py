@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,8 +22,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MADE = ("_build", "generated", "auto_examples", "sg_execution_times.rst")
 OPTIONS = ("-W", "--keep-going", "-q", "-b", "html")
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
 LOOKED_AT = ("index", "which-method", "results", "auto_examples/plot_1_story")
 
 
@@ -170,21 +168,6 @@ def test_every_public_name_is_in_the_reference(site, room):
 
 
 # --- in a browser -------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser(require: Callable[..., Any]) -> Iterator[Any]:
-    """Debian's Chromium without a window."""
-    playwright = require("playwright.sync_api")
-    if not CHROMIUM.exists():
-        reason = f"there is no {CHROMIUM}: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must not skip a test: {reason}")
-        pytest.skip(reason)
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -116,7 +116,7 @@ def test_what_a_model_expects_can_be_read_from_its_file(table, tmp_path):
     assert about["ship"] == load_model(model).ship
 
 
-def test_the_report_is_told_the_model_its_rows_and_how_long_it_took(table, tmp_path, monkeypatch, frame):
+def test_the_report_is_told_of_the_model_and_its_time(table, tmp_path, monkeypatch, frame):
     asked = {}
 
     def report(model, X, y, sample_domain, **given):

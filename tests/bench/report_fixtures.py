@@ -1,12 +1,9 @@
-"""A real browser for pages, and outcomes that look like a benchmark's."""
+"""Outcomes that look like a benchmark's."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,38 +15,8 @@ from skatter.bench.published import published
 from skatter.bench.results import Outcome, SuiteResults
 from skatter.bench.suites import Suite, get_suite
 
-CHROMIUM = Path("/usr/bin/chromium")
-# Without a sandbox, for CI runs as root; without errands of its own, for there is no network.
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
 PAPER = ("raw", "kpca", "tca", "sstca", "gfk", "tsc", "sa", "tjm", "usca", "sca-printed")
 OURS = ("sca", "jda", "coral", "kmm", "mda", "dip", "sgf", "cidg", "landmarks", "mtae")
-
-
-@pytest.fixture(scope="module")
-def browser(require: Callable[..., ModuleType]) -> Iterator[Any]:
-    """Debian's Chromium without a window; skips where there is none, but fails where CI is set.
-
-    It keeps an event loop running, which tests of other modules must not meet.
-    """
-    playwright = require("playwright.sync_api")
-    if not CHROMIUM.exists():
-        reason = f"there is no {CHROMIUM}: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must not skip a test: {reason}")
-        pytest.skip(reason)
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

@@ -451,7 +451,7 @@ def test_failure_to_write_leaves_the_old_file_and_nothing_else(
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, step, fail)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(ValueError, match="cannot be written: no space left"):
         write_report(path, results[-1:], force=True, **SAYS)
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"report.html": "old"}
 

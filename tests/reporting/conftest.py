@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,18 +13,6 @@ import pytest
 
 from skatter import SCA
 from skatter.reporting import report
-
-CHROMIUM = Path("/usr/bin/chromium")
-# Without a sandbox, for CI runs as root; without errands of its own, for there is no network.
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,21 +42,6 @@ def story(require: Callable[..., ModuleType]) -> Story:
     return Story(X, y, site, seen, model.fit(X, y, sample_domain=site, labelled=seen))
 
 
-@pytest.fixture(scope="module")
-def chromium(require: Callable[..., ModuleType]) -> Iterator[Any]:
-    """Debian's Chromium without a window; skips where there is none, but fails where CI is set."""
-    playwright = require("playwright.sync_api")
-    if not CHROMIUM.exists():
-        reason = f"there is no {CHROMIUM}: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must not skip a test: {reason}")
-        pytest.skip(reason)
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield browser
-        browser.close()
-
-
 @dataclass
 class Visit:
     """A page that was opened, and what it said and asked for."""
@@ -81,13 +53,13 @@ class Visit:
 
 
 @pytest.fixture
-def open_page(chromium: Any) -> Iterator[Callable[..., Visit]]:
+def open_page(browser: Any) -> Iterator[Callable[..., Visit]]:
     """Open a file at some width, and listen to what it says."""
     contexts = []
 
     def visit(path: Path, width: int = 1280, height: int = 900, **options: Any) -> Visit:
         options = {"reduced_motion": "reduce", **options}
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         seen = Visit(context.new_page())
         seen.page.on("console", lambda message: seen.complaints.append(message.text))

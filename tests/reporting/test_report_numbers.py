@@ -380,7 +380,7 @@ def test_file_is_replaced_only_by_force_and_never_half_written(story, tmp_path, 
 
     path.write_text("old")
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(ValueError, match="cannot be written: no space left"):
         story.page(path=path, force=True)
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"report.html": "old"}
 

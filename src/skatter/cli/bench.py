@@ -36,7 +36,7 @@ from skatter.bench.tasks import load_data
 from skatter.cli.files import prepare_folder
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
-from skatter.tables import write_atomically
+from skatter.tables import TableError, write_atomically
 
 app = typer.Typer(
     name="bench",
@@ -546,7 +546,7 @@ def report(
             figures=figures,
             force=force,
         )
-    except (FileExistsError, OSError) as error:
+    except (OSError, TableError) as error:
         typer.echo(f"skatter: {error}", err=True)
         raise typer.Exit(1) from None
     typer.echo(path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from skatter.tables import write_atomically
+
 
 def check_path(path: str | os.PathLike[str], *, force: bool) -> Path:
     """Say what is wrong with a path before any work is done.
@@ -37,7 +39,7 @@ def check_path(path: str | os.PathLike[str], *, force: bool) -> Path:
 
 
 def write_page(path: Path, page: str, *, force: bool) -> None:
-    """Write beside the file and rename: no reader ever sees half of it.
+    """Write a page as a whole or not at all.
 
     Parameters
     ----------
@@ -48,13 +50,5 @@ def write_page(path: Path, page: str, *, force: bool) -> None:
     force : bool
         Replace a file that is there.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            file.write(page.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        check_path(path, force=force)  # somebody else may have written it in the meantime
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    check_path(path, force=force)  # somebody else may have written it in the meantime
+    write_atomically(path, lambda part: part.write_bytes(page.encode("utf-8")))

@@ -155,7 +155,7 @@ def _hindrance(path: Path, *, force: bool) -> str | None:
         if path.exists() and not path.is_file():
             return f"{path} is no regular file; choose another path, or - for standard output."
         if (path.exists() or path.is_symlink()) and not force:
-            return f"{path} is there already; choose another path, or replace it with --force."
+            return f"{path} is there already; choose another path, or --force (force=True)."
         folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
             return f"there is no folder {path.parent}; make it first."
