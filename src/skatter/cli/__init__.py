@@ -41,7 +41,8 @@ def build_app() -> "Typer":
 
     app = typer.Typer(
         name="skatter",
-        help="Train where you have labels, predict where you don't.",
+        help="Train where you have labels, predict where you don't.\n\nNew here? Begin with "
+        "**skatter demo**; it leaves a table behind for **diagnose** and **adapt**.",
         no_args_is_help=True,
         rich_markup_mode="markdown",  # flows the paragraphs of a docstring
         context_settings={"help_option_names": ["--help", "-h"]},
