@@ -88,6 +88,7 @@ TRUSTED: tuple[str, ...] = (
     *sorted(f"{each.estimator.__module__}.{each.estimator.__name__}" for each in METHODS.values()),
     *_BESIDE_THE_METHODS,
     "numpy.dtype",  # read from an empty array
+    "sklearn.compose._column_transformer._RemainderColsList",  # of scikit-learn 1.6: a list
 )
 """Types that a model file may hold beside what skops trusts: the methods, and what they keep."""
 

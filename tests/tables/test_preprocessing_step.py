@@ -169,12 +169,13 @@ def test_names_of_features_never_collide(pandas):
     assert len(set(names)) == len(names) == 3
 
 
-def test_the_step_loads_through_skops_with_no_type_but_dtypes(X, require):
+def test_the_step_loads_through_skops_with_no_type_but_dtypes_and_a_list(X, require):
     io = require("skops.io", "io")
     step = fitted(X)
     content = io.dumps(step)
-    assert set(io.get_untrusted_types(data=content)) <= {"numpy.dtype"}
-    loaded = io.loads(content, trusted=["numpy.dtype"])
+    plain = ["numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"]
+    assert set(io.get_untrusted_types(data=content)) <= {*plain}
+    loaded = io.loads(content, trusted=plain)
     assert (transform(loaded, X) == transform(step, X)).all()
 
 

@@ -19,14 +19,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import KPCA, SCA
 from skatter.cli.files import prepare_folder
 from skatter.cli.options import Seed
-from skatter.cli.speech import said_in_one_line
+from skatter.cli.speech import announced, said_in_one_line
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
 from skatter.plots import plot_before_after
@@ -274,21 +273,17 @@ def demo(
     """
     _require_extras()
     folder = prepare_folder(out)
-    with said_in_one_line("demo"), _progress() as progress:
-        task = progress.add_task("loading digits", total=2 + len(DIRECTIONS) * (len(METHODS) + 1))
-
-        def announce(step: str) -> None:
-            progress.update(task, advance=1, description=step)
-
+    n_steps = 2 + len(DIRECTIONS) * (len(METHODS) + 1)
+    with said_in_one_line("demo"), announced(n_steps) as announce:
+        announce("loading digits")
         data = load_digits_pair()
         directions = compare(data, seed=seed, announce=announce)
         paths = []
         for direction in directions:
             announce(f"{direction.source} -> {direction.target}: picture")
             paths.append(write_picture(direction, folder))
-        announce("table")
+        announce("table of samples")
         samples = write_samples(data, folder, labelled=DIRECTIONS[-1][0], seed=seed)
-        announce("done")
     console = Console(highlight=False)
     _show(console, directions, paths)
     _show_next(console, samples)
@@ -300,20 +295,6 @@ def _require_extras() -> None:
         message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[demo]"'
         typer.echo(message, err=True)
         raise typer.Exit(1)
-
-
-def _progress() -> Progress:
-    """Progress on the error stream, where it is a terminal: a file holds the results alone."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description:<26}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
 
 
 def _show(console: Console, directions: list[Direction], paths: list[Path]) -> None:

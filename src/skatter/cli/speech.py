@@ -9,7 +9,14 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from skatter.cli.files import STANDARD
@@ -35,15 +42,23 @@ def said_in_one_line(command: str) -> Iterator[None]:
 
 
 @contextmanager
-def announced() -> Iterator[Callable[[str], None]]:
-    """Show the step at work on the error stream, where it is a terminal."""
+def announced(n_steps: int | None = None) -> Iterator[Callable[[str], None]]:
+    """Show the step at work on the error stream, where it is a terminal; count them if known."""
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    if not console.is_terminal:
+        yield lambda step: None
+        return
+    counted = () if n_steps is None else (BarColumn(), MofNCompleteColumn())
+    words = TextColumn("{task.description}", markup=False)
     with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        SpinnerColumn(), words, *counted, TimeElapsedColumn(), console=console, transient=True
     ) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda step: progress.update(task, description=printable(step))
+        task = progress.add_task("", total=n_steps)
+
+        def say(step: str) -> None:
+            progress.update(task, description=printable(step), advance=int(n_steps is not None))
+
+        yield say
 
 
 def result_console(out: str) -> Console:
