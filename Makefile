@@ -41,6 +41,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --draw docs/images/ablation.png
 	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results --docs docs/generalization.md
 	$(BIN)/python benchmarks/defaults.py --out benchmarks/results --docs docs/defaults.md
+	$(BIN)/python benchmarks/adapt_table.py --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:
