@@ -210,8 +210,9 @@ def describe_model(path: str | Path) -> dict[str, Any]:
 
 def _pack(model: Any) -> bytes:
     """Return the archive: what skops makes of the model, what it is, and the checksum of both."""
+    skops = _skops()
     try:
-        data = io.BytesIO(_skops().dumps(model, compression=zipfile.ZIP_STORED))
+        data = io.BytesIO(skops.dumps(model, compression=zipfile.ZIP_STORED))
     except Exception as error:
         raise ModelFileError(
             f"{type(model).__name__} cannot be saved: {_one_line(error)}."
@@ -330,8 +331,9 @@ def _check_types(data: bytes, archive: zipfile.ZipFile, verdict: str) -> None:
             name = f"{part.get('__module__')}.{part.get('__class__')}"
             remedy = _REMEDIES.get(loader, "a model file holds data, and no functions or calls")
             raise ModelFileError(f"{verdict}: it holds {name!r}; {remedy}.")
+    skops = _skops()
     try:
-        unknown = set(_skops().get_untrusted_types(data=data)) - set(TRUSTED)
+        unknown = set(skops.get_untrusted_types(data=data)) - set(TRUSTED)
     except Exception as error:
         raise ModelFileError(f"{verdict}: {_one_line(error)}.") from error
     if unknown:

@@ -397,3 +397,10 @@ def test_arrays_of_objects_are_refused_and_never_unpickled(path, tmp_path):
     reseal(path, drop=names, extra=[(name, data.getvalue()) for name in names])
     refused(path)
     assert not (tmp_path / "sprung").exists()
+
+
+def test_where_skops_is_missing_the_extra_is_named(path, fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    for act in (lambda: load_model(path), lambda: save_model(fitted, path, force=True)):
+        with pytest.raises(ImportError, match=r"pip install \"skatter\[io\]\""):
+            act()

@@ -120,3 +120,8 @@ def test_the_table_is_left_as_it_is(frame):
     samples = read_columns(frame, label="ill", domain="site")
     samples.y[:] = "changed"
     assert frame.equals(before)
+
+
+def test_what_is_no_table_is_refused_with_a_remedy():
+    with pytest.raises(TypeError, match=r"frame must be a pandas DataFrame, got str: read a file"):
+        read_columns("visits.csv", label=None, domain=None)

@@ -27,6 +27,16 @@ def test_a_file_is_replaced_only_by_force(frame, tmp_path):
     assert path.read_text() == "a,b\n1,x\n2,y\n"
 
 
+def test_whole_numbers_beside_gaps_are_written_as_they_were_read(tmp_path):
+    text = "label,dose,large,empty\n1,0.5,1e+16,\n,1.0,,\n-3,,2e+16,\n"
+    path = tmp_path / "in.csv"
+    path.write_text(text)
+    frame = read_table(path)
+    write_table(frame, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == text
+    assert frame["label"].dtype == float  # the table itself is left alone
+
+
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")

@@ -97,6 +97,11 @@ def read_columns(
         ...
     skatter.tables.errors.TableError: label: there is no column 'Ill'; did you mean 'ill'?
     """
+    if not hasattr(frame, "columns"):
+        raise TypeError(
+            f"frame must be a pandas DataFrame, got {type(frame).__name__}: read a file by "
+            "skatter.tables.read_table."
+        )
     names = list(frame.columns)
     check_names(names, "the table")
     if not len(frame):

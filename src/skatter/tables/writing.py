@@ -13,13 +13,16 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 from skatter.tables.errors import TableError, load
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 KINDS = (*(text + packed for text in DELIMITERS for packed in PACKING), "parquet")
 """What can be written: endings of names without their first point."""
+
+LARGEST_WHOLE = 2.0**53
+"""Whole numbers below it are exact as floats."""
 
 Target = str | Path | BinaryIO
 
@@ -214,7 +217,7 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
         frame.to_parquet(target, index=False)
         return
     text, point, packed = kind.partition(".")
-    frame.to_csv(
+    _whole_beside_gaps(frame).to_csv(
         target,
         index=False,
         sep=DELIMITERS[text],
@@ -222,6 +225,18 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
         compression=PACKING[point + packed],
         quoting=csv.QUOTE_NONNUMERIC if _has_return(frame) else csv.QUOTE_MINIMAL,
     )
+
+
+def _whole_beside_gaps(frame: DataFrame) -> DataFrame:
+    """Return a table in which a gap makes no fractions of whole numbers: 1 was read as 1.0."""
+    floats = frame.select_dtypes("float")
+    gaps = [name for name in floats if floats[name].isna().any() and _is_whole(floats[name])]
+    return frame.astype(dict.fromkeys(gaps, "Int64")) if gaps else frame
+
+
+def _is_whole(column: Series) -> bool:
+    known = column.dropna()
+    return bool(len(known) and (known.abs() < LARGEST_WHOLE).all() and (known % 1 == 0).all())
 
 
 def _has_return(frame: DataFrame) -> bool:
