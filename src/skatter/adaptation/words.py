@@ -65,7 +65,7 @@ def _shipped(comparison: Comparison) -> str:
     sentence = f"The {ship} model is the one to ship. {benefit.reason}"
     if benefit.verdict == "cannot tell":
         sentence += (
-            " The adapted one is shipped since it was the better one in 15 of 22 such cases of our "
+            " The adapted one is shipped since it was the better one in 14 of 21 such cases of our "
             "trials."
         )
     return sentence
