@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from skatter.adaptation.draw import Table
 from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.plan import MethodError
 from skatter.adaptation.roles import assign_roles
+from skatter.adaptation.words import UNTOLD
 from skatter.methods import METHODS
 from skatter.selection.benefit import Benefit, DomainGap
 from skatter.tables import TableError, read_columns
@@ -364,6 +367,13 @@ def found(verdict):
 )
 def test_what_is_shipped_follows_the_verdict(verdict, ship):
     assert Comparison(found(verdict), 9).ship == ship
+
+
+def test_what_is_said_of_our_trials_is_what_they_found():
+    results = Path(__file__).parents[2] / "benchmarks" / "results" / "criteria.md"
+    row = re.search(r"\| cannot tell \| (\d+) \| (\d+) \|", results.read_text(encoding="utf-8"))
+    assert UNTOLD == (int(row[2]), int(row[1]))
+    assert UNTOLD[0] > UNTOLD[1] / 2
 
 
 def test_domains_that_are_alike_ship_the_plain_model(make_problem):
