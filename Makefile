@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 
 demo: $(VENV)/.demo
 	$(BIN)/skatter demo --out demo
+	@echo "(skatter is in $(BIN); this puts it on the path: . $(BIN)/activate)"
 
 # One BLAS thread for each worker: two pools of threads on the same cores stand in each other's way.
 test: lint
