@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -311,3 +314,18 @@ def test_progress_is_silent_where_nobody_watches(table, tmp_path):
     result = run_adapt(table, "--out", tmp_path / "o.csv")
     assert result.exit_code == 0
     assert result.stderr == ""
+
+
+def test_a_terminal_that_knows_no_accents_gets_question_marks(frame, tmp_path):
+    file, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    frame.replace({"town": {"basel": "Bäle"}}).to_csv(file, index=False)
+    code = "from skatter.cli import main; main()"
+    roles = ["--label", "tree", "--domain", "town", "--method", "sca", "--out", str(out)]
+    result = subprocess.run(
+        [sys.executable, "-c", code, "adapt", str(file), *roles],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
+    )
+    assert result.returncode == 0, result.stderr
+    assert b"B?le" in result.stdout
+    assert "Bäle" in out.read_text(encoding="utf-8")

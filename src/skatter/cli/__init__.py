@@ -5,6 +5,7 @@ Typer and rich come with the extra ``cli`` and are imported when a command runs.
 
 import sys
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
@@ -25,7 +26,14 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(1) from None
+    _never_fail_to_print()
     app()
+
+
+def _never_fail_to_print() -> None:
+    """Print a question mark for what the terminal's encoding does not know."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def build_app() -> "Typer":

@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -93,7 +92,6 @@ def diagnose_file(
 
     For scripts: skatter diagnose - --domain site --json < table.csv
     """
-    _never_fail_to_print()
     with said_in_one_line("diagnose"):
         with announced() as say:
             say("reading the table")
@@ -177,12 +175,6 @@ def _columns_of_categories(step: Any, columns: Sequence[str]) -> list[str]:
 
 
 # --- showing --------------------------------------------------------------------------------------
-
-
-def _never_fail_to_print() -> None:
-    """Print a question mark for what the terminal's encoding does not know."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
 
 
 def next_command(found: Diagnosis, file: str, samples: Samples) -> str | None:
