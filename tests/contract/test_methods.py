@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import tracemalloc
 import warnings
 from dataclasses import replace
 from typing import get_args
@@ -378,6 +379,20 @@ def test_fewer_components_are_the_first_of_more_where_the_method_says_so(method,
     assert_same(
         answer(method, few, data.X_new), answer(method, more, data.X_new)[:, :1], tolerance=1e-5
     )
+
+
+def test_a_fit_holds_no_matrix_of_samples_by_samples_where_the_method_says_so(method, make_problem):
+    if not method.linear:
+        return
+    problem = fit_for(method, make_problem(2, n=300))
+    n = len(problem.X)
+    tracemalloc.start()
+    try:
+        fit(method, problem)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * n * n / 2
 
 
 # --- promises that others break -------------------------------------------------------------------

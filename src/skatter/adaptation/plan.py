@@ -37,9 +37,6 @@ N_NEIGHBOURS = 15
 MAX_ITER = 500
 """Of logistic regression."""
 
-LINEAR_IN_ROWS = frozenset({"coral", "easyadapt", "gfk", "mtae", "sa", "sgf"})
-"""Methods that hold no matrix of rows × rows, whatever they are given."""
-
 
 class MethodError(ValueError):
     """A method that cannot be used on a table; one line says why."""
@@ -55,15 +52,12 @@ class Plan:
         The entry of the registry.
     steps : tuple of (str, estimator)
         The method, and a classifier where it is none; not fitted.
-    explicit_map : bool
-        Whether the kernel is replaced by an explicit map, which is linear in the rows.
     why : str
         Why this method, in a sentence.
     """
 
     method: Method
     steps: tuple[tuple[str, Any], ...]
-    explicit_map: bool
     why: str
 
     @property
@@ -101,15 +95,14 @@ def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
     if explicit:
         _check_size(method, known, n_rows)
     given: dict[str, Any] = {"random_state": random_state} if "random_state" in known else {}
-    explicit = explicit and "feature_map" in known
-    if explicit:
+    if explicit and "feature_map" in known:
         given["feature_map"] = LandmarkMap(N_LANDMARKS, random_state=random_state)
     if method.kind == "weights":
         given["estimator"] = plain_classifier()
     steps = [(method.name, estimator.set_params(**given))]
     if method.kind == "features":
         steps.append(("nearest", nearest_neighbours(roles.domains.n_labelled)))
-    return Plan(method, tuple(steps), explicit, why)
+    return Plan(method, tuple(steps), why)
 
 
 def nearest_neighbours(n_labelled: int) -> KNeighborsClassifier:
@@ -168,7 +161,7 @@ def _check_needs(method: Method, roles: Roles) -> None:
 
 
 def _check_size(method: Method, parameters: dict[str, Any], n_rows: int) -> None:
-    if "feature_map" not in parameters and method.name not in LINEAR_IN_ROWS:
+    if "feature_map" not in parameters and not method.linear:
         raise MethodError(
             f"method {method.name} holds a matrix of rows × rows, and the table has {n_rows:,} "
             f"rows: {EXACT_ROWS:,} at most. Use the method auto, or a part of the rows."

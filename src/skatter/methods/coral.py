@@ -244,6 +244,7 @@ METHODS = (
         citation=(
             "B. Sun, J. Feng, K. Saenko: Return of Frustratingly Easy Domain Adaptation. AAAI 2016."
         ),
+        linear=True,
         grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
     ),
 )

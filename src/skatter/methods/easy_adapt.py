@@ -402,6 +402,7 @@ METHODS = (
         uses=("several sources",),
         cost="n p (m + 1), m domains",
         citation=_EASY_ADAPT,
+        linear=True,
         grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
     ),
     Method(

@@ -253,6 +253,7 @@ METHODS = (
             "B. Gong, Y. Shi, F. Sha, K. Grauman: Geodesic Flow Kernel for Unsupervised Domain "
             "Adaptation. CVPR 2012."
         ),
+        linear=True,
         grid={"n_components": SUBSPACES},
     ),
 )

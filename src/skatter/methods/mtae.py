@@ -458,6 +458,7 @@ METHODS = (
             "M. Ghifary, W. B. Kleijn, M. Zhang, D. Balduzzi: Domain Generalization for Object "
             "Recognition with Multi-task Autoencoders. ICCV, 2015."
         ),
+        linear=True,
         grid={
             "n_components": (100, 250, 500, 1000),
             "corruption": (0.0, 0.1, 0.3, 0.5),

@@ -42,6 +42,8 @@ class Method:
     extra : str
         The extra of the package that must be installed, named after the module it brings; none
         where empty.
+    linear : bool
+        Whether a fit holds no matrix of samples × samples, whatever it is given.
     nested : bool
         Whether ``n_components=k`` gives the first k features of any fit with more.
     """
@@ -57,6 +59,7 @@ class Method:
     uses: tuple[Need, ...] = ()
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     extra: str = ""
+    linear: bool = False
     nested: bool = False
 
 

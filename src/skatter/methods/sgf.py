@@ -168,6 +168,7 @@ METHODS = (
             "R. Gopalan, R. Li, R. Chellappa: Domain Adaptation for Object Recognition: An "
             "Unsupervised Approach. ICCV 2011."
         ),
+        linear=True,
         grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
     ),
 )

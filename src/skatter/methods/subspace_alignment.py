@@ -181,6 +181,7 @@ METHODS = (
             "B. Fernando, A. Habrard, M. Sebban, T. Tuytelaars: Unsupervised Visual Domain "
             "Adaptation Using Subspace Alignment. ICCV 2013."
         ),
+        linear=True,
         grid={"n_components": SUBSPACES},
     ),
 )
