@@ -43,12 +43,12 @@ def join(names: Sequence[str], most: int = 3) -> str:
 
     Examples
     --------
-    >>> join(["a", "b"]), join(["a", "b", "c", "d", "e"])
-    ('a and b', 'a, b, c and 2 more')
+    >>> join(["a", "b"]), join(["a", "b", "c", "d", "e"]), join([])
+    ('a and b', 'a, b, c and 2 more', '')
     """
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def called(name: str) -> str:

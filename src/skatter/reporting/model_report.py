@@ -169,8 +169,4 @@ def _content(
 
 
 def _sentences(diagnosis: Any) -> list[str]:
-    if diagnosis is None:
-        return []
-    words = diagnosis.words
-    lines = words.split("\n") if isinstance(words, str) else words
-    return [visible(line) for line in lines if str(line).strip()]
+    return [] if diagnosis is None else [visible(line) for line in diagnosis.words.split("\n")]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skatter.diagnosis.words import join
 from skatter.reporting.measures import Distances, ScatterLine
 from skatter.reporting.predictions import Score
 from skatter.reporting.samples import Samples
@@ -23,7 +24,7 @@ def default_title(name: str, samples: Samples) -> str:
     sources, targets = _sides(samples)
     if not (sources and targets):
         return f"{name} on {_counted(len(samples.domain_names), 'domain')}"
-    return f"{name}: from {_listed(sources)} to {_listed(targets)}"
+    return f"{name}: from {join(sources)} to {join(targets)}"
 
 
 def summary(
@@ -77,8 +78,8 @@ def _done(name: str, samples: Samples) -> str:
     without = "whose labels it was not shown" if samples.hidden.any() else "that have none"
     return (
         f"{name} learnt from {rows}. It was shown the labels of {n_labelled:,} rows, of {classes}, "
-        f"and carries them from {_listed(sources) or 'these'} to {unlabelled:,} rows of "
-        f"{_listed(targets)} {without}."
+        f"and carries them from {join(sources) or 'these'} to {unlabelled:,} rows of "
+        f"{join(targets)} {without}."
     )
 
 
@@ -170,7 +171,7 @@ def _unknown(samples: Samples, score: Score | None) -> str:
         )
     if targets:
         return (
-            f"How often predictions for {_listed(targets)} are right: there is no label to count "
+            f"How often predictions for {join(targets)} are right: there is no label to count "
             "by. Domains that lie closer together are a good sign, not a proof. Label a few "
             "hundred rows there, drawn at random, and count."
         )
@@ -181,12 +182,6 @@ def _sides(samples: Samples) -> tuple[list[str], list[str]]:
     is_target = samples.domains.is_target
     named = list(zip(samples.domain_names, is_target.tolist(), strict=True))
     return [n for n, target in named if not target], [n for n, target in named if target]
-
-
-def _listed(names: list[str], most: int = 3) -> str:
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _counted(n: int, what: str) -> str:
