@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import permutations
-from typing import Literal
 
-from skatter.bench.contestants import Contestant, contestants
-from skatter.bench.grids import FIGURE1, FIGURE2, Tuning
+from skatter.bench.grids import FIGURE1, FIGURE2
 from skatter.bench.protocols import (
     DEFAULTS,
     LEAVE_ONE_DOMAIN_OUT,
     SOURCE_CV,
     TARGET_ORACLE,
     TIMED,
-    UNTUNED,
 )
-from skatter.bench.tasks import Setting, Task
-from skatter.methods import METHODS, Method
-
-SuiteKind = Literal["accuracy", "runtime", "matrix", "synthetic"]
+from skatter.bench.suite import Suite
+from skatter.bench.tasks import Task
 
 OFFICE = {"A": "amazon", "W": "webcam", "D": "dslr", "C": "caltech"}
 """Domains of Office+Caltech in the order of the paper."""
@@ -31,83 +26,6 @@ CAMERAS = {str(i): f"cam{i}" for i in range(5)}
 PACS = {"P": "photo", "A": "art_painting", "C": "cartoon", "S": "sketch"}
 REVIEWS = {"B": "books", "D": "dvd", "E": "electronics", "K": "kitchen"}
 ANGLES = {angle: angle for angle in ("0", "15", "30", "45", "60", "75")}
-
-
-@dataclass(frozen=True)
-class Suite:
-    """Tasks that belong together, and how they are run.
-
-    Attributes
-    ----------
-    name : str
-        As users type it.
-    title : str
-        What it shows.
-    tasks : tuple of Task
-        Its tasks.
-    protocols : tuple of str
-        Ways to choose settings that make sense here; the first is run unless another is asked for.
-    kind : "accuracy", "runtime", "matrix" or "synthetic"
-        What its table looks like.
-    published : str or None
-        Key of the paper's numbers; see :mod:`skatter.bench.published`.
-    methods : tuple of str or None
-        Contestants; None is every method that fits.
-    classifiers : tuple of str
-        Behind methods that give features.
-    tunings : mapping of str to Tuning or None
-        What is tuned instead of the table in :mod:`skatter.bench.grids`, by contestant.
-    sparse : bool
-        Whether samples are sparse, so that not every method takes them.
-    note : str
-        What a reader should know.
-    """
-
-    name: str
-    title: str
-    tasks: tuple[Task, ...]
-    protocols: tuple[str, ...] = (SOURCE_CV, TARGET_ORACLE, DEFAULTS)
-    kind: SuiteKind = "accuracy"
-    published: str | None = None
-    methods: tuple[str, ...] | None = None
-    classifiers: tuple[str, ...] = ("1nn",)
-    tunings: Mapping[str, Tuning] | None = None
-    sparse: bool = False
-    note: str = ""
-
-    @property
-    def setting(self) -> Setting:
-        """Whether the target's samples are seen."""
-        return self.tasks[0].setting
-
-    def contestants(
-        self,
-        protocol: str,
-        *,
-        grid: str = "coarse",
-        names: Sequence[str] | None = None,
-        methods: Mapping[str, Method] = METHODS,
-    ) -> list[Contestant]:
-        """Return who takes part under a protocol; where nothing is tuned, each has one setting.
-
-        Parameters
-        ----------
-        protocol : str
-            A name in :data:`skatter.bench.protocols.PROTOCOLS`.
-        grid, methods
-            As in :func:`skatter.bench.contestants.contestants`.
-        names : sequence of str or None
-            These alone; None is all of the suite.
-        """
-        return contestants(
-            self.setting,
-            classifiers=self.classifiers,
-            grid="none" if protocol in UNTUNED else grid,
-            names=names or self.methods,
-            methods=methods,
-            tunings=self.tunings,
-            sparse=self.sparse,
-        )
 
 
 def _pairs(
