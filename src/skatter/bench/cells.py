@@ -67,6 +67,8 @@ class Cell:
         spec = self.spec()
         for shown in ("name", "group", "n_classes"):
             del spec["task"][shown]
+        if self.task.sample is None:  # records from before there were samples keep their key
+            del spec["task"]["sample"]
         del spec["contestant"]["name"]
         spec["skatter"] = version("skatter")
         text = json.dumps(spec, sort_keys=True, separators=(",", ":"))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from skatter.bench.tasks import Problem, Task
 from skatter.domains import Codes
@@ -106,7 +106,8 @@ def split(problem: Problem, fold: str, seed: int) -> Split:
             learn[~left_out[learn]], labelled[~left_out[labelled]], _in(labelled, left_out)
         )
     if kind == "source":
-        parts = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+        kind_of_folds = StratifiedKFold if problem.has_classes else KFold
+        parts = kind_of_folds(N_FOLDS, shuffle=True, random_state=seed)
         known, held = list(parts.split(labelled, problem.y[labelled]))[int(which)]
         return Split(learn, labelled[known], labelled[held])
     return Split(learn, labelled, problem.test)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -9,8 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
 from skatter.datasets import Dataset
 from skatter.datasets.registry import get_dataset
@@ -20,14 +24,93 @@ from skatter.kernels import gram, resolve_kernel
 Array = NDArray[Any]
 Setting = Literal["adaptation", "generalization"]
 
-PREPARATIONS: Mapping[str, Callable[[], Pipeline | None]] = {
-    "as loaded": lambda: None,
-    "unit rows": lambda: make_pipeline(Normalizer()),
-    "shares, z-scores, unit rows": lambda: make_pipeline(
+MOST_CATEGORIES = 20
+"""Of one column, in the preparation of tables; rarer ones are pooled."""
+
+LEAST_OF_A_CLASS = 5
+"""Rows among the drawn rows of the sources, so that every fold has one."""
+
+
+def prepare_table(data: Dataset) -> Pipeline:
+    """Return the preparation of a table with categories and gaps.
+
+    Categories become indicators, one column where there are two of them; a missing value is a
+    category, and a category that is new to the preparation is none. Missing numbers become the
+    median, and numbers are standardised. Constant columns are left out.
+
+    Examples
+    --------
+    >>> X = np.array([[0, 1.0], [2, 3.0], [np.nan, np.nan], [0, 2.0]])
+    >>> data = Dataset("t", X, np.zeros(4), np.zeros(4), (), "", "", categorical=(0,))
+    >>> prepare_table(data).fit_transform(X).round(2)
+    array([[ 1.  ,  0.  ,  0.  , -1.41],
+           [ 0.  ,  1.  ,  0.  ,  1.41],
+           [ 0.  ,  0.  ,  1.  ,  0.  ],
+           [ 1.  ,  0.  ,  0.  ,  0.  ]])
+    """
+    categorical = list(data.categorical)
+    numeric = [j for j in range(data.X.shape[1]) if j not in data.categorical]
+    indicators = OneHotEncoder(
+        max_categories=MOST_CATEGORIES,
+        handle_unknown="infrequent_if_exist",
+        drop="if_binary",
+        sparse_output=False,
+    )
+    numbers = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    )
+    columns = ColumnTransformer([("categories", indicators, categorical), ("n", numbers, numeric)])
+    return make_pipeline(columns, VarianceThreshold())
+
+
+PREPARATIONS: Mapping[str, Callable[[Dataset], Pipeline | None]] = {
+    "as loaded": lambda data: None,
+    "unit rows": lambda data: make_pipeline(Normalizer()),
+    "shares, z-scores, unit rows": lambda data: make_pipeline(
         Normalizer("l1"), StandardScaler(), Normalizer()
     ),
+    "table": prepare_table,
 }
 """What is done to samples, learnt from those that a method may learn from and from no others."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A random draw of rows, for tables that are larger than a task should be.
+
+    Classes with fewer than five drawn rows of the sources are left out, on both sides.
+
+    Attributes
+    ----------
+    sources, targets : int
+        Most rows of all sources together, and of all targets together.
+    before : tuple of int
+        Lengths of the permutations that the same random generator (seed 0) made before: tasks
+        whose rows were drawn one after the other can be drawn alone.
+
+    Examples
+    --------
+    >>> y = np.zeros(10, dtype=int)
+    >>> Sample(5, 3).draw(np.arange(6), np.arange(6, 10), y)
+    (array([0, 2, 3, 4, 5]), array([6, 7, 9]))
+    """
+
+    sources: int
+    targets: int
+    before: tuple[int, ...] = ()
+
+    def draw(self, sources: Codes, targets: Codes, y: Array) -> tuple[Codes, Codes]:
+        """Return the drawn rows of the sources and of the targets, in increasing order."""
+        rng = np.random.default_rng(0)
+        for length in self.before:
+            rng.permutation(length)
+        sources = np.sort(rng.permutation(sources)[: self.sources])
+        targets = np.sort(rng.permutation(targets)[: self.targets])
+        if y.dtype.kind == "f":
+            return sources, targets
+        classes, counts = np.unique(y[sources], return_counts=True)
+        kept = np.isin(y, classes[counts >= LEAST_OF_A_CLASS])
+        return sources[kept[sources]], targets[kept[targets]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +128,7 @@ class Task:
     setting : "adaptation" or "generalization"
         Whether the target's samples may be seen while learning.
     n_classes : int
-        Number of classes.
+        Number of classes; 0 where labels are numbers.
     group : str
         Tasks that are averaged together.
     prepare : str
@@ -54,6 +137,8 @@ class Task:
         Load the samples as they are usually prepared, or as they are in the files.
     draw : int
         Number of the random draw of the samples, for data sets that are drawn.
+    sample : Sample or None
+        Which rows to use; None is all.
     """
 
     name: str
@@ -66,6 +151,7 @@ class Task:
     prepare: str = "as loaded"
     preprocess: bool = True
     draw: int = 0
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +162,15 @@ class Problem:
     ----------
     X : ndarray or CSR matrix of shape (n_samples, n_features)
         All samples that are used.
-    y : ndarray of int of shape (n_samples,)
-        Their classes; a method sees those of ``labelled`` alone.
+    y : ndarray of shape (n_samples,)
+        Their classes, integers, or their numbers, floats; a method sees those of ``labelled``
+        alone.
     domain : ndarray of str of shape (n_samples,)
         Their domains.
     learn : ndarray of int
         Rows that a method may learn from.
     labelled : ndarray of int
-        Those among them whose class it may see: the sources.
+        Those among them whose label it may see: the sources.
     test : ndarray of int
         Rows of the target that are scored.
     """
@@ -95,6 +182,11 @@ class Problem:
     labelled: Codes
     test: Codes
     _grams: dict[bytes, Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether labels are classes, not numbers."""
+        return self.y.dtype.kind != "f"
 
     def gram(self, learn: Codes) -> Array:
         """Return the RBF kernel (median bandwidth of ``learn``) of all samples with ``learn``.
@@ -156,6 +248,9 @@ def load_problem(task: Task, data_home: str | None = None) -> Problem:
     part = np.full(len(data.y), "") if data.part is None else data.part
     from_source = np.isin(data.domain, task.sources) & (part != "test")
     from_target = np.isin(data.domain, task.targets)
+    if task.sample is not None:
+        drawn = task.sample.draw(np.flatnonzero(from_source), np.flatnonzero(from_target), data.y)
+        from_source, from_target = (_mask(rows, len(data.y)) for rows in drawn)
     learn = from_source | (from_target & (part != "test") & (task.setting == "adaptation"))
     test = from_target & (part != "train")
     rows = np.flatnonzero(learn | test)
@@ -167,12 +262,20 @@ def load_problem(task: Task, data_home: str | None = None) -> Problem:
         labelled=np.flatnonzero(from_source[rows]),
         test=np.flatnonzero(test[rows]),
     )
-    return _prepared(problem, task.prepare)
+    return _prepared(problem, PREPARATIONS[task.prepare](data))
 
 
-def _prepared(problem: Problem, prepare: str) -> Problem:
-    steps = PREPARATIONS[prepare]()
+def _mask(rows: Codes, n: int) -> Array:
+    mask = np.zeros(n, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def _prepared(problem: Problem, steps: Pipeline | None) -> Problem:
     if steps is None:
         return problem
-    X = steps.fit(problem.X[problem.learn]).transform(problem.X)
+    with warnings.catch_warnings():
+        # A category that no source has is no surprise where the target is not seen.
+        warnings.filterwarnings("ignore", message="Found unknown categories")
+        X = steps.fit(problem.X[problem.learn]).transform(problem.X)
     return Problem(X, problem.y, problem.domain, problem.learn, problem.labelled, problem.test)

@@ -19,7 +19,7 @@ class Dataset:
     name : str
         Its name in the registry, fit for a file name.
     X : ndarray or scipy.sparse.csr_matrix of shape (n_samples, n_features)
-        The samples, float64.
+        The samples, float64; NaN where a value is missing, in everyday tables alone.
     y : ndarray of shape (n_samples,)
         The class of every sample, an index into ``class_names``; or a float64 number, where there
         are no classes. Nothing is hidden here.
@@ -33,6 +33,10 @@ class Dataset:
         What was done to the original samples.
     part : ndarray of shape (n_samples,) or None
         ``"train"`` or ``"test"`` for every sample, where the set comes with such a split.
+    columns : tuple of str
+        One name per feature, where features have names.
+    categorical : tuple of int
+        Features that hold codes of categories, in which order and distance mean nothing.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class Dataset:
     citation: str
     preprocessing: str
     part: NDArray[Any] | None = None
+    columns: tuple[str, ...] = ()
+    categorical: tuple[int, ...] = ()
 
     def take(self, rows: NDArray[Any]) -> Dataset:
         """Return the same data set with these rows alone: a boolean mask, or indices."""
