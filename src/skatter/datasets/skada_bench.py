@@ -1,0 +1,349 @@
+"""The data sets of SKADA-Bench that can be had: two tables, four drawn shifts, and digits.
+
+Each comes parted 80 to 20 percent by seed, class by class in each domain, as in that benchmark: the
+target's training part is seen without labels, and its test part is scored.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from skatter.checks import check_choice
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.mnist_usps import load_mnist_usps
+from skatter.datasets.reading import AGAIN
+from skatter.datasets.record import Dataset
+
+Array = NDArray[Any]
+
+FOLDER = "skada_bench"
+
+MUSHROOMS = Source(
+    FOLDER,
+    {
+        "all": KnownFile(
+            "mushrooms.csv.gz",
+            29_677,
+            "33bab004fc65a6ad2bd9525ef08f6b9a899afdad9addd8694916a0709f4cb5c6",
+        )
+    },
+    "the UCI Machine Learning Repository, archive.ics.uci.edu/dataset/73, as one CSV file",
+)
+PHISHING = Source(
+    FOLDER,
+    {
+        "all": KnownFile(
+            "phishing.csv.gz",
+            58_570,
+            "0f66c800c6acbb052d5724ae570eabee4ace09bfc4ce163e69294745cf37d1b0",
+        )
+    },
+    "the UCI Machine Learning Repository, archive.ics.uci.edu/dataset/327, as one CSV file",
+)
+
+STALKS = {"e": "enlarging", "t": "tapering"}
+ADDRESSES = {"-1": "no_ip", "1": "ip"}
+
+TEST_SIZE = 0.2
+
+SHIFTS: Mapping[str, Mapping[str, Any]] = {
+    "covariate_shift": {"n": 100, "noise": 0.6},
+    "target_shift": {"n": 100, "noise": 0.8},
+    "conditional_shift": {"n": 100, "noise": 0.8},
+    "subspace": {"n": 300, "noise": 0.4},
+}
+"""Samples in a cluster, and noise, of each drawn shift."""
+
+CENTRE = (-0.4, 3)
+"""Of the covariate shift; scikit-adaptation's ``center_cov_shift``."""
+
+
+def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
+    """Part each domain 80 to 20 percent, class by class, into ``"train"`` and ``"test"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts = draw_parts(np.tile([0, 1], 10), np.repeat(["a", "b"], 10))
+    >>> [int(np.sum(parts[rows] == "test")) for rows in (slice(10), slice(10, 20))]
+    [2, 2]
+    """
+    part = np.full(len(y), "train", dtype="<U5")
+    for name in np.unique(domain):
+        rows = np.flatnonzero(domain == name)
+        _, test = train_test_split(
+            rows, test_size=TEST_SIZE, stratify=y[rows], random_state=random_state
+        )
+        part[test] = "test"
+    return part
+
+
+def load_mushrooms(
+    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
+) -> Dataset:
+    """Load 8,124 mushrooms, edible or poisonous; the shape of the stalk is the domain.
+
+    All 22 columns are one-hot, that of the stalk's shape among them, as in SKADA-Bench. The file is
+    not part of skatter and is not downloaded.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the split into parts.
+    data_home : path or None
+        The folder that holds the folder ``skada_bench``; None for the environment variable
+        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"enlarging"`` (first) and ``"tapering"``, 117 features of zeros and ones.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is missing; says where to put it and where it comes from.
+    ValueError
+        If the file is not the one that skatter knows.
+
+    Examples
+    --------
+    >>> load_mushrooms(data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: skada_bench/mushrooms.csv.gz is not in downloads. Put it at ...
+    """
+    path = MUSHROOMS.find("all", data_home)
+    columns = _read_columns(path, ("target", "stalk-shape"))
+    shape = columns["stalk-shape"]
+    features = {name: column for name, column in columns.items() if name != "target"}
+    return _parted(
+        Dataset(
+            name="mushrooms",
+            X=_one_hot(features.values()),
+            y=_coded(path, columns["target"], ("e", "p")),
+            domain=_named(path, shape, STALKS),
+            class_names=("edible", "poisonous"),
+            citation=MUSHROOMS_CITATION,
+            preprocessing="Every column one-hot; nothing else.",
+        ),
+        random_state,
+    )
+
+
+def load_phishing(
+    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
+) -> Dataset:
+    """Load 11,055 web sites, phishing or not; whether the address is an IP number is the domain.
+
+    All 30 columns are features, the one that tells the domain among them, as in SKADA-Bench. The
+    file is not part of skatter and is not downloaded.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the split into parts.
+    data_home : path or None
+        As in :func:`load_mushrooms`.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"no_ip"`` (first) and ``"ip"``, 30 features in {-1, 0, 1}.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is missing; says where to put it and where it comes from.
+    ValueError
+        If the file is not the one that skatter knows.
+
+    Examples
+    --------
+    >>> load_phishing(data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: skada_bench/phishing.csv.gz is not in downloads. Put it at ...
+    """
+    path = PHISHING.find("all", data_home)
+    columns = _read_columns(path, ("f0", "label"))
+    features = [column for name, column in columns.items() if name != "label"]
+    return _parted(
+        Dataset(
+            name="phishing",
+            X=np.column_stack([_numbers(path, column) for column in features]),
+            y=_coded(path, columns["label"], ("-1", "1")),
+            domain=_named(path, columns["f0"], ADDRESSES),
+            class_names=("-1", "1"),
+            citation=PHISHING_CITATION,
+            preprocessing="None.",
+        ),
+        random_state,
+    )
+
+
+def load_digits_parts(
+    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
+) -> Dataset:
+    """Load the digits of :func:`~skatter.datasets.load_mnist_usps`, parted 80 to 20 percent.
+
+    SKADA-Bench has 3,000 digits of each collection and reduces them to 50 whitened principal
+    components, which were learnt from street numbers as well. These are the pixels.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the split into parts.
+    data_home : path or None
+        As in :func:`~skatter.datasets.load_mnist_usps`.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"mnist"`` (first) and ``"usps"``, 256 features in [0, 1], classes 0 to 9.
+
+    Examples
+    --------
+    >>> load_digits_parts(data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: mnist_usps_long/MNIST_vs_USPS.mat is not in downloads. Put it at ...
+    """
+    data = load_mnist_usps(data_home=data_home)
+    return _parted(replace(data, name="mnist_usps_parts"), random_state)
+
+
+def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
+    """Draw two classes in the plane, the target shifted in one of the ways of SKADA-Bench.
+
+    Samples come from scikit-adaptation's ``make_shifted_datasets``, with the parameters of that
+    benchmark. Importing that package switches on scikit-learn's metadata routing.
+
+    Parameters
+    ----------
+    shift : "covariate_shift", "target_shift", "conditional_shift" or "subspace"
+        What differs: samples, shares of the classes, samples given the class, or the direction
+        that tells classes apart.
+    random_state : int
+        Seed of the draw and of the split into parts.
+
+    Returns
+    -------
+    Dataset
+        Domains ``"source"`` and ``"target"``, two features, two classes.
+
+    Raises
+    ------
+    ImportError
+        If scikit-adaptation is not installed.
+
+    Examples
+    --------
+    >>> data = make_shift("subspace")  # doctest: +SKIP
+    >>> data.X.shape, sorted(set(data.part.tolist()))  # doctest: +SKIP
+    ((2400, 2), ['test', 'train'])
+    """
+    chosen = SHIFTS[check_choice("shift", shift, tuple(SHIFTS))]
+    X, y, domain = _generator()(
+        n_samples_source=chosen["n"],
+        n_samples_target=chosen["n"],
+        shift=shift,
+        noise=chosen["noise"],
+        label="binary",
+        center_cov_shift=CENTRE,
+        random_state=random_state,
+    )
+    return _parted(
+        Dataset(
+            name="subspace_shift" if shift == "subspace" else shift,
+            X=np.asarray(X, dtype=np.float64),
+            y=np.asarray(y, dtype=np.int64),
+            domain=np.where(np.asarray(domain) > 0, "source", "target"),
+            class_names=("0", "1"),
+            citation=SKADA_CITATION,
+            preprocessing=f"Gaussian noise with standard deviation {chosen['noise']}.",
+        ),
+        random_state,
+    )
+
+
+def _generator() -> Callable[..., tuple[Array, Array, Array]]:
+    try:
+        from skada.datasets import make_shifted_datasets
+    except ImportError as error:
+        raise ImportError(
+            "The shifts of SKADA-Bench are drawn by scikit-adaptation, which is not installed: "
+            "pip install skada"
+        ) from error
+    return make_shifted_datasets  # type: ignore[no-any-return]
+
+
+def _parted(data: Dataset, random_state: int) -> Dataset:
+    """Put the first domain first, and part every domain."""
+    first = data.domain == _FIRST.get(data.name, data.domain[0])
+    data = data.take(np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)]))
+    return replace(data, part=draw_parts(data.y, data.domain, random_state=random_state))
+
+
+_FIRST = {"mushrooms": "enlarging", "phishing": "no_ip"}
+
+
+def _read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
+    """Columns of text by their names in the first line of a packed file with commas."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    missing = [name for name in needed if name not in header]
+    if missing or any(len(row) != len(header) for row in rows):
+        what = f"holds no column {', '.join(missing)}" if missing else "has rows of other lengths"
+        raise ValueError(f"{path} {what}. Its columns are {', '.join(header)}. {AGAIN}")
+    table = np.array(rows)
+    return {name: table[:, i] for i, name in enumerate(header)}
+
+
+def _one_hot(columns: Any) -> Array:
+    """One column of zeros and ones for each value of each column, values sorted."""
+    return np.column_stack([column[:, None] == np.unique(column) for column in columns]).astype(
+        np.float64
+    )
+
+
+def _numbers(path: Path, column: Array) -> Array:
+    try:
+        return column.astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
+
+
+def _coded(path: Path, column: Array, values: tuple[str, ...]) -> Array:
+    """Give each text its place among the known values."""
+    codes: Array = np.searchsorted(values, column).clip(max=len(values) - 1).astype(np.int64)
+    if (np.array(values)[codes] != column).any():
+        raise ValueError(f"{path} holds a label other than {', '.join(values)}. {AGAIN}")
+    return codes
+
+
+def _named(path: Path, column: Array, names: Mapping[str, str]) -> Array:
+    values = tuple(names)
+    return np.array(list(names.values()))[_coded(path, column, values)]
+
+
+BENCHMARK = (
+    "Y. Lalou, T. Gnassounou, A. Collas, A. de Mathelin, O. Kachaiev, A. Odonnat, A. Gramfort, "
+    "T. Moreau, R. Flamary, SKADA-Bench: Benchmarking Unsupervised Domain Adaptation Methods with "
+    "Realistic Validation, arXiv:2407.11676."
+)
+SKADA_CITATION = f"{BENCHMARK} Drawn by scikit-adaptation (skada)."
+MUSHROOMS_CITATION = (
+    f"Mushroom, UCI Machine Learning Repository, 1981, doi:10.24432/C5959T. {BENCHMARK}"
+)
+PHISHING_CITATION = (
+    "R. Mohammad, L. McCluskey, Phishing Websites, UCI Machine Learning Repository, 2012, "
+    f"doi:10.24432/C51W2X. {BENCHMARK}"
+)
