@@ -92,6 +92,7 @@ PUBLIC = {
         "get_dataset",
         "load_amazon_reviews",
         "load_digits_pair",
+        "load_everyday_table",
         "load_ixmas",
         "load_mnist_usps",
         "load_msrc_voc",

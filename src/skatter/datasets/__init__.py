@@ -1,7 +1,8 @@
-"""Data sets with domains: digits, objects, actions, reviews, voices, and the paper's picture."""
+"""Data sets with domains: digits, objects, actions, reviews, voices, tables, and a picture."""
 
 from skatter.datasets.amazon_reviews import load_amazon_reviews
 from skatter.datasets.digits import load_digits_pair
+from skatter.datasets.everyday_tables import load_everyday_table
 from skatter.datasets.ixmas import load_ixmas
 from skatter.datasets.mnist_draw import draw_mnist_usps
 from skatter.datasets.mnist_usps import load_mnist_usps
@@ -23,6 +24,7 @@ __all__ = [
     "get_dataset",
     "load_amazon_reviews",
     "load_digits_pair",
+    "load_everyday_table",
     "load_ixmas",
     "load_mnist_usps",
     "load_msrc_voc",

@@ -12,6 +12,7 @@ from typing import Any
 from skatter.datasets import (
     amazon_reviews,
     digits,
+    everyday_tables,
     ixmas,
     mnist_draw,
     mnist_usps,
@@ -40,7 +41,7 @@ class DatasetInfo:
     summary : str
         What it holds, in one line.
     domains : tuple of str
-        Its domains, in the order of its rows.
+        Its domains, in the order of its rows; those of a collection, in the order of their codes.
     sizes : tuple of int
         Samples of each domain; of IXMAS, whose files are the user's own, those of the paper.
     n_features : int
@@ -57,6 +58,8 @@ class DatasetInfo:
         Whether the loader takes ``domains``, and looks for no files of others.
     extra : str
         The extra of the package that must be installed; none where empty.
+    collection : str
+        Of many data sets that are listed together; none where empty.
     """
 
     name: str
@@ -71,6 +74,7 @@ class DatasetInfo:
     seeded: bool = False
     some: bool = False
     extra: str = ""
+    collection: str = ""
 
     @property
     def downloadable(self) -> bool:
@@ -267,7 +271,25 @@ _ENTRIES = (
     ),
 )
 
-DATASETS: Mapping[str, DatasetInfo] = {entry.name: entry for entry in _ENTRIES}
+
+def _everyday(table: everyday_tables.EverydayTable) -> DatasetInfo:
+    return DatasetInfo(
+        name=table.name,
+        loader=partial(everyday_tables.load_everyday_table, table.name),
+        summary=table.summary,
+        domains=tuple(table.domains),
+        sizes=tuple(table.domains.values()),
+        n_features=table.columns,
+        n_classes=len(table.class_names),
+        citation=table.citation,
+        source=table.files,
+        collection=everyday_tables.COLLECTION,
+    )
+
+
+_TABLES = tuple(_everyday(table) for table in everyday_tables.EVERYDAY_TABLES.values())
+
+DATASETS: Mapping[str, DatasetInfo] = {entry.name: entry for entry in (*_ENTRIES, *_TABLES)}
 """Data sets by name."""
 
 
@@ -286,4 +308,8 @@ def get_dataset(name: str) -> DatasetInfo:
         return DATASETS[name]
     near = get_close_matches(str(name), DATASETS, n=1)
     guess = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"There is no data set {name!r}.{guess} There are {', '.join(DATASETS)}.")
+    alone = ", ".join(entry.name for entry in _ENTRIES)
+    raise ValueError(
+        f"There is no data set {name!r}.{guess} There are {alone}, and {len(_TABLES)} "
+        f"{everyday_tables.COLLECTION} that {everyday_tables.__name__}.EVERYDAY_TABLES lists."
+    )

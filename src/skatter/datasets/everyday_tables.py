@@ -1,0 +1,208 @@
+"""Everyday tables: 72 data sets with natural domains, small enough for a laptop.
+
+The same columns and the same label, measured in different places, years, instruments, people or
+populations. What is known of them stands in ``everyday_tables.json``, which is made by
+``benchmarks/tables_catalogue.py``. Those whose licence allows it lie in ``benchmarks/data`` of the
+repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+
+from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.reading import AGAIN, read_arrays
+from skatter.datasets.record import Dataset
+
+FOLDER = "tables"
+"""Of the files, in the data home."""
+
+COLLECTION = "everyday tables"
+"""As the registry calls all of them."""
+
+
+@dataclass(frozen=True)
+class DrawnTask:
+    """A task of the benchmark: which domains, and where its rows begin in the random draw.
+
+    Attributes
+    ----------
+    sources : tuple of str
+        Domains to learn from.
+    target : str
+        Domain to predict.
+    before : tuple of int
+        Lengths of the permutations that were drawn for the tasks before; see
+        :class:`skatter.bench.tasks.Sample`.
+    """
+
+    sources: tuple[str, ...]
+    target: str
+    before: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EverydayTable:
+    """What the catalogue knows of a table.
+
+    Attributes
+    ----------
+    name : str
+        As users type it.
+    field : str
+        Where it comes from, and what is predicted.
+    task : "classification" or "regression"
+        Whether ``y`` holds classes or numbers.
+    shift : str
+        What makes its domains differ.
+    grade : "A", "B" or "C"
+        How much a plain model loses between domains: A much, B some, C almost nothing.
+    domains : mapping of str to int
+        Rows of each domain, in the order of their codes.
+    columns : int
+        Number of features.
+    class_names : tuple of str
+        One name per class; empty for regression.
+    missing : float
+        Share of missing values.
+    source, licence, citation, note : str
+        Where it comes from, what may be done with it, whom to cite, and what to be careful with.
+    in_repository : bool
+        Whether its licence allows a copy in the repository, in ``benchmarks/data``.
+    bytes, sha256 : int, str
+        Size and SHA-256 of its file.
+    pairs : tuple of DrawnTask
+        Tasks from one domain to another.
+    targets : tuple of DrawnTask
+        Tasks from all other domains to one.
+    """
+
+    name: str
+    field: str
+    task: Literal["classification", "regression"]
+    shift: str
+    grade: str
+    domains: Mapping[str, int]
+    columns: int
+    class_names: tuple[str, ...]
+    missing: float
+    source: str
+    licence: str
+    citation: str
+    note: str
+    in_repository: bool
+    bytes: int
+    sha256: str
+    pairs: tuple[DrawnTask, ...]
+    targets: tuple[DrawnTask, ...]
+
+    @property
+    def summary(self) -> str:
+        """What it holds, in one line."""
+        return f"Everyday table: {self.field}."
+
+    @property
+    def files(self) -> Source:
+        """Its one file."""
+        hint = "A clone of skatter holds it in benchmarks/data." if self.in_repository else ""
+        return Source(
+            FOLDER,
+            {"all": KnownFile(f"{self.name}.npz", self.bytes, self.sha256)},
+            f"the everyday tables of skatter, made from {self.source}",
+            hint,
+        )
+
+
+def _read_catalogue() -> dict[str, EverydayTable]:
+    text = files("skatter.datasets").joinpath("everyday_tables.json").read_text(encoding="utf-8")
+    return {entry["name"]: _entry(**entry) for entry in json.loads(text)}
+
+
+def _entry(class_names: Any, pairs: Any, targets: Any, **others: Any) -> EverydayTable:
+    return EverydayTable(
+        class_names=tuple(class_names),
+        pairs=tuple(_task(*each) for each in pairs),
+        targets=tuple(_task(*each) for each in targets),
+        **others,
+    )
+
+
+def _task(sources: list[str], target: str, before: list[int]) -> DrawnTask:
+    return DrawnTask(tuple(sources), target, tuple(before))
+
+
+EVERYDAY_TABLES: Mapping[str, EverydayTable] = _read_catalogue()
+"""The catalogue, by name."""
+
+
+def load_everyday_table(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load one of 72 tables with natural domains: 52 with classes, 20 with numbers as labels.
+
+    Samples are as in the file, so prepare them: NaN is a missing value, and columns named by
+    ``categorical`` hold codes. The files are not part of the package; those whose licence allows
+    it lie in ``benchmarks/data`` of the repository.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``skatter.datasets.everyday_tables.EVERYDAY_TABLES``.
+    data_home : path or None
+        The folder that holds the folder ``tables``; None for the environment variable
+        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+
+    Returns
+    -------
+    Dataset
+        With ``columns`` and ``categorical``; ``y`` holds classes, or float64 numbers.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is missing; says where to put it.
+    ValueError
+        If there is no such table, or the file is not the one that skatter knows.
+
+    Examples
+    --------
+    >>> from skatter.datasets import load_everyday_table
+    >>> load_everyday_table("penguins_sex", data_home="downloads")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: tables/penguins_sex.npz is not in downloads. Put it at ...
+    >>> load_everyday_table("penguin_sex")
+    Traceback (most recent call last):
+    ValueError: There is no everyday table 'penguin_sex'. Did you mean 'penguins_sex'?
+    """
+    table = _find(name)
+    path = table.files.find("all", data_home)
+    words = ("columns", "categories", "domains")
+    X, y, domain, *texts = read_arrays(path, ("X", "y", "domain", *words), text=words)
+    columns, categories, domains = (json.loads(str(text)) for text in texts)
+    if X.shape != (sum(table.domains.values()), table.columns) or list(table.domains) != domains:
+        raise ValueError(f"{path} does not hold what the catalogue says of {name}. {AGAIN}")
+    return Dataset(
+        name=table.name,
+        X=np.asarray(X, dtype=np.float64),
+        y=np.asarray(y, dtype=np.int64 if table.class_names else np.float64),
+        domain=np.asarray(domains)[domain],
+        class_names=table.class_names,
+        citation=table.citation,
+        preprocessing="None.",
+        columns=tuple(columns),
+        categorical=tuple(j for j, column in enumerate(columns) if column in categories),
+    )
+
+
+def _find(name: str) -> EverydayTable:
+    if name in EVERYDAY_TABLES:
+        return EVERYDAY_TABLES[name]
+    near = get_close_matches(str(name), EVERYDAY_TABLES, n=1)
+    guess = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(EVERYDAY_TABLES)}."
+    raise ValueError(f"There is no everyday table {name!r}. {guess}")
