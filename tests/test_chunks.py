@@ -87,11 +87,12 @@ def conventions():
     words = np.where(y == -1, None, names[np.maximum(y, 0)])
     return {
         "minus-one-marks": (y, site, None),
-        "minus-one-is-a-class": (np.where(y > 0, 1, -1), site, None),
+        "minus-one-is-a-class": (np.where(np.arange(N) % 3, 1, -1), site, None),
         "minus-one-is-a-class-without-domains": (np.where(y > 0, 1, -1), None, None),
         "nan-marks": (np.where(y == -1, np.nan, y), site, None),
         "nan-marks-and-minus-one-is-a-class": (np.where(y == -1, np.nan, y - 1.0), site, None),
         "none-marks": (words, site, None),
+        "blank-text-marks": (np.where(y == -1, "", names[np.maximum(y, 0)]), site, None),
         "list-of-words": (words.tolist(), site.tolist(), None),
         "booleans": (y > 0, site, None),
         "small-integers": (y.astype(np.int8), site, None),
@@ -155,11 +156,24 @@ def test_named_classes_say_whether_minus_one_is_a_label():
     source = ArrayChunks(X, y, site, rows=30)
     both = fit_chunks(SCA(2, kernel="linear"), source, classes=[-1, 1])
     one = fit_chunks(SCA(2, kernel="linear"), source, classes=[1, 2])
-    assert_same_fit(both, SCA(2, kernel="linear").fit(X, y, sample_domain=site), X)
+    everyone = np.ones(len(y), dtype=bool)
+    expected = SCA(2, kernel="linear").fit(X, y, sample_domain=site, labelled=everyone)
+    assert_same_fit(both, expected, X)
     assert both.classes_.tolist() == [-1, 1]
     assert one.classes_.tolist() == [1]
     expected = SCA(2, kernel="linear").fit(X, y, sample_domain=site, labelled=y == 1)
     assert_same_fit(one, expected, X)
+
+
+def test_an_ambiguous_minus_one_is_refused_as_in_one_fit():
+    X, y, site = samples()
+    y = np.where(y > 0, 1, -1)
+    for fit in (
+        lambda: fit_chunks(SCA(2, kernel="linear"), ArrayChunks(X, y, site, rows=30)),
+        lambda: SCA(2, kernel="linear").fit(X, y, sample_domain=site),
+    ):
+        with pytest.raises(ValueError, match=r"y holds -1 and 1, .*Pass labelled="):
+            fit()
 
 
 def test_a_stream_can_go_on_after_its_chunks():
@@ -782,7 +796,7 @@ LABELS = {
     "integers": None,
     "missing": lambda y: np.where(y == -1, np.nan, y),
     "words": lambda y: np.where(y == -1, None, np.array(["ape", "bee", "cat"])[y]),
-    "minus-one-is-a-class": lambda y: np.where(y > 0, 1, -1),
+    "minus-one-is-a-class": lambda y: np.where(np.arange(len(y)) % 3, 1, -1),
     "booleans": lambda y: y > 0,
 }
 

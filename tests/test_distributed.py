@@ -259,6 +259,10 @@ CONVENTIONS = {
         "y": np.where(d.unlabelled, np.nan, text(d.y, d.unlabelled)),
         "sample_domain": d.domain,
     },
+    "blank text": lambda d: {
+        "y": np.where(d.unlabelled, "", text(d.y, d.unlabelled)).astype(str),
+        "sample_domain": d.domain,
+    },
     "floats": lambda d: {"y": np.where(d.unlabelled, np.nan, d.y), "sample_domain": d.domain},
     "minus one is a class": lambda d: {"y": np.where(d.y > 0, 1, -1), "sample_domain": d.domain},
     "minus one is a class beside nan": lambda d: {
@@ -266,7 +270,7 @@ CONVENTIONS = {
         "sample_domain": d.domain,
     },
     "signs": lambda d: {
-        "y": np.where(d.unlabelled, -1, np.where(d.y > 0, 1, -1)),
+        "y": np.where(d.y > 0, 1, -1),
         "sample_domain": np.where(d.unlabelled, -2, 1),
     },
     "signs and labels in the target": lambda d: {
@@ -292,6 +296,13 @@ def test_labels_mean_what_they_mean_in_memory(convention, kind, array, da, data)
     if kind == "dask":
         given = {name: da.from_array(values, chunks=(CHUNKS,)) for name, values in given.items()}
     assert_same_solution(linear().fit(array, **given), expected)
+
+
+def test_an_ambiguous_minus_one_is_refused_as_in_memory(array, data):
+    y = np.where(data.unlabelled, -1, np.where(data.y > 0, 1, -1))
+    for X in (array, data.X):
+        with pytest.raises(ValueError, match=r"y holds -1 and 1, .*Pass labelled="):
+            linear().fit(X, y, sample_domain=data.domain)
 
 
 @pytest.mark.parametrize("domains", [True, False], ids=["domains", "no domains"])

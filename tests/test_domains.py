@@ -106,9 +106,52 @@ def test_minus_one_beside_a_single_class_is_a_class():
     assert told(read_domains(np.array([-1.0, 1.0]))) == [-1, 1]
 
 
-def test_minus_one_beside_a_single_class_is_a_class_whatever_the_unsigned_domains():
-    assert told(read_domains([-1, 1, -1], ["a", "a", "b"])) == [-1, 1, -1]
-    assert told(read_domains([-1, 1, -1], [0, 0, 1])) == [-1, 1, -1]
+@pytest.mark.parametrize("ids", [["a", "a", "b", "b"], [0, 0, 1, 1], [1, 1, -2, -2]])
+@pytest.mark.parametrize("dtype", [int, float, object])
+def test_minus_one_beside_a_single_class_is_a_class_where_every_domain_holds_both(ids, dtype):
+    assert told(read_domains(np.array([-1, 1, 1, -1], dtype), ids)) == [-1, 1, 1, -1]
+
+
+@pytest.mark.parametrize("ids", [["a", "a", "b", "b"], [0, 0, 1, 1], [1, 1, -2, -2]])
+@pytest.mark.parametrize("y", [[-1, 1, -1, -1], [1, 1, -1, -1], [0, 0, -1, -1]])
+@pytest.mark.parametrize("dtype", [int, float, object])
+def test_a_domain_of_nothing_but_minus_one_beside_one_class_is_refused(y, ids, dtype):
+    y = np.array(y, dtype)
+    with pytest.raises(ValueError, match=rf"^y holds -1 and .*domain {ids[2]!r}: .*labelled="):
+        read_domains(y, ids)
+    known = [True, True, False, False]
+    assert read_domains(y, ids, labelled=known).labelled.tolist() == known
+    assert read_domains(y, ids, labelled=[True] * 4).labelled.all()
+
+
+def test_what_the_refusal_of_an_ambiguous_minus_one_advises_works():
+    y, ids = np.array([-1, 1, -1, -1]), ["a", "a", "b", "b"]
+    zero_one = np.array([0, 1, -1, -1])
+    assert told(read_domains(zero_one, ids)) == [0, 1, None, None]
+    for missing in (None, NAN):
+        marked = np.array([-1, 1, missing, missing], dtype=object)
+        assert told(read_domains(marked, ids)) == [-1, 1, None, None]
+    assert told(read_domains(y, ids, labelled=zero_one >= 0)) == [-1, 1, None, None]
+
+
+def test_minus_one_in_all_domains_is_no_class():
+    assert read_domains([-1, -1], ["a", "b"]).n_labelled == 0
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n", np.str_("")])
+@pytest.mark.parametrize("kind", [list, np.array, lambda y: np.array(y, object), pd.Series])
+def test_blank_text_is_unlabelled_as_on_the_command_line(blank, kind):
+    view = read_domains(kind(["ant", blank, "bee"]), ["x", "y", "x"])
+    assert told(view) == ["ant", None, "bee"]
+    assert view.target.tolist() == [False, True, False]
+
+
+def test_blank_bytes_are_unlabelled_too():
+    assert told(read_domains(np.array([b"ant", b"", b"bee"]))) == [b"ant", None, b"bee"]
+
+
+def test_blank_text_beside_numbers_is_unlabelled():
+    assert told(read_domains([4, "", 9])) == [4, None, 9]
 
 
 def test_minus_one_alone_is_no_class():
@@ -197,26 +240,17 @@ def test_the_sign_of_strings_means_nothing():
     assert read_domains([0, 1, 1], ["-1", "1", "1"]).source.all()
 
 
-def test_minus_one_is_a_label_in_sources_that_would_have_a_single_class():
-    view = read_domains([-1, 1, -1, 1, -1], [1, 1, 2, -3, -3])
-    assert told(view) == [-1, 1, -1, 1, None]
-
-
 def test_minus_one_is_a_mark_in_sources_that_have_two_classes():
     view = read_domains([0, 1, -1, -1], [1, 1, 2, -3])
     assert told(view) == [0, 1, None, None]
 
 
 def mask_by_the_rules(y, ids):
-    """The rules of the design, read aloud."""
-    signed = any(i < 0 for i in ids)
-    if not signed:
-        if len({v for v in y if v != -1}) == 1:
-            return [True] * len(y)
+    """The rules of the design, read aloud; None where nobody can tell."""
+    if len({v for v in y if v != -1}) != 1:
         return [v != -1 for v in y]
-    source_classes = {v for v, i in zip(y, ids, strict=True) if i >= 0 and v != -1}
-    minus_one_is_a_class = len(source_classes) == 1
-    return [v != -1 or (i >= 0 and minus_one_is_a_class) for v, i in zip(y, ids, strict=True)]
+    held = [{v for v, i in zip(y, ids, strict=True) if i == own} for own in set(ids)]
+    return None if {-1} in held else [True] * len(y)
 
 
 @some
@@ -224,6 +258,10 @@ def mask_by_the_rules(y, ids):
 def test_marks_are_told_from_labels_by_the_rules(rows):
     y, ids = [r[0] for r in rows], [r[1] for r in rows]
     expected = mask_by_the_rules(y, ids)
+    if expected is None:
+        with pytest.raises(ValueError, match="labelled="):
+            read_domains(y, ids)
+        return
     view = read_domains(y, ids)
     assert view.labelled.tolist() == expected
     assert told(view) == [v if known else None for v, known in zip(y, expected, strict=True)]
@@ -493,7 +531,7 @@ THREE = [0, 1, 0]
         # domains
         ({"y": THREE, "sample_domain": ["a", None, "b"]}, ValueError, r"sample_domain .* row 1"),
         ({"y": THREE, "sample_domain": [0, 1, NAN]}, ValueError, r"sample_domain .* row 2"),
-        ({"y": THREE, "sample_domain": ["a", "", "b"]}, ValueError, r"sample_domain .* empty"),
+        ({"y": THREE, "sample_domain": ["a", "", "b"]}, ValueError, r"sample_domain .* row 1"),
         ({"y": THREE, "sample_domain": np.array([b"a", b"", b"b"])}, ValueError, "sample_domain"),
         ({"y": THREE, "sample_domain": ["a", 1, 2]}, TypeError, r"sample_domain mixes .*int, str"),
         ({"y": THREE, "sample_domain": [0.5, 1, 2]}, TypeError, r"sample_domain must hold"),

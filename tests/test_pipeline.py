@@ -264,16 +264,20 @@ def test_minus_one_and_plus_one_are_labels_where_nothing_else_is(make_problem, r
     assert pipeline.score(data.X, signs) == zero_one.score(data.X, data.y)
 
 
-def test_minus_one_is_a_label_in_sources_and_a_mark_in_targets_under_the_sign_convention(
-    make_problem,
+@pytest.mark.parametrize("signed", [True, False], ids=["signed", "named"])
+def test_minus_one_that_may_be_a_class_or_a_mark_is_refused_unless_labelled_tells(
+    make_problem, signed
 ):
     data = make_problem(2, n_classes=2, seed=3)
     signs = np.array([-1, 1])[data.y]
-    domain = np.where(data.unlabelled, -2, 1)
-    pipeline = model().fit(data.X, np.where(data.unlabelled, -1, signs), sample_domain=domain)
-    assert pipeline.classes_.tolist() == [-1, 1]
-    masked = model().fit(data.X, signs, sample_domain=domain, labelled=~data.unlabelled)
-    np.testing.assert_array_equal(pipeline.predict(data.X), masked.predict(data.X))
+    domain = np.where(data.unlabelled, -2, 1) if signed else data.domain
+    known = np.where(data.unlabelled, -1, signs)
+    with pytest.raises(ValueError, match=r"y holds -1 and 1, .*Pass labelled="):
+        model().fit(data.X, known, sample_domain=domain)
+    told = model().fit(data.X, known, sample_domain=domain, labelled=~data.unlabelled)
+    assert told.classes_.tolist() == [-1, 1]
+    zero_one = model().fit(data.X, data.known, sample_domain=domain)
+    np.testing.assert_array_equal(told.predict(data.X), 2 * zero_one.predict(data.X) - 1)
 
 
 def test_booleans_and_floats_with_nan_are_labels(make_problem):
@@ -326,7 +330,7 @@ def test_score_is_the_accuracy_over_labelled_samples(three_domains, routing):
     )
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("missing", [None, np.nan, ""])
 def test_score_leaves_out_unlabelled_strings(three_domains, missing):
     data = three_domains
     names = np.array(["ant", "bee", "cow"])[data.y]

@@ -1327,7 +1327,7 @@ def test_objects_that_are_numbers_are_numbers(data):
 
 
 def test_an_empty_domain_name_is_refused(data):
-    with pytest.raises(ValueError, match="sample_domain holds an empty name"):
+    with pytest.raises(ValueError, match="sample_domain has no id at row 59"):
         SCA(kernel=never).fit(data.X, data.y, sample_domain=["a"] * 59 + [""])
     with pytest.raises(ValueError, match="sample_domain has no id at row 59"):
         SCA(kernel=never).fit(data.X, data.y, sample_domain=["a"] * 59 + [None])

@@ -207,8 +207,8 @@ def read_domains(
     ----------
     y : array-like of shape (n_samples,) or None
         Classes: integers, strings, booleans or whole floats. Unlabelled is -1 among integers, NaN
-        among floats, None/NaN/NA among strings and objects. Where -1 stands beside a single other
-        class, it is a class (labels {-1, +1}). None: nothing is labelled.
+        among floats, None/NaN/NA and blank text among strings and objects. Where -1 stands beside
+        a single other value, both are classes (labels {-1, +1}). None: nothing is labelled.
     sample_domain : array-like of shape (n_samples,) or None
         One integer or string per sample. Where integers carry signs, a negative id is a target
         and a non-negative one a source. None: labelled samples are one domain and unlabelled
@@ -223,24 +223,31 @@ def read_domains(
     Domains
         The immutable view.
 
+    Raises
+    ------
+    TypeError, ValueError
+        Where a value is not allowed, lengths differ, or nobody can tell a class from a mark: -1
+        stands beside a single other value, and is all that some domain holds.
+
     Examples
     --------
     >>> read_domains([0, 1, -1, -1]).n_labelled
     2
     >>> read_domains([-1, 1, 1, -1]).classes.tolist()
     [-1, 1]
-    >>> read_domains([-1, 1, -1, -1], [1, 1, -2, -2]).labelled.tolist()
-    [True, True, False, False]
+    >>> known = [True, True, False, False]
+    >>> view = read_domains([-1, 1, -1, -1], ["a", "a", "b", "b"], labelled=known)
+    >>> view.classes.tolist(), view.target.tolist()
+    ([-1, 1], [False, False, True, True])
     """
     n = _common_length(n_samples, y=y, sample_domain=sample_domain, labelled=labelled)
     domain_ids, domain = (None, None) if sample_domain is None else _read_ids(sample_domain)
     mask = None if labelled is None else _read_mask(labelled)
-    negative = _negative_ids(domain_ids, domain)
-    classes, label = _read_labels(y, n, mask, negative)
+    names = None if domain is None or domain_ids is None else domain_ids[domain]
+    classes, label = _read_labels(y, n, mask, names)
     if domain is None or domain_ids is None:
         return _domains_by_label(label, classes)
-    has_label = np.bincount(domain[label != UNLABELLED], minlength=len(domain_ids)) > 0
-    is_target = ~has_label if negative is None else np.asarray(domain_ids < 0)
+    is_target = _targets(domain_ids, domain[label != UNLABELLED])
     return Domains(label, classes, domain, domain_ids, is_target)
 
 
@@ -301,9 +308,7 @@ def concatenate_domains(parts: Sequence[Domains]) -> Domains:
     """
     classes, labels = _common_codes("y", [(part.classes, part.label) for part in parts])
     ids, domain = _common_codes("sample_domain", [(part.domain_ids, part.domain) for part in parts])
-    signed = ids.dtype.kind == "i" and (ids < 0).any()
-    has_label = np.bincount(domain[labels != UNLABELLED], minlength=len(ids)) > 0
-    is_target = np.asarray(ids < 0) if signed else ~has_label
+    is_target = _targets(ids, domain[labels != UNLABELLED])
     counted = any(part.count is not None for part in parts)
     count = np.concatenate([part.counts for part in parts]) if counted else None
     return Domains(labels, classes, domain, ids, is_target, count)
@@ -424,9 +429,11 @@ def _as_plain(values: Any) -> NDArray[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, or pandas' NA and NaT, told by name so that pandas need not be installed."""
+    """None, NaN, blank text, or pandas' NA and NaT: by name, as pandas need not be installed."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, str | bytes):
+        return not value.strip()
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
@@ -435,6 +442,8 @@ def _missing(values: NDArray[Any]) -> Mask:
         return np.asarray(np.isnan(values))
     if values.dtype.kind == "O":
         return np.fromiter((_is_missing(v) for v in values), dtype=bool, count=len(values))
+    if values.dtype.kind in "US":
+        return np.asarray(np.char.strip(values) == values.dtype.type())
     return np.zeros(len(values), dtype=bool)
 
 
@@ -468,21 +477,19 @@ def _read_ids(sample_domain: Any) -> tuple[NDArray[Any], Codes]:
     values = _of_one_kind("sample_domain", values)
     if values.dtype.kind not in "biuUS":
         raise TypeError(f"sample_domain must hold integers or strings, got dtype {values.dtype}.")
-    if values.dtype.kind in "US" and (values == values.dtype.type()).any():
-        raise ValueError("sample_domain holds an empty name; give that domain an id.")
     ids, codes = np.unique(values, return_inverse=True)
     return ids, codes.astype(np.intp)
 
 
-def _negative_ids(ids: NDArray[Any] | None, domain: Codes | None) -> Mask | None:
-    """Per sample: is its domain id negative? None where the sign convention is not in use."""
-    if ids is None or domain is None or ids.dtype.kind != "i" or not (ids < 0).any():
-        return None
-    return np.asarray(ids[domain] < 0)
+def _targets(ids: NDArray[Any], of_labelled: Codes) -> Mask:
+    """Tell which domains are targets, given the domain codes of the labelled samples."""
+    if ids.dtype.kind == "i" and (ids < 0).any():
+        return np.asarray(ids < 0)
+    return np.bincount(of_labelled, minlength=len(ids)) == 0
 
 
 def _read_labels(
-    y: Any, n: int, mask: Mask | None, negative: Mask | None
+    y: Any, n: int, mask: Mask | None, domain: NDArray[Any] | None
 ) -> tuple[NDArray[Any], Codes]:
     label = np.full(n, UNLABELLED, dtype=np.intp)
     if y is None:
@@ -504,7 +511,7 @@ def _read_labels(
         present = mask
     named = _of_one_kind("y", values[present])
     if mask is None and present.all() and named.dtype.kind == "i":
-        present = _present_integers(named, negative)
+        present = _present_integers(named, domain)
         named = named[present]
     if named.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold classes.")
@@ -519,16 +526,27 @@ def _read_labels(
     return classes, label
 
 
-def _present_integers(values: NDArray[Any], negative: Mask | None) -> Mask:
-    """Tell labels from the mark -1 among integers."""
+def _present_integers(values: NDArray[Any], domain: NDArray[Any] | None) -> Mask:
+    """Tell labels from the mark -1 among integers, or say that nobody can."""
     marked = values == UNLABELLED
-    if not marked.any():
+    others = np.unique(values[~marked])
+    if len(others) != 1 or not marked.any():
         return ~marked
-    if len(np.unique(values[~marked])) == 1 and negative is None:
-        return np.ones(len(values), dtype=bool)
-    if negative is not None and len(np.unique(values[~marked & ~negative])) == 1:
-        return ~(marked & negative)
-    return ~marked
+    if domain is not None:
+        _refuse_ambiguous(others[0], np.setdiff1d(domain, domain[~marked]))
+    return np.ones(len(values), dtype=bool)
+
+
+def _refuse_ambiguous(other: Any, marked_domains: NDArray[Any]) -> None:
+    """Raise where -1 beside one other value is all that some domains hold."""
+    if not len(marked_domains):
+        return
+    name = marked_domains[0].item()
+    raise ValueError(
+        f"y holds -1 and {other}, and nothing but -1 in domain {name!r}: -1 may be a class there "
+        "or mark unlabelled samples. Pass labelled=, a boolean per sample, or mark unknown labels "
+        "in another way: by None or NaN, or by -1 beside classes recoded as 0 and 1."
+    )
 
 
 def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
@@ -540,6 +558,8 @@ def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
     [False, False, True]
     >>> is_unlabelled([1, -1], np.array([-1, 1])).tolist()
     [False, False]
+    >>> is_unlabelled(["cat", "", None], np.array(["cat", "dog"])).tolist()
+    [False, True, True]
     """
     values = _as_plain(y)
     unlabelled = _missing(values)

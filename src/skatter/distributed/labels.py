@@ -1,7 +1,7 @@
 """Labels: what the values of y and sample_domain mean, when no one sees all of them.
 
-The rules of :func:`skatter.domains.read_domains` ask which values there are, never how often: -1 is
-a class where it stands beside a single other one, a domain is a target where it has no label. So
+The rules of :func:`skatter.domains.read_domains` ask which values there are in which domain, never
+how often: -1 is a class beside a single other one, a domain is a target where it has no label. So
 the distinct rows of (y, sample_domain, labelled), a table of a few lines, are read in place of all
 rows, and every block looks its own rows up in what came out. No block need hold all of them.
 """
