@@ -225,12 +225,26 @@ def datasets_table() -> str:
         "| :--- | :--- | ---: | ---: | :--- |",
     ]
     for info in DATASETS.values():
+        if info.collection:
+            continue
         files = "none needed" if info.source is None else f"`{info.source.folder}`"
         if info.downloadable:
             files += ", download offered"
         size = f"{sum(info.sizes):,} | {info.n_features:,}"
         lines.append(f"| `{info.name}` | {info.summary} | {size} | {files} |")
+    named = dict.fromkeys(info.collection for info in DATASETS.values() if info.collection)
+    lines += [collection_row(name) for name in named]
     return "\n".join(lines)
+
+
+def collection_row(name: str) -> str:
+    """Return one row for many data sets."""
+    own = [info for info in DATASETS.values() if info.collection == name]
+    n_samples = [sum(info.sizes) for info in own]
+    n_features = [info.n_features for info in own]
+    size = " | ".join(f"{min(n):,} to {max(n):,}" for n in (n_samples, n_features))
+    words = f"A collection of {len(own)} data sets, see below."
+    return f"| {name} | {words} | {size} | `{own[0].source.folder}` |"
 
 
 def put(path: Path, mark: str, text: str) -> None:

@@ -147,10 +147,11 @@ def attribution(entries: list[dict[str, Any]]) -> str:
     lines = [
         "# Everyday tables: sources and licences",
         "",
-        f"{len(entries)} tables whose licence allows a copy, each cut to a few thousand rows at "
-        "most and with text replaced by codes; the others of the collection are not here. "
-        "`SKATTER_DATA=benchmarks/data` makes skatter read them. Made by "
-        "`benchmarks/tables_catalogue.py`.",
+        f"{len(entries)} tables whose licence allows a copy: CC0, "
+        "[CC BY 4.0](https://creativecommons.org/licenses/by/4.0/) or the public domain. They were "
+        "changed: columns were chosen, text became codes, and large sets were cut to some thousand "
+        "rows. The others of the collection are not here. `SKATTER_DATA=benchmarks/data` makes "
+        "skatter read them. Made by `benchmarks/tables_catalogue.py`.",
         "",
         "| table | source | licence | citation |",
         "| :--- | :--- | :--- | :--- |",

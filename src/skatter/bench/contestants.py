@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
-from skatter.bench.grids import CLASSIFIERS, VARIANTS, Tuning, tuning
+from skatter.bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, Tuning, tuning
 from skatter.bench.tasks import Task
 from skatter.components import ScatterComponents
 from skatter.methods import METHODS, TCA, Method, family
@@ -31,6 +31,9 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
     "svm": "linear SVM",
     "logistic": "logistic regression",
     "dam": "DAM",
+    "ridge": "ridge regression",
+    "forest": "random forest",
+    "boosting": "gradient boosting",
 }
 
 WITHOUT_TARGET_LABELS_USELESS = frozenset({"easyadapt"})
@@ -176,6 +179,32 @@ def contestants(
     return rows
 
 
+def regressors(
+    *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
+) -> list[Contestant]:
+    """Return the rows of a table where labels are numbers.
+
+    Parameters
+    ----------
+    grid, names, methods
+        As in :func:`contestants`.
+
+    Examples
+    --------
+    >>> [row.label for row in regressors(names=["raw", "sca"], methods=METHODS)][1:]
+    ['raw + random forest', 'raw + gradient boosting', 'sca + ridge regression']
+    """
+    fit = {name: methods[name] for name in NUMBERS}
+    if names is not None:
+        _check_names(names, fit, "regression")
+    rows = [_raw(each, grid) for each in REGRESSORS if names is None or RAW in names]
+    for name, method in fit.items():
+        if names is None or name in names:
+            tuned = Tuning(fixed=NUMBERS[name].fixed) if grid == "none" else NUMBERS[name]
+            rows.append(_contestant(name, method, "ridge", tuned, grid))
+    return rows
+
+
 def _with_variants(methods: Mapping[str, Method]) -> Iterator[tuple[str, Method]]:
     """Yield contestants by name; a variant follows its method."""
     for name, method in methods.items():
@@ -236,5 +265,5 @@ def _shares_gram(estimator: type[Any]) -> bool:
 def _classifier_grid(classifier: str, grid: str) -> dict[str, tuple[Any, ...]]:
     if grid == "none":
         return {}
-    values = CLASSIFIERS.get(classifier, {})
+    values = {**CLASSIFIERS, **REGRESSORS}.get(classifier, {})
     return {f"{JUDGE}{parameter}": tried for parameter, tried in values.items()}

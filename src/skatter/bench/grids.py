@@ -60,6 +60,18 @@ CLASSIFIERS: Mapping[str, Grid] = {
 }
 """Classifiers behind features, and on raw samples, and what is tuned of them."""
 
+REGRESSORS: Mapping[str, Grid] = {
+    "ridge": {"alpha": (0.1, 1.0, 10.0, 100.0, 1000.0)},
+    "forest": {},
+    "boosting": {},
+}
+"""The same where labels are numbers."""
+
+NUMBERS: Mapping[str, Tuning] = {
+    "sca": Tuning({"n_components": (2, 5, 10, 20, 40, 60)}, {"label_bins": 10}, why="k alone"),
+}
+"""Methods that give features where labels are numbers."""
+
 COARSE: Mapping[str, Tuning] = {
     "sca": Tuning(
         {"n_components": KERNEL_COMPONENTS, "beta": BETAS},

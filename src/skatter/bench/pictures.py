@@ -13,9 +13,9 @@ from skatter.bench.figures import accuracy_against_time, critical_difference_dia
 from skatter.bench.ranks import rank
 from skatter.bench.results import Outcome
 from skatter.bench.sheets import by_group
-from skatter.bench.suites import Suite
+from skatter.bench.suite import Suite
 from skatter.bench.svg import inline_svg
-from skatter.bench.tables import accuracy_matrix
+from skatter.bench.tables import accuracy_matrix, is_collection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,6 +63,9 @@ def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
             "What features gain over raw samples with the same classifier, in points of accuracy.",
             draw_figure2(plain),
         )
+    if is_collection(plain):
+        yield from _ranks(plain, "ranks", " Each set counts once.")
+        return
     groups = by_group(plain)
     for i, (group, own) in enumerate(groups.items()):
         several = len(groups) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -17,8 +18,9 @@ from skatter.bench.protocols import (
     folds,
     mean_scores,
 )
+from skatter.bench.scoring import share
 from skatter.bench.store import Store
-from skatter.bench.suites import Suite
+from skatter.bench.suite import Suite
 from skatter.bench.tasks import Task
 
 
@@ -37,7 +39,8 @@ class Outcome:
     seed, draw : int
         Of everything random in the methods and folds; number of the random draw of samples.
     accuracy : float
-        Percent of the target's test samples predicted right; nan where it failed.
+        Percent of the target's test samples predicted right; R² in percent where labels are
+        numbers; nan where it failed.
     n_test : int
         Their number.
     setting : mapping
@@ -170,7 +173,7 @@ def _outcome(
         protocol=protocol,
         seed=seed,
         draw=task.draw,
-        accuracy=float("nan") if best is None else 100 * best["correct"] / best["total"],
+        accuracy=float("nan") if best is None else 100 * share(best),
         n_test=0 if best is None else best["total"],
         setting={} if chosen is None else settings[chosen],
         selection_score=_selection_score(protocol, task, scores, chosen),
@@ -204,17 +207,9 @@ def _chosen(
         chosen = choose(deciding) if deciding else 0
     except ValueError:
         return None, next(_errors(done), "no setting could be scored")
-    if "correct" not in scores[final_fold(protocol)][chosen]:
+    if math.isnan(share(scores[final_fold(protocol)][chosen])):
         return None, next(_errors(done), "the chosen setting failed on the target")
     return chosen, ""
-
-
-def _shares(scores: Scores) -> list[float]:
-    """Return the share of correct predictions; nan where there are none."""
-    return [
-        score["correct"] / score["total"] if "correct" in score else float("nan")
-        for score in scores
-    ]
 
 
 def _errors(records: Iterable[Record]) -> Iterator[str]:
@@ -236,7 +231,7 @@ def _selection_score(
 def _deciding(protocol: str, task: Task, scores: Mapping[str, Scores]) -> dict[str, list[float]]:
     """Return the scores that choose; none where there was nothing to choose from."""
     names = choosing_folds(protocol, task)
-    return {fold: _shares(scores[fold]) for fold in names if fold in scores}
+    return {fold: [share(score) for score in scores[fold]] for fold in names if fold in scores}
 
 
 @dataclass(frozen=True)
@@ -313,5 +308,5 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
         settings = {f"setting.{name}": value for name, value in score["setting"].items()}
         result = {name: value for name, value in score.items() if name != "setting"}
         if "correct" in score:
-            result["accuracy"] = score["correct"] / score["total"]
+            result["accuracy"] = share(score)
         yield {**common, **fixed, **settings, **result}

@@ -8,13 +8,16 @@ factorisation; and methods that see samples through one Gram matrix are given it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
@@ -31,7 +34,10 @@ from skatter.selection.folds import FoldSolver, nearest_labels
 Array = NDArray[Any]
 Values = Mapping[str, Any]
 Score = dict[str, Any]
-"""A setting with its ``correct``, ``total`` and ``seconds``, or with the ``error`` it met."""
+"""A setting with its ``correct``, ``total`` and ``seconds``, or with the ``error`` it met.
+
+Where labels are numbers, ``r2`` takes the place of ``correct``.
+"""
 
 K = "n_components"
 
@@ -57,8 +63,9 @@ def score_settings(
     Returns
     -------
     list of dict
-        One for each setting, in their order: ``setting``, ``correct``, ``total`` and ``seconds``;
-        or ``setting`` and ``error`` where it is not possible here.
+        One for each setting, in their order: ``setting``, ``correct``, ``total`` and ``seconds``,
+        with ``r2`` in place of ``correct`` where labels are numbers; or ``setting`` and ``error``
+        where it is not possible here.
     """
     found: list[Score | None] = [None] * len(settings)
     for group in _groups(contestant, settings):
@@ -95,7 +102,7 @@ def _shared(contestant: Contestant, parameter: str) -> bool:
 def is_path(contestant: Contestant) -> bool:
     """Whether all β and δ come from one factorisation: SCA, where nothing else is tuned."""
     tuned = {name for name in contestant.grid if not name.startswith(JUDGE)}
-    if K not in tuned or not tuned <= {K, "beta", "delta"}:
+    if K not in tuned or not tuned <= {K, "beta", "delta"} or "label_bins" in contestant.fixed:
         return False
     return load_object(contestant.estimator) is SCA
 
@@ -116,12 +123,31 @@ def _score_group(
     return [
         {
             "setting": dict(values),
-            "correct": int(np.sum(guess == truth)),
+            **_compare(guess, truth, problem.has_classes),
             "total": len(truth),
             "seconds": seconds,
         }
         for values, guess in zip(settings, predicted, strict=True)
     ]
+
+
+def _compare(guess: Array, truth: Array, has_classes: bool) -> dict[str, float]:
+    if has_classes:
+        return {"correct": int(np.sum(guess == truth))}
+    return {"r2": float(r2_score(truth, guess))}
+
+
+def share(score: Mapping[str, Any]) -> float:
+    """Return the share of correct predictions, or R²; nan where there is neither.
+
+    Examples
+    --------
+    >>> share({"correct": 3, "total": 4}), share({"r2": -0.5, "total": 4})
+    (0.75, -0.5)
+    """
+    if "correct" in score:
+        return float(score["correct"] / score["total"])
+    return float(score.get("r2", np.nan))
 
 
 def _without_largest(
@@ -157,8 +183,8 @@ def _predict(
 
 
 def seen_labels(problem: Problem, split: Split) -> Array:
-    """Return the classes of the samples learnt from, with all hidden that are not to be seen."""
-    y = np.full(len(problem.y), UNLABELLED)
+    """Return the labels of the samples learnt from, with all hidden that are not to be seen."""
+    y = np.full(len(problem.y), UNLABELLED if problem.has_classes else np.nan)
     y[split.labelled] = problem.y[split.labelled]
     return y[split.learn]
 
@@ -337,10 +363,24 @@ def _adaptation_machine(features: Features, settings: list[Values]) -> list[Arra
     return guesses
 
 
+def _regress(make: Callable[..., Any], features: Features, settings: list[Values]) -> list[Array]:
+    """Return what a regressor of scikit-learn predicts."""
+    guesses = []
+    for values in settings:
+        leading = features.leading(values.get(K))
+        own = {name.removeprefix(JUDGE): v for name, v in values.items() if name.startswith(JUDGE)}
+        model = make(**own).fit(leading.learn[features.train], features.label)
+        guesses.append(model.predict(leading.score))
+    return guesses
+
+
 JUDGES: Mapping[str, Callable[[Features, list[Values]], list[Array]]] = {
     "1nn": _nearest,
     "svm": _linear_machines,
     "logistic": _logistic,
     "dam": _adaptation_machine,
+    "ridge": partial(_regress, Ridge),
+    "forest": partial(_regress, partial(RandomForestRegressor, random_state=0)),
+    "boosting": partial(_regress, partial(HistGradientBoostingRegressor, random_state=0)),
 }
-"""Classifiers behind features, by name."""
+"""Classifiers and regressors behind features, by name."""

@@ -18,7 +18,7 @@ from skatter.bench.published import published
 from skatter.bench.render import number
 from skatter.bench.results import Outcome, SuiteResults
 from skatter.bench.show import table_of
-from skatter.bench.suites import Suite
+from skatter.bench.suite import Suite
 from skatter.bench.tables import AVERAGE, FAILED, MEAN_RANK, Column, Entry, Row, Table
 
 Direction = Literal["ascending", "descending"]

@@ -14,11 +14,12 @@ from skatter.bench.protocols import TARGET, TARGET_ORACLE, split
 from skatter.bench.ranks import duels
 from skatter.bench.results import Outcome
 from skatter.bench.scoring import seen_labels
-from skatter.bench.suites import Suite
+from skatter.bench.suite import Suite
 from skatter.bench.tables import (
     Table,
     accuracy_matrix,
     accuracy_table,
+    is_collection,
     matrix_table,
     runtime_table,
 )
@@ -50,8 +51,8 @@ def table_of(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
 
 def _test(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Compare everybody with the best by Wilcoxon's signed ranks; not what is an upper bound."""
-    groups = {outcome.group for outcome in outcomes}
-    if len(groups) > 1 or any(outcome.protocol == TARGET_ORACLE for outcome in outcomes):
+    several = len({outcome.group for outcome in outcomes}) > 1 and not is_collection(outcomes)
+    if several or any(outcome.protocol == TARGET_ORACLE for outcome in outcomes):
         return
     accuracy, labels = accuracy_matrix(outcomes)
     n_complete = np.sum(~np.isnan(accuracy).any(axis=0))

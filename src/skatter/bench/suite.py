@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skatter.bench.contestants import Contestant, contestants
+from skatter.bench.contestants import Contestant, contestants, regressors
 from skatter.bench.grids import Tuning
 from skatter.bench.protocols import DEFAULTS, SOURCE_CV, TARGET_ORACLE, UNTUNED
 from skatter.bench.tasks import Setting, Task
@@ -62,6 +62,11 @@ class Suite:
         """Whether the target's samples are seen."""
         return self.tasks[0].setting
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether labels are classes, not numbers."""
+        return self.tasks[0].n_classes > 0
+
     def contestants(
         self,
         protocol: str,
@@ -81,11 +86,15 @@ class Suite:
         names : sequence of str or None
             These alone; None is all of the suite.
         """
+        grid = "none" if protocol in UNTUNED else grid
+        names = names or self.methods
+        if not self.has_classes:
+            return regressors(grid=grid, names=names, methods=methods)
         return contestants(
             self.setting,
             classifiers=self.classifiers,
-            grid="none" if protocol in UNTUNED else grid,
-            names=names or self.methods,
+            grid=grid,
+            names=names,
             methods=methods,
             tunings=self.tunings,
             sparse=self.sparse,

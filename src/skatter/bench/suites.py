@@ -16,6 +16,7 @@ from skatter.bench.protocols import (
     TIMED,
 )
 from skatter.bench.suite import Suite
+from skatter.bench.table_suites import TABLE_SUITES
 from skatter.bench.tasks import Task
 
 OFFICE = {"A": "amazon", "W": "webcam", "D": "dslr", "C": "caltech"}
@@ -292,6 +293,7 @@ _SUITES = (
         _generalize("pacs", PACS, PACS, 7, "PACS"),
         protocols=_GENERALIZE,
     ),
+    *TABLE_SUITES,
 )
 
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}

@@ -41,6 +41,9 @@ AVERAGE, MEAN_RANK = "average", "mean rank"
 SELF, OTHERS, DROP = "self", "mean others", "percent drop"
 _ERROR_LENGTH = 160
 
+MANY_GROUPS = 12
+"""More groups than this are a collection: each counts once in its average and mean rank."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -128,7 +131,8 @@ def accuracy_table(
 ) -> Table:
     """Lay out one suite: methods in rows, tasks in columns, then the average and the mean rank.
 
-    A suite of several groups of tasks has a column for the average of each group instead. Numbers
+    A suite of several groups of tasks has a column for the average of each group instead; where
+    there are many, their average comes first, and ranks are those of groups. Numbers
     tuned on the target stand beside published ones that were, and beside no others.
 
     Parameters
@@ -170,6 +174,9 @@ def accuracy_table(
         for row in results.rows
     ]
     columns = [Column(name) for name in spans]
+    if is_collection(results.outcomes):
+        columns = [Column(AVERAGE), *columns]
+        entries = [[_mean_entry(line), *line] for line in entries]
     if len(results.places) > 1 and _add_ranks(results, entries):
         columns.append(Column(MEAN_RANK, "rank"))
     rows = _rows(list(results.rows.values()), _mark_columns(entries, columns))
@@ -246,11 +253,24 @@ def _accuracy_entry(
     return replace(entry, published=_printed(paper, row, name, places))
 
 
+def is_collection(outcomes: Iterable[Outcome]) -> bool:
+    """Whether there are so many groups of tasks that each counts as one."""
+    return len({each.group for each in outcomes}) > MANY_GROUPS
+
+
+def _mean_entry(line: Sequence[Entry]) -> Entry:
+    """Return the mean over groups; one gap leaves no mean."""
+    note = next((entry.note for entry in line if entry.note), "")
+    return Entry(float(np.mean([entry.value for entry in line])), note=note)
+
+
 def _add_ranks(results: _Results, entries: list[list[Entry]]) -> bool:
     """Append mean ranks over all tasks to the rows that have them all; say if there are any."""
+    ranked = [[place] for place in results.places]
+    if is_collection(results.outcomes):
+        ranked = list(results.groups().values())
     table = [
-        [results.entry(row, [place], "accuracy").value for place in results.places]
-        for row in results.rows
+        [results.entry(row, places, "accuracy").value for places in ranked] for row in results.rows
     ]
     complete = [not any(map(math.isnan, line)) for line in table]
     if sum(complete) < 2:

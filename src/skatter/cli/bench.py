@@ -31,7 +31,8 @@ from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps,
 from skatter.bench.runner import run
 from skatter.bench.show import costs_of, figures_of, table_of
 from skatter.bench.store import Store, StoreError
-from skatter.bench.suites import SUITES, Suite, get_suite
+from skatter.bench.suite import Suite
+from skatter.bench.suites import SUITES, get_suite
 from skatter.bench.tasks import load_data
 from skatter.cli.files import prepare_folder
 from skatter.methods import Method
@@ -84,6 +85,9 @@ Seeds = Annotated[
     int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
 ]
 DEFAULT_STORE = Path("skatter-bench")
+
+MOST_NAMES = 60
+"""More tasks than these are not listed by name."""
 
 
 @dataclass(frozen=True)
@@ -239,11 +243,16 @@ def _facts(suite: Suite) -> Iterator[tuple[str, str]]:
     rows = suite.contestants(suite.protocols[0])
     yield "setting", suite.setting
     yield "data", ", ".join(dict.fromkeys(task.dataset for task in suite.tasks))
-    yield "tasks", "   ".join(dict.fromkeys(task.name for task in suite.tasks))
+    yield "tasks", _task_names(suite)
     yield "protocols", ", ".join(suite.protocols)
     yield "methods", ", ".join(row.label for row in rows)
     if suite.note:
         yield "note", suite.note
+
+
+def _task_names(suite: Suite) -> str:
+    names = dict.fromkeys(task.name for task in suite.tasks)
+    return "   ".join(names) if len(names) <= MOST_NAMES else f"{len(suite.tasks)} in all"
 
 
 def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
