@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from skatter.accuracy import share, tally
 from skatter.checks import check_integer, check_samples
 from skatter.tensors import (
     copied_rows,
@@ -112,6 +113,13 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return 1 for the class that is predicted and 0 for all others."""
         return np.asarray(self.predict(X)[:, None] == self.classes_, dtype=np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy over the samples whose label is known.
+
+        Samples with -1, NaN, None or blank text in ``y`` are left out, unless it is a class.
+        """
+        return share(tally(self.predict(X), y, self.classes_, sample_weight))
 
     def to(self, place: str) -> NearestNeighbour:
         """Return a copy that works on ``"numpy"``, or on a device of torch such as ``"cuda:0"``."""

@@ -27,13 +27,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skatter.accuracy import NOTHING_TO_SCORE, Tally, share, tally
 from skatter.checks import n_rows, take_rows
 from skatter.distributed import is_dask
 from skatter.distributed.apply import apply_blocks, snapshot, sum_blocks
 from skatter.distributed.blocks import read_blocks
 from skatter.distributed.labels import survey
 from skatter.distributed.learn import adopt, learner_of
-from skatter.domains import Codes, Domains, is_unlabelled, read_domains
+from skatter.domains import Codes, Domains, read_domains
 from skatter.labels import marks, read_numbers
 from skatter.summaries import Section, ShowsLearnt, learnt_steps
 
@@ -189,7 +190,7 @@ class DomainPipeline(ShowsLearnt, Pipeline):
 
     @available_if(_final_has("predict"))
     def score(
-        self, X: Any, y: Any, *, sample_domain: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, *, sample_domain: Any = None
     ) -> float:
         """Accuracy over the samples whose label is known; unlabelled ones are left out.
 
@@ -200,22 +201,13 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         given = {"y": y, "sample_domain": sample_domain, "sample_weight": sample_weight}
         if is_dask(X):
             check_is_fitted(self)
-            right, weight, n_known = sum_blocks(self, "_tally", X, **given)
-        else:
-            right, weight, n_known = self._tally(X, **given)
-        if not n_known:
-            raise ValueError("y has no labelled sample to score; give the true labels.")
-        return right / weight
+            return share(sum_blocks(self, "_tally", X, **given))
+        return share(self._tally(X, **given))
 
-    def _tally(
-        self, X: Any, y: Any, sample_domain: Any = None, sample_weight: Any = None
-    ) -> tuple[float, float, int]:
-        """Return the weight of right predictions and of all, and the number of labelled samples."""
+    def _tally(self, X: Any, y: Any, sample_domain: Any = None, sample_weight: Any = None) -> Tally:
+        """Return how much of some samples is predicted right."""
         predicted = self.predict(X, sample_domain=sample_domain)
-        known = ~is_unlabelled(y, self.classes_)
-        right = np.asarray(y, dtype=object).reshape(-1)[known] == predicted[known]
-        weight = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight)
-        return float(weight[known] @ right), float(weight[known].sum()), int(known.sum())
+        return tally(predicted, y, self.classes_, sample_weight)
 
     def _explained(self, X: Any, y: Any, sample_domain: Any, sample_weight: Any) -> float:
         """Return R²; of a Dask collection, one label and one prediction a sample are gathered."""
@@ -223,7 +215,7 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         numbers = read_numbers(np.asarray(y) if is_dask(y) else y, n_samples=len(predicted))
         known = ~np.isnan(numbers)
         if not known.any():
-            raise ValueError("y has no labelled sample to score; give the true labels.")
+            raise ValueError(NOTHING_TO_SCORE)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(r2_score(numbers[known], predicted[known], sample_weight=weight))
 

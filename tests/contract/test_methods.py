@@ -151,6 +151,49 @@ def test_a_scikit_learn_pipeline_hands_on_the_domains_where_metadata_are_routed(
     assert_same_bits(actual, answer(method, expected, scaler.transform(data.X_new)))
 
 
+def predicts(method):
+    return ANSWERS[method.kind] == "predict"
+
+
+def test_score_is_the_accuracy_over_the_samples_that_have_a_label(method, data):
+    if not predicts(method):
+        return
+    model = fit(method, data)
+    right = model.predict(data.X, sample_domain=data.domain) == data.y
+    known, weight = data.known >= 0, np.linspace(0.5, 1.5, len(data.X))
+    marked = {
+        "-1": data.known,
+        "NaN": np.where(known, data.y, np.nan),
+        "None": np.where(known, data.y, None),
+        "blank": np.where(known, data.y.astype(object), ""),
+    }
+    assert 0 < known.sum() < len(known)
+    for y in marked.values():
+        score = model.score(data.X, y, sample_domain=data.domain)
+        assert score == pytest.approx(right[known].mean())
+        score = model.score(data.X, y, weight, sample_domain=data.domain)
+        assert score == pytest.approx(np.average(right[known], weights=weight[known]))
+    plain = model.predict(data.X) == data.y
+    assert model.score(data.X, data.y) == pytest.approx(plain.mean())
+
+
+def test_score_without_any_label_is_an_error(method, data):
+    if not predicts(method):
+        return
+    model = fit(method, data)
+    for y in (np.full(len(data.X), -1), np.full(len(data.X), np.nan), [None] * len(data.X)):
+        with pytest.raises(ValueError, match="y has no labelled sample to score"):
+            model.score(data.X, y, sample_domain=data.domain)
+
+
+def test_score_asks_for_the_domains_where_metadata_are_routed(method):
+    if not predicts(method):
+        return
+    with sklearn.config_context(enable_metadata_routing=True):
+        routing = get_routing_for_object(method.estimator())
+        assert routing.consumes("score", ["sample_domain"]) == {"sample_domain"}
+
+
 def test_a_clone_is_unfitted_and_has_the_same_parameters(method, data):
     model = fit(method, data)
     copy = clone(model)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
 
@@ -280,7 +280,7 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
         return tags
 
 
-class RivalClassifier(ClassifierMixin, Rival):
+class RivalClassifier(ScoresLabelled, Rival):
     """Base of rivals that predict; a fitted one implements ``_decide``.
 
     ``_decide`` returns one column per class, or one column for two classes, positive for the

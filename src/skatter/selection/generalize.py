@@ -27,7 +27,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.stats import rankdata
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.neighbors import KNeighborsClassifier
@@ -35,6 +35,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_integer, check_real, check_samples
 from skatter.domains import Codes, Domains, read_domains
 from skatter.pipeline import call_step, make_domain_pipeline
@@ -57,7 +58,7 @@ MAX_ITER = 500
 """Of logistic regression."""
 
 
-class DomainGeneralizer(ClassifierMixin, ShowsLearnt):
+class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
     """A classifier for new domains: the models that predict left-out source domains best vote.
 
     Parameters
