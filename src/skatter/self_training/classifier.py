@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_choice, check_integer, check_real, check_samples
 from skatter.domains import Domains, read_domains
 from skatter.principal import PrincipalMap
@@ -64,7 +65,7 @@ class Candidate:
         return max(self.rounds, key=lambda each: (each.trust, each.number), default=None)
 
 
-class SCAClassifier(ClassifierMixin, ShowsLearnt):
+class SCAClassifier(ScoresLabelled, ShowsLearnt):
     """SCA and a classifier that trains itself on unlabelled samples, with nothing to tune.
 
     Five simple classifiers predict the unlabelled samples from the components, and vote. What
