@@ -82,6 +82,9 @@ _BESIDE_THE_METHODS = (
     "skatter.self_training.classifier.Candidate",
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
+    "skatter.trees.BoostingClassifier",
+    "skatter.trees.ForestClassifier",
+    "skatter.trees.TreeEnsemble",
 )
 
 TRUSTED: tuple[str, ...] = (
@@ -92,11 +95,15 @@ TRUSTED: tuple[str, ...] = (
 )
 """Types that a model file may hold beside what skops trusts: the methods, and what they keep."""
 
+_OUR_TREES = "use skatter.trees.ForestClassifier or BoostingClassifier"
+
 _REMEDIES = {
     "sklearn.neighbors._kd_tree.KDTree": "build the neighbours with algorithm='brute'",
     "sklearn.neighbors._ball_tree.BallTree": "build the neighbours with algorithm='brute'",
     "SparseMatrixNode": "give the model dense samples",
-    "TreeNode": "use a classifier without trees",
+    "TreeNode": _OUR_TREES,
+    "sklearn._loss._loss.CyHalfBinomialLoss": _OUR_TREES,  # of boosting
+    "sklearn._loss._loss.CyHalfMultinomialLoss": _OUR_TREES,
 }
 """What to do about parts whose numbers say where to read: wrong ones crash the interpreter."""
 
@@ -329,7 +336,8 @@ def _check_types(data: bytes, archive: zipfile.ZipFile, verdict: str) -> None:
         loader = part["__loader__"]
         if loader not in LOADERS:
             name = f"{part.get('__module__')}.{part.get('__class__')}"
-            remedy = _REMEDIES.get(loader, "a model file holds data, and no functions or calls")
+            calls = "a model file holds data, and no functions or calls"
+            remedy = _REMEDIES.get(loader) or _REMEDIES.get(name, calls)
             raise ModelFileError(f"{verdict}: it holds {name!r}; {remedy}.")
     skops = _skops()
     try:

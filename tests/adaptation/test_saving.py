@@ -15,6 +15,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -175,11 +176,12 @@ def test_a_model_that_cannot_be_saved_leaves_the_old_file(path):
     ("model", "words"),
     [
         (KNeighborsClassifier(1), r"KDTree.*algorithm='brute'"),
-        (DecisionTreeClassifier(), r"sklearn\.tree\._tree\.Tree.*without trees"),
+        (DecisionTreeClassifier(), r"sklearn\.tree\._tree\.Tree.*skatter\.trees\.ForestClassifier"),
+        (HistGradientBoostingClassifier(max_iter=1), r"BoostingClassifier cannot.*skatter\.trees"),
         (SCA(kernel=np.dot), r"numpy.dot.*no functions or calls"),
         (NearestNeighbour(), r"csr_matrix.*dense samples"),
     ],
-    ids=["neighbours in a tree", "decision tree", "function", "sparse samples"],
+    ids=["neighbours in a tree", "decision tree", "boosting", "function", "sparse samples"],
 )
 def test_what_could_not_be_loaded_is_not_saved_and_the_remedy_is_named(tmp_path, model, words):
     if not isinstance(model, SCA):

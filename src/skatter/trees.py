@@ -1,0 +1,650 @@
+"""Forests and boosting that can be saved: trees as plain NumPy arrays, checked before use.
+
+scikit-learn evaluates a tree in compiled code that trusts its numbers: a wrong one, read from a
+forged file, crashes the interpreter. Here scikit-learn grows the trees, and their numbers are
+copied into a :class:`TreeEnsemble`, which checks them before it predicts. The predictions are those
+of scikit-learn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from threadpoolctl import threadpool_limits
+
+from skatter.checks import check_integer
+
+__all__ = ["BoostingClassifier", "ForestClassifier", "TreeEnsemble"]
+
+Array = NDArray[Any]
+
+ROWS = 8192
+"""Rows evaluated together, so that they and the nodes of one tree stay in the processor's cache."""
+
+WALKERS = 32768
+"""Pairs of a row and a tree that go down together: few rows take many trees at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble:
+    """Trees as arrays; the prediction is the baseline plus one leaf of each tree.
+
+    A row goes left at a split where ``x[feature] <= threshold``. Only splits are numbered, each
+    before its children; a child or root that is negative is a leaf, and ``~child`` is its row in
+    ``value``. Leaves of equal values share a row.
+
+    Parameters
+    ----------
+    feature : ndarray of int32, shape (n_splits,)
+        Column that a split looks at.
+    threshold : ndarray of float32 or float64, shape (n_splits,)
+        Largest value that goes left. Samples are compared in this precision.
+    left, right : ndarray of int32, shape (n_splits,)
+        The children.
+    missing_left : ndarray of bool, shape (n_splits,)
+        Whether missing values (NaN) go left.
+    value : ndarray of float64, shape (n_leaves, width)
+        What leaves add.
+    roots : ndarray of int32, shape (n_trees,)
+        Where each tree starts.
+    output : ndarray of int32, shape (n_trees,)
+        First output that a tree adds to: it adds to outputs ``output`` to ``output + width - 1``.
+    baseline : ndarray of float64, shape (n_outputs,)
+        What the outputs are before any tree.
+    n_features : int
+        Columns of the samples.
+
+    Raises
+    ------
+    ValueError
+        Where the arrays make no trees; one line says why.
+
+    Examples
+    --------
+    One tree with one split: a row of at most 0.5 adds 1, any other 2.
+
+    >>> import numpy as np
+    >>> from skatter.trees import TreeEnsemble
+    >>> whole = lambda *numbers: np.array(numbers, dtype=np.int32)
+    >>> tree = TreeEnsemble(
+    ...     feature=whole(0), threshold=np.array([0.5]), left=whole(~0), right=whole(~1),
+    ...     missing_left=np.array([True]), value=np.array([[1.0], [2.0]]), roots=whole(0),
+    ...     output=whole(0), baseline=np.zeros(1), n_features=1,
+    ... )
+    >>> tree.predict(np.array([[0.0], [1.0], [np.nan]])).ravel()
+    array([1., 2., 1.])
+    """
+
+    feature: Array
+    threshold: Array
+    left: Array
+    right: Array
+    missing_left: Array
+    value: Array
+    roots: Array
+    output: Array
+    baseline: Array
+    n_features: int
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    @classmethod
+    def from_forest(cls, forest: Any) -> TreeEnsemble:
+        """Copy a fitted forest of classification trees; the sum over trees, not the mean."""
+        trees = [each.tree_ for each in forest.estimators_]
+        left, right, roots = _join(
+            [tree.children_left for tree in trees], [tree.children_right for tree in trees]
+        )
+        return cls(
+            **_split_nodes(
+                feature=np.concatenate([tree.feature for tree in trees]),
+                threshold=_round_down(np.concatenate([tree.threshold for tree in trees])),
+                left=left,
+                right=right,
+                missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]),
+                value=np.concatenate([tree.value[:, 0, :] for tree in trees]),
+                roots=roots,
+            ),
+            output=np.zeros(len(roots), dtype=np.int32),
+            baseline=np.zeros(forest.n_classes_),
+            n_features=int(forest.n_features_in_),
+        )
+
+    @classmethod
+    def from_boosting(cls, boosting: Any) -> TreeEnsemble:
+        """Copy fitted histogram gradient boosting; raw scores, before sigmoid or softmax."""
+        rounds = boosting._predictors
+        trees = [tree.nodes for each in rounds for tree in each]
+        if any(nodes["is_categorical"].any() for nodes in trees):
+            raise ValueError("Trees with categorical splits cannot be copied; encode them first.")
+        left, right, roots = _join(
+            [np.where(nodes["is_leaf"], -1, nodes["left"].astype(np.int64)) for nodes in trees],
+            [np.where(nodes["is_leaf"], -1, nodes["right"].astype(np.int64)) for nodes in trees],
+        )
+        nodes = np.concatenate(trees)
+        return cls(
+            **_split_nodes(
+                feature=nodes["feature_idx"],
+                threshold=_bounded(nodes["num_threshold"]),
+                left=left,
+                right=right,
+                missing_left=nodes["missing_go_to_left"],
+                value=nodes["value"][:, None],
+                roots=roots,
+            ),
+            output=np.array([k for each in rounds for k in range(len(each))], dtype=np.int32),
+            baseline=np.array(boosting._baseline_prediction, dtype=np.float64).ravel(),
+            n_features=int(boosting.n_features_in_),
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are."""
+        return len(self.roots)
+
+    def check(self) -> None:
+        """Raise a ValueError unless every walk down a tree ends at a leaf that is there.
+
+        A loaded object was never constructed, so :meth:`predict` calls this as well.
+        """
+        for name, (kinds, dimensions) in _LAYOUT.items():
+            _check_array(name, getattr(self, name, None), kinds, dimensions)
+        if not isinstance(getattr(self, "n_features", None), int) or self.n_features < 1:
+            raise ValueError("n_features of the trees must be a positive integer.")
+        self._check_lengths()
+        self._check_numbers()
+        self._check_links()
+
+    def predict(self, X: Any) -> Array:
+        """Return the baseline plus what all trees add.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            Samples; NaN is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The sums.
+        """
+        self.check()
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has shape {X.shape}, and the trees were grown on {self.n_features} columns."
+            )
+        total = np.tile(self.baseline, (X.shape[0], 1))
+        walk = _Walk(self)
+        width = self.value.shape[1]
+        for start in range(0, X.shape[0], ROWS):
+            block = total[start : start + ROWS]
+            # Trees are added one by one: a row's sum does not depend on the rows beside it.
+            leaves = walk.leaves(_dense(X[start : start + ROWS], self.threshold.dtype))
+            for output, leaf in zip(self.output.tolist(), leaves, strict=True):
+                block[:, output : output + width] += self.value[leaf]
+        if not np.isfinite(total).all():
+            raise ValueError("The trees add up to a number that is not finite.")
+        return total
+
+    def _check_lengths(self) -> None:
+        if len({len(getattr(self, name)) for name in _PER_SPLIT}) > 1:
+            raise ValueError(f"The arrays {', '.join(_PER_SPLIT)} must be of equal length.")
+        if not len(self.baseline):
+            raise ValueError("The array baseline of the trees must not be empty.")
+        if len(self.roots) != len(self.output):
+            raise ValueError("The arrays roots and output of the trees must be of equal length.")
+
+    def _check_numbers(self) -> None:
+        for name in ("threshold", "value", "baseline"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(
+                    f"The array {name} of the trees holds a number that is not finite."
+                )
+        _check_range("feature", self.feature, 0, self.n_features)
+        _check_range("output", self.output, 0, len(self.baseline) - self.value.shape[1] + 1)
+
+    def _check_links(self) -> None:
+        n_splits, n_leaves = len(self.feature), len(self.value)
+        own = np.arange(n_splits)
+        for name in ("roots", "left", "right"):
+            links = getattr(self, name)
+            _check_range(name, links, -n_leaves, n_splits)
+            # Numbers that only grow on the way down cannot go round in a circle.
+            if name != "roots" and ((links >= 0) & (links <= own)).any():
+                raise ValueError(f"The array {name} of the trees leads back: no tree has a cycle.")
+
+
+_PER_SPLIT = ("feature", "threshold", "left", "right", "missing_left")
+
+_LAYOUT: dict[str, tuple[tuple[type, ...], int]] = {
+    "feature": ((np.int32,), 1),
+    "threshold": ((np.float32, np.float64), 1),
+    "left": ((np.int32,), 1),
+    "right": ((np.int32,), 1),
+    "missing_left": ((np.bool_,), 1),
+    "value": ((np.float64,), 2),
+    "roots": ((np.int32,), 1),
+    "output": ((np.int32,), 1),
+    "baseline": ((np.float64,), 1),
+}
+"""Types and dimensions of the arrays."""
+
+
+def _check_array(name: str, array: Any, kinds: tuple[type, ...], dimensions: int) -> None:
+    named = " or ".join(kind.__name__ for kind in kinds)
+    plain = type(array) in (np.ndarray, np.memmap)
+    if not plain or array.dtype not in kinds or array.ndim != dimensions:
+        raise ValueError(f"{name} of the trees must be a {dimensions}-d array of {named}.")
+
+
+def _check_range(name: str, numbers: Array, low: int, high: int) -> None:
+    if len(numbers) and (numbers.min() < low or numbers.max() >= high):
+        raise ValueError(
+            f"The array {name} of the trees holds a number outside [{low}, {high - 1}]."
+        )
+
+
+# --- down the trees -------------------------------------------------------------------------------
+
+
+class _Walk:
+    """Rows going down trees, level by level; only those that are at a split go on."""
+
+    def __init__(self, trees: TreeEnsemble) -> None:
+        # NumPy indexes by intp, and would convert anything else at every level.
+        self.feature = trees.feature.astype(np.intp)
+        self.children = np.stack([trees.left, trees.right], axis=1, dtype=np.intp).ravel()
+        self.threshold, self.missing_left = trees.threshold, trees.missing_left
+        self.roots = trees.roots.astype(np.intp)
+
+    def leaves(self, X: Array) -> Iterator[Array]:
+        """Yield for each tree the row of ``value`` where each row of ``X`` ends."""
+        together = max(1, WALKERS // max(1, len(X)))
+        starts = np.arange(len(X)) * X.shape[1]
+        with_gaps = bool(np.isnan(X).any())
+        for first in range(0, len(self.roots), together):
+            roots = self.roots[first : first + together]
+            ends = self._descend(X.ravel(), np.tile(starts, len(roots)), roots, with_gaps)
+            yield from ends.reshape(len(roots), -1)
+
+    def _descend(self, cells: Array, starts: Array, roots: Array, with_gaps: bool) -> Array:
+        """Return leaves; ``starts`` says where in ``cells`` the row of each walker begins."""
+        nodes = np.repeat(roots, len(starts) // len(roots))
+        ends = ~nodes
+        going = np.flatnonzero(nodes >= 0)
+        nodes, starts = nodes[going], starts[going]
+        while len(going):
+            nodes = self._step(cells, starts, nodes, with_gaps)
+            on = nodes >= 0
+            if not on.all():
+                ends[going] = ~nodes
+                going, starts, nodes = going[on], starts[on], nodes[on]
+        return ends
+
+    def _step(self, cells: Array, starts: Array, nodes: Array, with_gaps: bool) -> Array:
+        x = cells[starts + self.feature[nodes]]
+        goes_right = ~(x <= self.threshold[nodes])
+        if with_gaps:
+            goes_right &= ~(np.isnan(x) & self.missing_left[nodes])
+        return self.children[2 * nodes + goes_right]
+
+
+def _dense(X: Any, dtype: Any) -> Array:
+    rows = X.toarray() if sparse.issparse(X) else X
+    return np.ascontiguousarray(rows, dtype=dtype)
+
+
+# --- from scikit-learn ----------------------------------------------------------------------------
+
+
+def _join(lefts: list[Array], rights: list[Array]) -> tuple[Array, Array, Array]:
+    """Return children and roots in one numbering of all nodes; the children of a leaf are -1."""
+    sizes = np.array([len(each) for each in lefts])
+    roots = np.cumsum(sizes) - sizes
+    left, right = (np.concatenate(sides).astype(np.int64) for sides in (lefts, rights))
+    shift = np.repeat(roots, sizes)
+    return np.where(left < 0, -1, left + shift), np.where(left < 0, -1, right + shift), roots
+
+
+def _split_nodes(
+    *,
+    feature: Array,
+    threshold: Array,
+    left: Array,
+    right: Array,
+    missing_left: Array,
+    value: Array,
+    roots: Array,
+) -> dict[str, Array]:
+    """Give splits and leaves numbers of their own, and keep of each only what it uses."""
+    split = left >= 0
+    distinct, leaf = _distinct_rows(value[~split])
+    names = np.empty(len(split), dtype=np.int32)
+    names[split] = np.arange(split.sum(), dtype=np.int32)
+    names[~split] = ~leaf
+    return {
+        "feature": feature[split].astype(np.int32),
+        "threshold": threshold[split],
+        "left": names[left[split]],
+        "right": names[right[split]],
+        "missing_left": missing_left[split].astype(np.bool_),
+        "value": distinct,
+        "roots": names[roots],
+    }
+
+
+def _distinct_rows(values: Array) -> tuple[Array, Array]:
+    """Return the rows that differ, and which of them each row is."""
+    distinct, which = np.unique(values, axis=0, return_inverse=True)
+    return np.ascontiguousarray(distinct, dtype=np.float64), which.reshape(-1).astype(np.int32)
+
+
+def _bounded(threshold: Array) -> Array:
+    """Replace infinity, which splits missing values from all others, by the largest number."""
+    limit = np.finfo(threshold.dtype).max
+    return np.clip(threshold, -limit, limit)
+
+
+def _round_down(threshold: Array) -> Array:
+    """Return the largest float32 that is not larger: no float32 lies between, so none changes side.
+
+    Forests compare samples of float32 with thresholds of float64.
+    """
+    with np.errstate(over="ignore"):
+        nearest = threshold.astype(np.float32)
+    lower = np.nextafter(nearest, np.float32(-np.inf))
+    return _bounded(np.where(nearest > threshold, lower, nearest))
+
+
+# --- classifiers ----------------------------------------------------------------------------------
+
+
+class _TreeClassifier(ClassifierMixin, BaseEstimator):
+    """What both classifiers share: they check samples, and remember trees and classes."""
+
+    classes_: Array
+    trees_: TreeEnsemble
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Classes.
+        """
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.trees_, TreeEnsemble):
+            raise ValueError("trees_ of the classifier must be a TreeEnsemble.")
+        found = self._probabilities(self.trees_.predict(self._check_samples(X, reset=False)))
+        if found.shape[1] != len(self.classes_):
+            raise ValueError(f"The trees predict {found.shape[1]} classes, not those of classes_.")
+        return found
+
+    def _check_samples(self, X: Any, *, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _probabilities(self, total: Array) -> Array:
+        raise NotImplementedError
+
+    def _check_training(self, X: Any, y: Any) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._check_samples(X, reset=True)
+        labels = np.asarray(column_or_1d(y, warn=True))
+        check_classification_targets(labels)
+        if len(labels) != X.shape[0]:
+            raise ValueError(
+                f"Lengths differ: X has {X.shape[0]}, y has {len(labels)}. Give one value per row "
+                "of X."
+            )
+        return X, labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ForestClassifier(_TreeClassifier):
+    """A random forest that can be saved.
+
+    The trees are those of scikit-learn's :class:`~sklearn.ensemble.RandomForestClassifier`, and so
+    are the predictions.
+
+    Parameters
+    ----------
+    n_trees : int
+        Trees.
+    max_rows : int or None
+        Rows that a tree is grown on at most, drawn with replacement; None draws as many as there
+        are. With many rows it bounds time and size.
+    class_weight : dict, "balanced", "balanced_subsample" or None
+        As in scikit-learn.
+    random_state : int, RandomState instance or None
+        Draws rows and columns.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    trees_ : TreeEnsemble
+        The trees; each adds the probabilities of one leaf.
+
+    Examples
+    --------
+    >>> from skatter.trees import ForestClassifier
+    >>> X, y = [[0.0], [1.0], [4.0], [5.0]], ["low", "low", "high", "high"]
+    >>> ForestClassifier(20).fit(X, y).predict([[0.5], [6.0]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 150,
+        *,
+        max_rows: int | None = None,
+        class_weight: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_rows = max_rows
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ForestClassifier:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; NaN is missing, in dense ones.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights.
+        """
+        self._grow(*self._check_training(X, y), sample_weight, oob_score=False)
+        return self
+
+    def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Grow the forest, and predict each row by the trees that have not seen it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Out-of-bag probabilities. A row that all trees have seen gets the class frequencies.
+        """
+        X, labels = self._check_training(X, y)
+        forest = self._grow(X, labels, sample_weight, oob_score=True)
+        found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
+        # scikit-learn leaves zeros in the rows that no tree has left out.
+        unseen = ~(found.sum(axis=1) > 0)
+        found[unseen] = np.mean(labels[:, None] == self.classes_, axis=0)
+        return found
+
+    def _grow(
+        self, X: Any, labels: Array, sample_weight: Any, *, oob_score: bool
+    ) -> RandomForestClassifier:
+        most = None
+        if self.max_rows is not None:
+            most = min(X.shape[0], check_integer("max_rows", self.max_rows, low=1))
+        forest = RandomForestClassifier(
+            check_integer("n_trees", self.n_trees, low=1),
+            max_samples=most,
+            oob_score=oob_score,
+            class_weight=self.class_weight,
+            random_state=self.random_state,
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            forest.fit(X, labels, sample_weight)
+        self.classes_ = forest.classes_
+        self.trees_ = TreeEnsemble.from_forest(forest)
+        return forest
+
+    def _check_samples(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=np.float32,
+            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+        )
+
+    def _probabilities(self, total: Array) -> Array:
+        return total / max(1, self.trees_.n_trees)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BoostingClassifier(_TreeClassifier):
+    """Gradient boosting that can be saved.
+
+    The trees are those of scikit-learn's
+    :class:`~sklearn.ensemble.HistGradientBoostingClassifier` without early stopping, and so are the
+    predictions.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Rounds; each grows one tree, or one for each class where there are more than two.
+    max_leaf_nodes : int or None
+        Leaves of a tree at most.
+    class_weight : dict, "balanced" or None
+        As in scikit-learn.
+    random_state : int, RandomState instance or None
+        Draws the rows that bins are made from, where there are more than 200,000.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    trees_ : TreeEnsemble
+        The trees; they add to raw scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.trees import BoostingClassifier
+    >>> X = np.arange(100.0)[:, None]
+    >>> model = BoostingClassifier(20).fit(X, np.where(X[:, 0] < 50, "low", "high"))
+    >>> model.predict([[3.0], [80.0]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        n_rounds: int = 100,
+        *,
+        max_leaf_nodes: int | None = 15,
+        class_weight: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.max_leaf_nodes = max_leaf_nodes
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostingClassifier:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples; NaN is missing.
+        y : array-like of shape (n_samples,)
+            Two classes or more.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights.
+        """
+        X, labels = self._check_training(X, y)
+        if len(np.unique(labels)) < 2:
+            raise ValueError("BoostingClassifier needs two classes at least, and y has one class.")
+        boosting = HistGradientBoostingClassifier(
+            max_iter=check_integer("n_rounds", self.n_rounds, low=1),
+            max_leaf_nodes=self.max_leaf_nodes,
+            categorical_features=None,
+            early_stopping=False,
+            class_weight=self.class_weight,
+            random_state=self.random_state,
+        )
+        # On a busy machine, threads of OpenMP spend their time waiting for each other.
+        with threadpool_limits(1, user_api="openmp"):
+            boosting.fit(X, labels, sample_weight)
+        self.classes_ = boosting.classes_
+        self.trees_ = TreeEnsemble.from_boosting(boosting)
+        return self
+
+    def _check_samples(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _probabilities(self, total: Array) -> Array:
+        if total.shape[1] > 1:
+            return np.asarray(softmax(total, axis=1))
+        second = expit(total[:, 0])
+        return np.column_stack([1 - second, second])
