@@ -24,6 +24,7 @@ ROOMS = (
     "skatter.plots",
     "skatter.datasets",
     "skatter.chunks",
+    "skatter.trees",
     "skatter.maps",
     "skatter.moments",
     "skatter.labels",
