@@ -86,7 +86,7 @@ TABLE_SUITES = (
         tuple(_pairs("regression")),
         protocols=(DEFAULTS, SOURCE_CV, TARGET_ORACLE),
         note=f"{_NOTE}{_FEW} Numbers are R² in percent: 0 is the mean of the target's labels, and "
-        "below 0 is worse than that.",
+        "below 0 is worse than that. One bad table rules an average: look at ranks.",
     ),
 )
 """All of them."""
