@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from skatter.hedging import ChampionClassifier, HedgedClassifier
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
@@ -27,9 +28,11 @@ __all__ = [
     "SCA",
     "SCACV",
     "USCA",
+    "ChampionClassifier",
     "DomainGeneralizer",
     "DomainPipeline",
     "DomainScaler",
+    "HedgedClassifier",
     "KernelFisher",
     "LandmarkMap",
     "LeaveOneDomainOut",

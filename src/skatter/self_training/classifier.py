@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -99,6 +99,10 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
     n_basis : int
         Leading kernel principal components that SCA works on, unless ``estimator`` has a
         ``feature_map``.
+    class_frequencies : array-like of shape (n_classes,), mapping, "source" or None
+        How frequent the classes are among the unlabelled samples: in the order of ``classes_``, or
+        a mapping from class to share. ``"source"``: as frequent as in the sources. None: all alike.
+        Voters that balance classes go by them.
     random_state : int, RandomState instance or None
         Seeds the basis of large samples. None is a fixed seed.
 
@@ -146,6 +150,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         n_rounds: int = 10,
         confidence: float = 0.5,
         n_basis: int = 300,
+        class_frequencies: Any = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -155,6 +160,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         self.n_rounds = n_rounds
         self.confidence = confidence
         self.n_basis = n_basis
+        self.class_frequencies = class_frequencies
         self.random_state = random_state
 
     def fit(
@@ -188,8 +194,9 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         if domains.labelled.all():
             self._keep([_Trained(views[0], self.ridges[0])], domains)
         else:
+            frequencies = read_frequencies(self.class_frequencies, domains)
             settings = product(views, self.ridges)
-            self._keep([self._train(view, ridge) for view, ridge in settings], domains)
+            self._keep([self._train(view, ridge, frequencies) for view, ridge in settings], domains)
         return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -248,8 +255,14 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         explicit = template.set_params(kernel="linear", feature_map=None, solver="primal")
         return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
 
-    def _train(self, view: _View, ridge: float) -> _Trained:
-        trained = _Trained(view, ridge, confidence=self.confidence, voters=self.voters)
+    def _train(self, view: _View, ridge: float, frequencies: Array | None) -> _Trained:
+        trained = _Trained(
+            view,
+            ridge,
+            confidence=self.confidence,
+            voters=self.voters,
+            frequencies=frequencies,
+        )
         trained.train(self.n_rounds)
         return trained
 
@@ -359,6 +372,49 @@ class _Path:
         Z = unit_length(self.components.transform(self.feature_map.transform(X)))
         shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def read_frequencies(given: Any, domains: Domains) -> Array | None:
+    """Return class frequencies that sum to one, as users give them; None stays.
+
+    Examples
+    --------
+    >>> from skatter.domains import read_domains
+    >>> domains = read_domains(["a", "b", "b", None])
+    >>> read_frequencies("source", domains).round(2).tolist()
+    [0.33, 0.67]
+    >>> read_frequencies([1, 3], domains).tolist()
+    [0.25, 0.75]
+    """
+    if given is None:
+        return None
+    n_classes = len(domains.classes)
+    if isinstance(given, str):
+        check_choice("class_frequencies", given, ("source",))
+        known = domains.label[domains.source & domains.labelled]
+        counts = np.bincount(known, minlength=n_classes).astype(float)
+    elif isinstance(given, Mapping):
+        names = domains.classes.tolist()
+        if set(given) != set(names):
+            raise ValueError(
+                f"class_frequencies names {_listed(given)}, and the classes are {_listed(names)}: "
+                "give a share for each of them."
+            )
+        counts = np.array([given[name] for name in names], dtype=float)
+    else:
+        counts = np.asarray(given, dtype=float)
+    if counts.shape != (n_classes,) or not np.isfinite(counts).all() or (counts < 0).any():
+        raise ValueError(
+            f"class_frequencies must be {n_classes} numbers from 0 on, one for each of the "
+            f"classes {_listed(domains.classes.tolist())}."
+        )
+    if not counts.sum() > 0:
+        raise ValueError("class_frequencies are all zero; give each class its share.")
+    return np.asarray(counts / counts.sum())
+
+
+def _listed(names: Iterable[Any]) -> str:
+    return ", ".join(map(str, names))
 
 
 def _several(name: str, values: Any) -> Sequence[Any]:

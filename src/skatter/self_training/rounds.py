@@ -134,6 +134,8 @@ class Trainer:
         Share of the votes that a label needs to be believed.
     voters : sequence of str
         Who votes.
+    frequencies : ndarray of shape (n_classes,) or None
+        How frequent the classes are among the unlabelled samples; None: all alike.
     """
 
     def __init__(
@@ -145,10 +147,12 @@ class Trainer:
         samples: Any,
         confidence: float = 0.5,
         voters: Sequence[str] = tuple(VOTERS),
+        frequencies: Array | None = None,
     ) -> None:
         self._template, self._features = template, features
         self._domains, self._samples = domains, samples
         self._confidence, self._voters = confidence, voters
+        self._frequencies = frequencies
 
     def rounds(self, n_rounds: int) -> tuple[Beliefs, list[Round]]:
         """Return what is believed after the round that is trusted most, and all that happened."""
@@ -191,7 +195,13 @@ class Trainer:
 
     def _round(self, before: Beliefs) -> Beliefs:
         Z = self.projections(self.components(before.believed))
-        electorate = Electorate(Z, self._domains.label, before.believed, len(self._domains.classes))
+        electorate = Electorate(
+            Z,
+            self._domains.label,
+            before.believed,
+            len(self._domains.classes),
+            self._frequencies,
+        )
         return Beliefs(self._domains, vote(electorate, self._voters), self._confidence)
 
 

@@ -49,12 +49,15 @@ class Electorate:
         The same, with what the round before gave to unlabelled samples; -1 where it was not sure.
     n_classes : int
         Number of classes.
+    frequencies : ndarray of shape (n_classes,) or None
+        How frequent the classes are among the unlabelled samples; None: all alike.
     """
 
     Z: Array
     label: Codes
     believed: Codes
     n_classes: int
+    frequencies: Array | None = None
 
     @cached_property
     def unlabelled(self) -> NDArray[np.bool_]:
@@ -77,6 +80,13 @@ class Electorate:
         members = indicators(self.believed, self.n_classes)
         sizes = np.maximum(members.sum(axis=0), 1)
         return np.asarray((members.T @ self.Z) / sizes[:, None])
+
+    @cached_property
+    def odds(self) -> Array:
+        """How much more frequent each class is than if all were alike."""
+        if self.frequencies is None:
+            return np.ones(self.n_classes)
+        return np.asarray(self.frequencies * self.n_classes)
 
     @cached_property
     def graph(self) -> Any:
@@ -125,7 +135,7 @@ def nearest(voters: Electorate) -> Array:
 
 def means(voters: Electorate) -> Array:
     """Return shares that fall with the distance from the mean of each class."""
-    return _shares(_squared(voters, voters.class_means), voters.present)
+    return _shares(_squared(voters, voters.class_means), voters)
 
 
 def clusters(voters: Electorate) -> Array:
@@ -140,7 +150,7 @@ def clusters(voters: Electorate) -> Array:
         before, members = nearest_centre, indicators(nearest_centre, voters.n_classes)
         sizes = members.sum(axis=0)[:, None]
         centres = np.where(sizes > 0, (members.T @ target) / np.maximum(sizes, 1), centres)
-    return _shares(_squared(voters, centres), voters.present)
+    return _shares(_squared(voters, centres), voters)
 
 
 def spreading(voters: Electorate) -> Array:
@@ -149,12 +159,13 @@ def spreading(voters: Electorate) -> Array:
 
 
 def balanced_spreading(voters: Electorate) -> Array:
-    """Spread labels with the same mass for each class, and share it out (Zhu et al. 2003)."""
+    """Spread labels, and give each class the mass that its frequency asks (Zhu et al. 2003)."""
     # Spreading is linear, class by class: less mass at the start is as much less at the end.
     mass = np.maximum(voters.given.sum(axis=0), 1)
     shares = _somewhere(voters, voters.spread / mass)
     total = shares.sum(axis=0)
-    return _rows_sum_to_one(np.where(total > 0, shares / np.maximum(total, 1e-300), 0.0))
+    owed = voters.odds / np.maximum(total, 1e-300)
+    return _rows_sum_to_one(np.where(total > 0, shares * owed, 0.0))
 
 
 VOTERS: Mapping[str, Callable[[Electorate], Array]] = {
@@ -200,15 +211,17 @@ def _squared(voters: Electorate, centres: Array) -> Array:
     return np.asarray(distance**2)
 
 
-def _shares(squared: Array, present: NDArray[np.bool_]) -> Array:
+def _shares(squared: Array, voters: Electorate) -> Array:
     """Return a softmax of minus squared distances, in units of the usual lead of the nearest."""
+    present = voters.present
     squared = np.where(present, squared, np.inf)
     least = squared.min(axis=1, keepdims=True)
     if np.count_nonzero(present) > 1:
         unit = np.median(np.partition(squared, 1, axis=1)[:, 1] - least[:, 0])
     else:
         unit = 1.0
-    return _rows_sum_to_one(np.exp(-(squared - least) / max(float(unit), 1e-12)))
+    closeness = np.exp(-(squared - least) / max(float(unit), 1e-12))
+    return _rows_sum_to_one(closeness * voters.odds)
 
 
 def _somewhere(voters: Electorate, spread: Array) -> Array:

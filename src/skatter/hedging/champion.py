@@ -1,0 +1,422 @@
+"""The champion: what a good practitioner would use instead, chosen on held-out source labels.
+
+Four classifiers that need no tuning to be good: logistic regression, a support vector machine, a
+random forest and histogram gradient boosting. Each is scored on labels that it has not seen, and
+the best one predicts. It knows nothing of domains.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skatter.accuracy import ScoresLabelled
+from skatter.checks import FLOATS, check_choice, check_integer
+from skatter.domains import Codes, read_domains
+from skatter.trees import BoostingClassifier, ForestClassifier
+
+Array = NDArray[Any]
+Metric = Literal["accuracy", "balanced accuracy"]
+METRICS = ("accuracy", "balanced accuracy")
+
+N_FOLDS = 5
+
+MAX_ITER = 500
+"""Of logistic regression."""
+
+MAX_ROWS = 4_000
+"""Rows that folds and support vector machines see; of more as many are drawn."""
+
+MAX_GROWN = 20_000
+"""Rows that a tree of the forest is grown on."""
+
+LARGEST_ROUND = 200
+"""Trees × (20 + columns) of a round up to which boosting takes part; beyond, it would take longer
+than all others together."""
+
+OWN = "own"
+"""Name of a classifier that the user gave."""
+
+
+class CalibratedSVC(ClassifierMixin, BaseEstimator):
+    """A support vector machine with probabilities, by logistic regression on held-out decisions.
+
+    Parameters
+    ----------
+    class_weight : "balanced" or None
+        As in :class:`sklearn.svm.SVC`.
+    max_rows : int
+        Rows that it is trained on; of more as many are drawn.
+    random_state : int
+        Draws rows and shuffles folds.
+
+    Examples
+    --------
+    >>> from skatter.hedging.champion import CalibratedSVC
+    >>> X, y = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]], [0, 0, 0, 1, 1, 1]
+    >>> CalibratedSVC().fit(X, y).predict([[0.0], [1.2]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self, *, class_weight: Any = None, max_rows: int = MAX_ROWS, random_state: int = 0
+    ) -> None:
+        self.class_weight = class_weight
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> CalibratedSVC:
+        """Train the machine and the map from its decisions to probabilities."""
+        self.fit_with_oob(X, y)
+        return self
+
+    def fit_with_oob(self, X: Any, y: Any) -> Array:
+        """Train, and return a probability of each class for every sample, from held-out decisions.
+
+        Samples beyond ``max_rows`` have rows of NaN.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS))
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must hold two classes or more, got one class: {y[0]!r}.")
+        rows = draw_rows(codes, self.max_rows, self.random_state)
+        some, label = X[rows], codes[rows]
+        machine = SVC(class_weight=self.class_weight, decision_function_shape="ovr")
+        held = np.zeros((len(rows), len(self.classes_)))
+        for learn, test in source_folds(label, self.random_state):
+            fitted = clone(machine).fit(some[learn], label[learn])
+            held[test] = _decisions(fitted, some[test], len(self.classes_))
+        self.machine_ = machine.fit(some, label)
+        self.link_ = LogisticRegression(max_iter=MAX_ITER, class_weight=self.class_weight)
+        self.link_.fit(held, label)
+        out = np.full((X.shape[0], len(self.classes_)), np.nan)
+        out[rows] = self.link_.predict_proba(held)
+        return out
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class in ``classes_``."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=list(FLOATS))
+        return self.link_.predict_proba(_decisions(self.machine_, X, len(self.classes_)))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the most probable class."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _decisions(machine: SVC, X: Any, n_classes: int) -> Array:
+    """Return one decision value per class; a class that the machine has not seen has the lowest."""
+    values = machine.decision_function(X)
+    if values.ndim == 1:
+        values = np.column_stack([-values, values]) / 2
+    out = np.full((len(values), n_classes), values.min() - 1)
+    out[:, machine.classes_] = values
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A classifier that competed.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    estimator : classifier
+        Fitted on all labelled samples.
+    score : float
+        The metric on held-out labels.
+    held_out : ndarray of shape (n_drawn, n_classes)
+        Probabilities of the held-out samples.
+    """
+
+    name: str
+    estimator: Any
+    score: float
+    held_out: Array
+
+
+class ChampionClassifier(ScoresLabelled, BaseEstimator):
+    """The best of four standard classifiers, chosen by cross-validation on the labelled samples.
+
+    Missing values become the median of their column, and columns are standardised, over all
+    samples. It does not adapt: it is what adapting must beat.
+
+    Parameters
+    ----------
+    candidates : mapping of str to classifier, or None
+        Who competes; None: logistic regression, a support vector machine with an RBF kernel, a
+        random forest, and histogram gradient boosting (left out where columns and classes are so
+        many that it would take longer than all others together).
+    metric : {"accuracy", "balanced accuracy"}
+        What counts. For balanced accuracy the candidates weigh classes equally.
+    standardize : bool
+        Standardise the columns first, so that their units do not matter. False where all columns
+        share one unit, as pixels, counts and embeddings do.
+    random_state : int
+        Shuffles folds, draws rows and grows trees.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    champion_ : str
+        Name of the candidate that predicts.
+    scores_ : dict of str to float
+        The metric of each candidate on held-out labels.
+    scaler_ : Pipeline
+        Fills gaps and standardises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import ChampionClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 60)
+    >>> X = rng.normal(size=(120, 3)) + 2 * y[:, None]
+    >>> model = ChampionClassifier().fit(X[:80], y[:80])
+    >>> sorted(model.scores_)
+    ['boosting', 'forest', 'logistic', 'svm']
+    >>> bool(np.mean(model.predict(X[80:]) == y[80:]) > 0.8)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+
+    def __init__(
+        self,
+        candidates: Mapping[str, Any] | None = None,
+        *,
+        metric: Metric = "accuracy",
+        standardize: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.candidates = candidates
+        self.metric = metric
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> ChampionClassifier:
+        """Score the candidates on held-out labels, and fit them on all of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of all domains; NaN where a value is missing.
+        y : array-like of shape (n_samples,)
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample; where it is ambiguous who is labelled, it helps to tell.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+        """
+        seed = check_integer("random_state", self.random_state, low=0)
+        check_choice("metric", self.metric, METRICS)
+        X = check_with_gaps(self, X, reset=True)
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        known = np.flatnonzero(domains.labelled)
+        if len(np.unique(domains.label[known])) < 2:
+            raise ValueError("y must hold two classes or more among the labelled samples.")
+        self.classes_ = np.array(domains.classes)
+        self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
+        candidates = self._candidates(X, len(self.classes_), seed)
+        samples, label = self.scaler_.transform(X)[known], domains.label[known]
+        self.contenders_ = tuple(
+            self._compete(name, candidate, samples, label, seed)
+            for name, candidate in candidates.items()
+        )
+        self.scores_ = {each.name: each.score for each in self.contenders_}
+        self.champion_ = max(self.scores_, key=lambda name: self.scores_[name])
+        return self
+
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Probability of each class in ``classes_``, by the champion; domains are of no account."""
+        check_is_fitted(self)
+        X = self.scaler_.transform(check_with_gaps(self, X, reset=False))
+        return probabilities(self.contender(self.champion_).estimator, X, len(self.classes_))
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Predict the most probable class; domains are of no account."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def contender(self, name: str) -> Contender:
+        """Return a candidate by its name."""
+        return next(each for each in self.contenders_ if each.name == name)
+
+    def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
+        if self.candidates is None:
+            return standard_classifiers(X, n_classes, metric=self.metric, random_state=seed)
+        if not self.candidates:
+            raise ValueError("candidates is empty; name a classifier, or None for the four.")
+        for name, candidate in self.candidates.items():
+            if not (is_classifier(candidate) and hasattr(candidate, "predict_proba")):
+                raise TypeError(
+                    f"candidates[{name!r}] must be a classifier with predict_proba, got "
+                    f"{type(candidate).__name__}."
+                )
+        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+
+    def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
+        estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
+        truth = label[rows]
+        return Contender(name, estimator, score_of(self.metric, truth, held_out), held_out)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+def standard_classifiers(
+    X: Any, n_classes: int, *, metric: Metric, random_state: int
+) -> dict[str, Any]:
+    """Return the classifiers that a good practitioner tries first, not fitted.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        Samples; they say whether boosting can take part.
+    n_classes : int
+        Number of classes.
+    metric : {"accuracy", "balanced accuracy"}
+        For the second, classes weigh the same.
+    random_state : int
+        Seed.
+    """
+    weight: dict[str, Any] = {"class_weight": None if metric == "accuracy" else "balanced"}
+    found = {
+        "logistic": LogisticRegression(max_iter=MAX_ITER, **weight),
+        "svm": CalibratedSVC(random_state=random_state, **weight),
+        "forest": ForestClassifier(max_rows=MAX_GROWN, random_state=random_state, **weight),
+    }
+    n_trees = n_classes if n_classes > 2 else 1
+    if not sparse.issparse(X) and n_trees * (20 + X.shape[1]) <= LARGEST_ROUND:
+        found["boosting"] = BoostingClassifier(random_state=random_state, **weight)
+    return found
+
+
+def fit_held_out(
+    estimator: Any, X: Any, label: Codes, n_classes: int, seed: int
+) -> tuple[Any, Array, Codes]:
+    """Fit a classifier on codes of classes, and predict samples by fits that did not see them.
+
+    Returns the fitted estimator, probabilities of held-out samples, and which samples these are.
+    """
+    if hasattr(estimator, "fit_with_oob"):
+        held_out = in_columns(estimator.fit_with_oob(X, label), estimator.classes_, n_classes)
+        rows = np.flatnonzero(~np.isnan(held_out).any(axis=1))
+        return estimator, held_out[rows], rows
+    rows = draw_rows(label, MAX_ROWS, seed)
+    some, known = X[rows], label[rows]
+    held_out = np.zeros((len(rows), n_classes))
+    with warnings.catch_warnings():
+        # A fold may lack a class of which there is a single sample.
+        warnings.simplefilter("ignore", UserWarning)
+        for learn, test in source_folds(known, seed):
+            fitted = clone(estimator).fit(some[learn], known[learn])
+            held_out[test] = probabilities(fitted, some[test], n_classes)
+        return estimator.fit(X, label), held_out, rows
+
+
+def probabilities(estimator: Any, X: Any, n_classes: int) -> Array:
+    """Return a probability for each code of a class, zero for those not seen in the fit."""
+    return in_columns(estimator.predict_proba(X), estimator.classes_, n_classes)
+
+
+def in_columns(given: Array, classes: Codes, n_classes: int) -> Array:
+    """Put columns of some classes where all classes have one; the others are zero."""
+    out = np.zeros((len(given), n_classes))
+    out[:, classes] = given
+    return out
+
+
+def source_folds(label: Codes, seed: int) -> list[tuple[Codes, Codes]]:
+    """Return folds that learn and test on labelled samples, each class in every fold if it can."""
+    n_folds = int(np.clip(np.bincount(label).min(initial=N_FOLDS), 2, N_FOLDS))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = list(folds.split(label, label))
+    # What is learnt from needs two classes.
+    return [(learn, test) for learn, test in found if len(np.unique(label[learn])) > 1]
+
+
+def draw_rows(label: Codes, n_rows: int, seed: int) -> Codes:
+    """Draw samples, a few of every class at least; all of them where there are no more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw_rows(np.array([0, 0, 0, 0, 1]), 3, 0).tolist()
+    [0, 2, 4]
+    """
+    if len(label) <= n_rows:
+        return np.arange(len(label))
+    mixed = np.random.default_rng(seed).permutation(len(label))
+    place = np.empty(len(label), dtype=np.intp)
+    for code in np.unique(label):
+        own = np.flatnonzero(label[mixed] == code)
+        place[own] = np.arange(len(own))
+    # The first few of every class come before all others.
+    order = np.lexsort((np.arange(len(label)), place >= FEW))
+    return np.sort(mixed[order[:n_rows]])
+
+
+FEW = 5
+"""Samples of every class that a draw keeps."""
+
+
+def score_of(metric: Metric, truth: Codes, shares: Array) -> float:
+    """Return the metric of the most probable classes."""
+    predicted = shares.argmax(axis=1)
+    if metric == "accuracy":
+        return float(accuracy_score(truth, predicted))
+    return float(balanced_accuracy_score(truth, predicted))
+
+
+def make_scaler(is_sparse: bool, standardize: bool) -> Pipeline:
+    """Return what fills gaps by medians and standardises; sparse samples keep their zeros."""
+    scale = StandardScaler(with_mean=not is_sparse) if standardize else "passthrough"
+    fill = SimpleImputer(strategy="median", keep_empty_features=True)
+    return make_pipeline("passthrough" if is_sparse else fill, scale)
+
+
+def check_with_gaps(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Validate samples in which values may be missing (NaN), but not infinite."""
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=list(FLOATS),
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=2 if reset else 1,
+    )

@@ -1,0 +1,412 @@
+"""``HedgedClassifier``: plain and adapted classifiers vote; none is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from skatter.accuracy import ScoresLabelled
+from skatter.checks import check_choice, check_integer
+from skatter.domains import Codes, Domains, read_domains
+from skatter.hedging.champion import (
+    METRICS,
+    OWN,
+    ChampionClassifier,
+    Metric,
+    check_with_gaps,
+    in_columns,
+    probabilities,
+    standard_classifiers,
+)
+from skatter.hedging.draw import draw_both_sides
+from skatter.hedging.weights import (
+    agreement_weights,
+    consistency,
+    pairwise_agreement,
+    shift_weight,
+)
+from skatter.pipeline import DomainPipeline
+from skatter.sca import SCA
+from skatter.scaling import DomainScaler
+from skatter.self_training import SCAClassifier, read_frequencies
+from skatter.summaries import Section, ShowsLearnt
+
+Array = NDArray[Any]
+Scaling = Literal["pooled", "domain"]
+
+MAX_JUDGED = 5_000
+"""Target samples that members are compared on; of more as many are drawn."""
+
+N_NEIGHBOURS = 15
+"""Behind SCA."""
+
+SELF_TRAINED = "SCAClassifier"
+
+ALIKE = ("logistic", "svm", "forest")
+"""Plain members that are there under both scalings; boosting takes too long for a second time."""
+
+TRUST_IN_FREQUENCIES = 0.5
+"""Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One classifier of a hedge.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    scaling : "pooled" or "domain"
+        Whether its samples are standardised over all domains, or in each.
+    adapts : bool
+        Whether it learns from the target's samples, beyond their scale.
+    estimator : classifier
+        Fitted on codes of the classes.
+    source_score : float or None
+        The metric on held-out source labels; None where it was not measured.
+    agreement : float
+        Mean share of the other members that predict the same for the target.
+    weight : float
+        Of its probabilities; all sum to one.
+    """
+
+    name: str
+    scaling: Scaling
+    adapts: bool
+    estimator: Any
+    source_score: float | None = None
+    agreement: float = np.nan
+    weight: float = np.nan
+
+
+class HedgedClassifier(ScoresLabelled, ShowsLearnt):
+    """Plain and adapted classifiers that vote, weighed without a label of the target.
+
+    No classifier is the best on every table, and no criterion that does without target labels
+    finds the best one reliably. So none is chosen. The members are standard classifiers
+    (:class:`ChampionClassifier`), the same on samples scaled in each domain, SCA with nearest
+    neighbours under both scalings, and :class:`~skatter.SCAClassifier`, which trains itself on the
+    target. The mean of their probabilities counts, each weighed by its agreement with the others
+    (:mod:`skatter.hedging.weights`), and is corrected for a change of the class frequencies.
+
+    Parameters
+    ----------
+    champion : classifier or None
+        The plain model to compare with, with ``predict_proba``; it becomes a member as well. None:
+        the best of the standard classifiers on held-out source labels.
+    metric : {"accuracy", "balanced accuracy"}
+        What counts. For balanced accuracy, members weigh classes equally.
+    class_frequencies : array-like of shape (n_classes,), mapping, "source" or None
+        How frequent the classes are in the target, where that is known: in the order of
+        ``classes_``, or a mapping from class to share. ``"source"``: as in the sources. None: they
+        are estimated.
+    standardize : bool
+        Standardise the columns first, so that their units do not matter. False where all columns
+        share one unit, as pixels, counts and embeddings do.
+    max_rows : int
+        Samples that members of quadratic cost learn from; of more as many are drawn.
+    random_state : int
+        Seed of everything that is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    members_ : tuple of Member
+        Who votes, with what each thought and weighs.
+    champion_ : ChampionClassifier
+        The plain model, fitted.
+    consistency_ : float
+        How far plain members confirm one another; see :mod:`skatter.hedging.weights`.
+    class_frequencies_ : ndarray of shape (n_classes,)
+        Class frequencies of the target, given or estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import HedgedClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y, site = np.tile(["no", "yes"], 60), np.repeat(["here", "there"], 60)
+    >>> X = rng.normal(size=(120, 4)) + 2 * (y == "yes")[:, None] + (site == "there")[:, None]
+    >>> known = np.where(site == "here", y, None)
+    >>> model = HedgedClassifier().fit(X, known, sample_domain=site)
+    >>> bool(np.mean(model.predict(X[60:], sample_domain=site[60:]) == y[60:]) > 0.9)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+
+    def __init__(
+        self,
+        champion: Any = None,
+        *,
+        metric: Metric = "accuracy",
+        class_frequencies: Any = None,
+        standardize: bool = True,
+        max_rows: int = 3_000,
+        random_state: int = 0,
+    ) -> None:
+        self.champion = champion
+        self.metric = metric
+        self.class_frequencies = class_frequencies
+        self.standardize = standardize
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> HedgedClassifier:
+        """Fit all members and weigh them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of all domains, labelled or not; NaN where a value is missing.
+        y : array-like of shape (n_samples,)
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample, integers or strings. None: labelled samples are one domain and
+            unlabelled ones another.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        seed = self._check_parameters()
+        X = check_with_gaps(self, X, reset=True)
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        frequencies = read_frequencies(self.class_frequencies, domains)
+        self.champion_ = self._champion(X, domains, seed).fit(
+            X, y, sample_domain=sample_domain, labelled=labelled
+        )
+        self.classes_ = np.array(domains.classes)
+        pooled = self.champion_.scaler_.transform(X)
+        self.domain_scaler_ = _scale_domains(pooled, domains)
+        views = _Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
+        members = [
+            *self._plain(views, domains, seed),
+            *self._adapted(views, domains, frequencies, seed),
+        ]
+        self._weigh(members, views, domains, frequencies, seed)
+        return self
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Predict the classes of samples, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains. None, and ids that ``fit`` has not seen: the target.
+        """
+        return self.classes_[self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)]
+
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the probability of each class; takes what :meth:`predict` takes."""
+        shares = self.member_probabilities(X, sample_domain=sample_domain)
+        return self._pool(shares)
+
+    def member_probabilities(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return what each member says, an array of shape (n_members, n_samples, n_classes)."""
+        check_is_fitted(self)
+        X = self.champion_.scaler_.transform(check_with_gaps(self, X, reset=False))
+        views = _Views(X, self.domain_scaler_, sample_domain)
+        return np.stack([self._ask(member, views) for member in self.members_])
+
+    # --- parameters -------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> int:
+        check_choice("metric", self.metric, METRICS)
+        check_choice("standardize", self.standardize, (True, False))
+        check_integer("max_rows", self.max_rows, low=10)
+        own = self.champion
+        if own is not None and not (is_classifier(own) and hasattr(own, "predict_proba")):
+            raise TypeError(
+                f"champion must be a classifier with predict_proba, got {type(own).__name__}."
+            )
+        return check_integer("random_state", self.random_state, low=0)
+
+    def _champion(self, X: Any, domains: Domains, seed: int) -> ChampionClassifier:
+        candidates = None
+        if self.champion is not None:
+            candidates = {OWN: self.champion, **self._standard(X, domains, seed)}
+        return ChampionClassifier(
+            candidates, metric=self.metric, standardize=self.standardize, random_state=seed
+        )
+
+    def _standard(self, X: Any, domains: Domains, seed: int) -> dict[str, Any]:
+        return standard_classifiers(X, len(domains.classes), metric=self.metric, random_state=seed)
+
+    # --- members ----------------------------------------------------------------------------------
+
+    def _plain(self, views: _Views, domains: Domains, seed: int) -> Iterator[Member]:
+        """Yield what the champion was chosen from, and the same scaled in each domain."""
+        for each in self.champion_.contenders_:
+            yield Member(each.name, "pooled", False, each.estimator, each.score)
+        if views.scaler is None:
+            return
+        known = np.flatnonzero(domains.labelled)
+        samples, label = views.of("domain")[known], domains.label[known]
+        for name, estimator in self._standard(views.pooled, domains, seed).items():
+            if name in ALIKE:
+                yield Member(name, "domain", False, estimator.fit(samples, label))
+
+    def _adapted(
+        self, views: _Views, domains: Domains, frequencies: Array | None, seed: int
+    ) -> Iterator[Member]:
+        """Yield SCA under both scalings, and SCA that trains itself."""
+        rows = draw_both_sides(domains, self.max_rows, seed)
+        some = domains.take(rows)
+        given = {
+            "y": np.maximum(some.label, 0),
+            "sample_domain": some.domain_ids[some.domain],
+            "labelled": some.labelled,
+        }
+        scalings: tuple[Scaling, ...] = ("pooled",) if views.scaler is None else SCALINGS
+        for scaling in scalings:
+            model = _sca_and_neighbours(int(some.labelled.sum()))
+            yield Member("SCA", scaling, True, model.fit(views.of(scaling)[rows], **given))
+        if not domains.labelled.all():
+            own = SCAClassifier(class_frequencies=frequencies, random_state=seed)
+            own.fit(views.pooled[rows], **given)
+            yield Member(SELF_TRAINED, "pooled", True, own)
+
+    def _ask(self, member: Member, views: _Views) -> Array:
+        X = views.of(member.scaling)
+        if member.name == SELF_TRAINED:
+            shares = member.estimator.predict_proba(X, sample_domain=views.ids)
+            return in_columns(shares, member.estimator.classes_, len(self.classes_))
+        return probabilities(member.estimator, X, len(self.classes_))
+
+    # --- weights ----------------------------------------------------------------------------------
+
+    def _weigh(
+        self,
+        members: list[Member],
+        views: _Views,
+        domains: Domains,
+        frequencies: Array | None,
+        seed: int,
+    ) -> None:
+        """Weigh the members by what they say of the unlabelled samples."""
+        known = domains.label[domains.labelled & domains.source]
+        prior = np.bincount(known, minlength=len(self.classes_)) / len(known)
+        rows = np.flatnonzero(~domains.labelled)
+        if not len(rows):
+            self.members_ = tuple(replace(each, weight=1 / len(members)) for each in members)
+            self.class_frequencies_, self.odds_ = prior, np.ones(len(prior))
+            self.consistency_ = 1.0
+            return
+        rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
+        judged = views.take(rows)
+        shares = np.stack([self._ask(member, judged) for member in members])
+        agreement = pairwise_agreement(shares.argmax(axis=2))
+        self.consistency_ = self._consistency(members, agreement)
+        weights = shift_weight(
+            agreement_weights(agreement), self.consistency_, _place(members, SELF_TRAINED)
+        )
+        others = (agreement.sum(axis=1) - 1) / (len(members) - 1)
+        self.members_ = tuple(
+            replace(each, agreement=float(a), weight=float(w))
+            for each, a, w in zip(members, others, weights, strict=True)
+        )
+        mean = np.tensordot(weights, shares, axes=1).mean(axis=0)
+        self.class_frequencies_ = mean if frequencies is None else frequencies
+        power = TRUST_IN_FREQUENCIES if frequencies is None else 1.0
+        self.odds_ = ((self.class_frequencies_ + SMALL) / (prior + SMALL)) ** power
+
+    def _consistency(self, members: list[Member], agreement: Array) -> float:
+        groups = [
+            [
+                place
+                for place, each in enumerate(members)
+                if each.name in ALIKE and each.scaling == scaling
+            ]
+            for scaling in SCALINGS
+        ]
+        scores = [self.champion_.scores_[members[place].name] for place in groups[0]]
+        return consistency(agreement, groups, float(np.mean(scores)))
+
+    def _pool(self, shares: Array) -> Array:
+        """Return the weighted mean of the members' shares, corrected for class frequencies."""
+        weights = np.array([member.weight for member in self.members_])
+        pooled = np.tensordot(weights, shares, axes=1) * self.odds_
+        return np.asarray(pooled / pooled.sum(axis=1, keepdims=True))
+
+    def _learnt(self) -> list[Section]:
+        if not hasattr(self, "members_"):
+            return []
+        lines = tuple(
+            (f"{each.name}, {each.scaling}", f"{each.weight:.2f}", f"{each.agreement:.2f}")
+            for each in self.members_
+        )
+        return [Section("Members", (), ("member", "weight", "agreement"), lines)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+SCALINGS: tuple[Scaling, ...] = ("pooled", "domain")
+
+SMALL = 0.005
+"""Added to frequencies before odds are taken: a class that nobody predicts is rare, not absent."""
+
+
+class _Views:
+    """Samples under both scalings, each computed when asked for."""
+
+    def __init__(self, pooled: Any, scaler: DomainScaler | None, ids: Any) -> None:
+        self.pooled, self.scaler, self.ids = pooled, scaler, ids
+        self._domain: Any = None
+
+    def of(self, scaling: Scaling) -> Any:
+        if scaling == "pooled" or self.scaler is None:
+            return self.pooled
+        if self._domain is None:
+            self._domain = self.scaler.transform(self.pooled, sample_domain=self.ids)
+        return self._domain
+
+    def take(self, rows: Codes) -> _Views:
+        ids = None if self.ids is None else np.asarray(self.ids)[rows]
+        return _Views(self.pooled[rows], self.scaler, ids)
+
+
+def _scale_domains(pooled: Any, domains: Domains) -> DomainScaler | None:
+    """Fit the scaling in each domain; None where there is one domain, or samples are sparse."""
+    if sparse.issparse(pooled) or domains.n_domains < 2:
+        return None
+    ids = domains.domain_ids[domains.domain]
+    return DomainScaler().fit(
+        pooled, np.maximum(domains.label, 0), sample_domain=ids, labelled=domains.labelled
+    )
+
+
+def _sca_and_neighbours(n_labelled: int) -> DomainPipeline:
+    # No tree: its nodes cannot be checked when a saved model is loaded.
+    nearest = KNeighborsClassifier(
+        min(N_NEIGHBOURS, n_labelled), weights="distance", algorithm="brute"
+    )
+    return DomainPipeline([("sca", SCA()), ("nearest", nearest)])
+
+
+def _place(members: list[Member], name: str) -> int:
+    return next(place for place, each in enumerate(members) if each.name == name)

@@ -1,0 +1,106 @@
+"""How much each member of a hedge counts, from what can be seen without a label of the target.
+
+Members that are right agree with one another, while those that are wrong are wrong in different
+ways. So member m counts by its agreement with the others,
+
+    w_m ∝ (mean share of the other members that predict the same)²,
+
+which changes little as long as all of them are sensible. What it cannot see is a shift that
+misleads all plain members, each in its own way. Then they contradict one another although each was
+sure of the sources, and their consistency,
+
+    c = max(agreement among pooled, agreement among scaled in each domain) / accuracy on held-out
+    source labels,
+
+falls. Below :data:`CONSISTENT` weight moves to the member that trains itself on the target, and at
+:data:`CONTRADICTORY` it has all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+SHARPNESS = 2
+"""Power of the agreement."""
+
+CONSISTENT = 0.74
+"""Consistency of the plain members from which on they are taken at their word."""
+
+CONTRADICTORY = 0.64
+"""Consistency up to which nothing is given for their word."""
+
+
+def pairwise_agreement(labels: Array) -> Array:
+    """Return the share of samples on which each pair of members predicts the same.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_members, n_samples)
+        Predicted classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairwise_agreement(np.array([[0, 1], [0, 0]])).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    return np.array([[np.mean(a == b) for b in labels] for a in labels])
+
+
+def agreement_weights(agreement: Array) -> Array:
+    """Return weights that sum to one, from the agreement of each member with the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreement_weights(np.array([[1, 0.8, 0.4], [0.8, 1, 0.4], [0.4, 0.4, 1]])).round(2)
+    array([0.41, 0.41, 0.18])
+    """
+    if len(agreement) == 1:
+        return np.ones(1)
+    with_others = (agreement.sum(axis=1) - 1) / (len(agreement) - 1)
+    weights = with_others**SHARPNESS
+    # Where no two agree on anything, all count the same.
+    return weights / weights.sum() if weights.any() else np.full(len(weights), 1 / len(weights))
+
+
+def consistency(agreement: Array, groups: Sequence[Sequence[int]], source_score: float) -> float:
+    """Return how far plain members confirm one another, in units of their source accuracy.
+
+    Parameters
+    ----------
+    agreement : ndarray of shape (n_members, n_members)
+        Of :func:`pairwise_agreement`.
+    groups : sequence of sequence of int
+        Plain members with pooled scaling, and those scaled in each domain.
+    source_score : float
+        Their mean accuracy on held-out source labels.
+    """
+    means = [
+        np.mean([agreement[a, b] for a, b in combinations(group, 2)])
+        for group in groups
+        if len(group) > 1
+    ]
+    return float(max(means) / max(source_score, 1e-9)) if means else 1.0
+
+
+def shift_weight(weights: Array, consistent: float, self_trained: int) -> Array:
+    """Move weight to the member that trains itself, as far as plain members contradict each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shift_weight(np.array([0.5, 0.5]), 0.9, 1), shift_weight(np.array([0.5, 0.5]), 0.5, 1)
+    (array([0.5, 0.5]), array([0., 1.]))
+    """
+    moved = np.clip((CONSISTENT - consistent) / (CONSISTENT - CONTRADICTORY), 0, 1)
+    out = (1 - moved) * weights
+    out[self_trained] += moved
+    return out
