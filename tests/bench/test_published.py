@@ -141,7 +141,19 @@ def test_tasks_or_groups_of_a_suite_are_those_of_its_table(name):
 
 
 def test_an_unknown_table_is_answered_by_the_known_ones():
-    with pytest.raises(ValueError, match=r"table1, table2, .*figure1, got 'table11'"):
+    with pytest.raises(ValueError, match=r"table1, table2, .*figure1, .*got 'table11'"):
         published("table11")
     assert published("table2").value("JDA", "A->W") is None
     assert published("table2").value("SCA", "B->W") is None
+
+
+def test_every_row_of_skada_bench_is_for_columns_of_our_suite():
+    columns = {task.group for task in SUITES["skada-bench"].tasks}
+    for key, n_values, total in (("skada-bench", 150, 9752), ("skada-bench-oracle", 150, 10365)):
+        table = published(key)
+        assert set(table.tasks) == columns
+        rows = [value for row in table.values.values() for value in row.values()]
+        assert (len(rows), math.fsum(rows)) == (n_values, pytest.approx(total))
+        assert "2407.11676" in table.citation
+    assert published("skada-bench").value("Train Src", "Digits") == 52
+    assert published("skada-bench").value("DASVM", "Digits") is None

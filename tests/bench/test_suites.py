@@ -10,6 +10,7 @@ import pytest
 from skatter.bench.contestants import contestants
 from skatter.bench.protocols import PROTOCOLS
 from skatter.bench.published import published
+from skatter.bench.skada_suite import BASES
 from skatter.bench.suites import SUITES, get_suite
 from skatter.bench.tasks import PREPARATIONS, load_problem
 from skatter.datasets import DATASETS
@@ -84,3 +85,12 @@ def test_samples_are_prepared_by_what_is_learnt_from_the_sources_where_no_target
     z = (shares - learnt.mean(axis=0)) / learnt.std(axis=0)
     expected = z / np.linalg.norm(z, axis=1, keepdims=True)
     np.testing.assert_allclose(load_problem(blind).X, expected)
+
+
+def test_every_column_of_skada_bench_has_five_seeds_and_a_classifier():
+    tasks = SUITES["skada-bench"].tasks
+    assert set(BASES) == {task.group for task in tasks}
+    for column in BASES:
+        own = [task for task in tasks if task.group == column]
+        names = {task.name for task in own}
+        assert {(task.name, task.draw) for task in own} == {(n, i) for n in names for i in range(5)}

@@ -13,7 +13,9 @@ from skatter.datasets import DATASETS, Dataset, get_dataset, make_figure1
 
 NAMES = (
     "digits figure1 mnist_usps mnist_usps_draw msrc_voc office_surf office_decaf6 office_googlenet "
-    "office_effnet vlcs ixmas rotated_mnist pacs amazon_400 amazon_5000 parkinsons"
+    "office_effnet vlcs ixmas rotated_mnist pacs amazon_400 amazon_5000 parkinsons "
+    "mushrooms phishing mnist_usps_parts covariate_shift target_shift conditional_shift "
+    "subspace_shift"
 )
 
 

@@ -2,7 +2,7 @@
 
 They stand in ``published.json`` as printed: tables 1 to 10 and the accuracies of figure 1. Averages
 are recomputed from the rows wherever they are shown, because some printed ones disagree with
-their own row.
+their own row. ``published_skada.json`` holds those of SKADA-Bench in the same format.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import numpy as np
 
 Unit = Literal["percent", "seconds"]
 Mark = Literal["best", "second", ""]
+
+FILES = ("published.json", "published_skada.json")
 
 ROUNDING = 0.01
 """How far a printed average may lie from the mean of its row: half a unit of the last printed
@@ -53,7 +55,7 @@ class Published:
     Attributes
     ----------
     key : str
-        ``"table1"`` to ``"table10"``, or ``"figure1"``.
+        ``"table1"`` to ``"table10"``, ``"figure1"``, ``"skada-bench"`` or ``"skada-bench-oracle"``.
     caption : str
         What the numbers are.
     unit : "percent" or "seconds"
@@ -162,12 +164,12 @@ class Published:
 
 
 def published(key: str) -> Published:
-    """Return one table of the paper.
+    """Return one table of the paper, or of SKADA-Bench.
 
     Parameters
     ----------
     key : str
-        ``"table1"`` to ``"table10"``, or ``"figure1"``.
+        ``"table1"`` to ``"table10"``, ``"figure1"``, ``"skada-bench"`` or ``"skada-bench-oracle"``.
 
     Raises
     ------
@@ -188,10 +190,15 @@ def published(key: str) -> Published:
 
 @cache
 def _read() -> dict[str, Published]:
-    text = files("skatter.bench").joinpath("published.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
-    citation = content["citation"]
     return {
-        key: Published(key=key, citation=citation, **table)
+        key: Published(key=key, citation=content["citation"], **table)
+        for content in map(_content, FILES)
         for key, table in content["tables"].items()
     }
+
+
+def _content(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(
+        files("skatter.bench").joinpath(name).read_text(encoding="utf-8")
+    )
+    return content

@@ -15,6 +15,7 @@ from skatter.bench.protocols import (
     TARGET_ORACLE,
     TIMED,
 )
+from skatter.bench.skada_suite import SKADA_BENCH
 from skatter.bench.suite import Suite
 from skatter.bench.table_suites import TABLE_SUITES
 from skatter.bench.tasks import Task
@@ -294,6 +295,7 @@ _SUITES = (
         protocols=_GENERALIZE,
     ),
     *TABLE_SUITES,
+    SKADA_BENCH,
 )
 
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}

@@ -21,6 +21,7 @@ from skatter.datasets import (
     pacs,
     parkinsons,
     rotated_mnist,
+    skada_bench,
     synthetic,
     vlcs,
 )
@@ -140,6 +141,20 @@ def _amazon(features: str, source: Source, sizes: tuple[int, ...], words: str) -
         citation=amazon_reviews.CITATION,
         source=source,
         some=True,
+    )
+
+
+def _drawn_shift(shift: str, n_samples: int, words: str) -> DatasetInfo:
+    return DatasetInfo(
+        name="subspace_shift" if shift == "subspace" else shift,
+        loader=partial(skada_bench.make_shift, shift),
+        summary=f"SKADA-Bench: two classes in the plane, {words}; drawn by scikit-adaptation.",
+        domains=("source", "target"),
+        sizes=(n_samples, n_samples),
+        n_features=2,
+        n_classes=2,
+        citation=skada_bench.SKADA_CITATION,
+        seeded=True,
     )
 
 
@@ -269,6 +284,46 @@ _ENTRIES = (
         citation=parkinsons.CITATION,
         source=parkinsons.SOURCE,
     ),
+    DatasetInfo(
+        name="mushrooms",
+        loader=skada_bench.load_mushrooms,
+        summary="SKADA-Bench: mushrooms, edible or not, with one shape of the stalk or the other.",
+        domains=("enlarging", "tapering"),
+        sizes=(3516, 4608),
+        n_features=117,
+        n_classes=2,
+        citation=skada_bench.MUSHROOMS_CITATION,
+        source=skada_bench.MUSHROOMS,
+        seeded=True,
+    ),
+    DatasetInfo(
+        name="phishing",
+        loader=skada_bench.load_phishing,
+        summary="SKADA-Bench: web sites, phishing or not, without an IP number as address or with.",
+        domains=("no_ip", "ip"),
+        sizes=(3793, 7262),
+        n_features=30,
+        n_classes=2,
+        citation=skada_bench.PHISHING_CITATION,
+        source=skada_bench.PHISHING,
+        seeded=True,
+    ),
+    DatasetInfo(
+        name="mnist_usps_parts",
+        loader=skada_bench.load_digits_parts,
+        summary="SKADA-Bench: the digits of mnist_usps, parted 80 to 20 percent by seed.",
+        domains=("mnist", "usps"),
+        sizes=(2000, 1800),
+        n_features=256,
+        n_classes=10,
+        citation=mnist_usps.CITATION,
+        source=mnist_usps.SOURCE,
+        seeded=True,
+    ),
+    _drawn_shift("covariate_shift", 800, "samples shifted"),
+    _drawn_shift("target_shift", 800, "shares of the classes shifted"),
+    _drawn_shift("conditional_shift", 800, "samples of each class shifted"),
+    _drawn_shift("subspace", 1200, "told apart in one direction of two"),
 )
 
 
