@@ -21,6 +21,9 @@ Array = NDArray[Any]
 Tally = tuple[float, float, int]
 """Weight of the right predictions, weight of all, and number of labelled samples."""
 
+SCORE_REQUEST = {"sample_domain": True, "sample_weight": True, "allow_source": True}
+"""What ``score`` asks to be given where metadata are routed."""
+
 NOTHING_TO_SCORE = "y has no labelled sample to score; give the true labels."
 
 
@@ -82,10 +85,16 @@ def _check_kind(labels: Array, classes: Array) -> None:
 class ScoresLabelled(ClassifierMixin):
     """A classifier that takes domains and is scored on labelled samples alone."""
 
-    __metadata_request__score: ClassVar = {"sample_domain": True}
+    __metadata_request__score: ClassVar = SCORE_REQUEST
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, sample_domain: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        sample_domain: Any = None,
+        allow_source: bool = True,
     ) -> float:
         """Return the accuracy over the samples whose label is known.
 
@@ -99,6 +108,8 @@ class ScoresLabelled(ClassifierMixin):
             Weights; None: all alike.
         sample_domain : array-like of shape (n_samples,) or None
             Their domains, as in ``predict``.
+        allow_source : bool
+            Ignored: samples may come from any domain. Scorers of scikit-adaptation pass it.
 
         Returns
         -------
@@ -112,3 +123,16 @@ class ScoresLabelled(ClassifierMixin):
         """
         predicted = self.predict(X, sample_domain=sample_domain)
         return share(tally(predicted, y, self.classes_, sample_weight))
+
+    @property
+    def module_(self) -> Any:
+        """Say what to do where scikit-adaptation takes this for a neural network.
+
+        Two of its scorers, ``DeepEmbeddedValidation`` and ``MaNoScorer``, look for the network's
+        module in every estimator that is no pipeline.
+        """
+        name = type(self).__name__
+        raise AttributeError(
+            f"{name} is no neural network, and has no module_. Where a scorer of scikit-adaptation "
+            f"looks for one, give it a pipeline: make_domain_pipeline({name}(...))."
+        )

@@ -27,7 +27,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from skatter.accuracy import NOTHING_TO_SCORE, Tally, share, tally
+from skatter.accuracy import NOTHING_TO_SCORE, SCORE_REQUEST, Tally, share, tally
 from skatter.checks import n_rows, take_rows
 from skatter.distributed import is_dask
 from skatter.distributed.apply import apply_blocks, snapshot, sum_blocks
@@ -97,10 +97,10 @@ class DomainPipeline(ShowsLearnt, Pipeline):
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = _ROUTED
     __metadata_request__predict: ClassVar = _ROUTED
-    __metadata_request__predict_proba: ClassVar = _ROUTED
+    __metadata_request__predict_proba: ClassVar = {**_ROUTED, "allow_source": True}
     __metadata_request__predict_log_proba: ClassVar = _ROUTED
     __metadata_request__decision_function: ClassVar = _ROUTED
-    __metadata_request__score: ClassVar = _ROUTED
+    __metadata_request__score: ClassVar = SCORE_REQUEST
 
     def __init__(self, steps: list[tuple[str, Any]], *, verbose: bool = False) -> None:
         super().__init__(steps, verbose=verbose)
@@ -174,8 +174,14 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         return self._call("predict", X, sample_domain)
 
     @available_if(_final_has("predict_proba"))
-    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Probability of each class in ``classes_``."""
+    def predict_proba(
+        self, X: Any, *, sample_domain: Any = None, allow_source: bool = True
+    ) -> Array:
+        """Probability of each class in ``classes_``.
+
+        Samples may come from any domain: ``allow_source``, which scorers of scikit-adaptation
+        pass, is ignored.
+        """
         return self._call("predict_proba", X, sample_domain)
 
     @available_if(_final_has("predict_log_proba"))
@@ -190,11 +196,18 @@ class DomainPipeline(ShowsLearnt, Pipeline):
 
     @available_if(_final_has("predict"))
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, sample_domain: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        sample_domain: Any = None,
+        allow_source: bool = True,
     ) -> float:
         """Accuracy over the samples whose label is known; unlabelled ones are left out.
 
         Of a regressor it is R², the share of the labels' variance that is explained.
+        ``allow_source`` is ignored, as in ``predict_proba``.
         """
         if self._labels_are_numbers():
             return self._explained(X, y, sample_domain, sample_weight)

@@ -2,7 +2,8 @@
 
 ``fit`` and ``transform`` both declare ``sample_domain`` as requested: skada asks that the two
 agree, since it routes through ``fit_transform``. Neither takes ``allow_source``, which is handed to
-those alone that declare it.
+those alone that declare it; ``score`` does, and ``predict_proba`` of our pipelines, since scorers
+hand it to whatever they score.
 """
 
 from __future__ import annotations
@@ -14,11 +15,19 @@ import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from skatter import SCA, SCACV, USCA, make_domain_pipeline
-from skatter.methods import METHODS
+from skatter import (
+    SCA,
+    SCACV,
+    USCA,
+    DomainGeneralizer,
+    DomainScaler,
+    SCAClassifier,
+    make_domain_pipeline,
+)
+from skatter.methods import CORAL, DAM, KMM, METHODS, TCA, SubspaceAlignment
 from skatter.methods.generalization import Generalizer
 
 SCORERS = (
@@ -211,16 +220,106 @@ def test_the_supervised_scorer_gives_the_accuracy_on_the_target_of_the_fold(skad
         assert score == np.mean(ours.predict(data.X[held]) == data.y[held])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in SCORERS
-        if name not in ("ImportanceWeightedScorer", "DeepEmbeddedValidation")
-    ],
-)
+def scores_of(skada, model, data, place, name, **options):
+    return quietly(
+        cross_validate,
+        model,
+        data.X,
+        known(data),
+        cv=skada.model_selection.SourceTargetShuffleSplit(2, test_size=0.3, random_state=0),
+        params=metadata(name, data, place),
+        scoring=scorer(skada, name),
+        **options,
+    )
+
+
+def test_these_are_all_scorers(skada):
+    base = skada.metrics._BaseDomainAwareScorer
+    every = {name for name, each in vars(skada.metrics).items() if is_kind_of(each, base)}
+    assert every == {*SCORERS, base.__name__}
+
+
+def is_kind_of(each, base):
+    return isinstance(each, type) and issubclass(each, base)
+
+
+CLASSIFIERS = {
+    "SCAClassifier": lambda: SCAClassifier(n_rounds=2, ridges=[1e-2], scalings=["none"]),
+    "DomainGeneralizer": lambda: DomainGeneralizer([("logistic", LogisticRegression())]),
+    "KMM": lambda: KMM(LogisticRegression()),
+}
+"""They predict by themselves."""
+
+PIPELINES = {
+    "SCA": lambda: make_domain_pipeline(StandardScaler(), SCA(), LogisticRegression()),
+    "SCA, nearest": lambda: make_domain_pipeline(SCA(), KNeighborsClassifier(1)),
+    "DomainScaler": lambda: make_domain_pipeline(DomainScaler(), LogisticRegression()),
+    "TCA": lambda: make_domain_pipeline(TCA(), LogisticRegression()),
+    "CORAL": lambda: make_domain_pipeline(CORAL(), LogisticRegression()),
+    "subspace alignment": lambda: make_domain_pipeline(SubspaceAlignment(), LogisticRegression()),
+}
+
+FOR_NETWORKS = ("DeepEmbeddedValidation", "MaNoScorer")
+"""Scorers that take every estimator that is no pipeline for a neural network."""
+
+FROM_PROBABILITIES = ("PredictionEntropyScorer", "SoftNeighborhoodDensity", *FOR_NETWORKS)
+
+
+@pytest.mark.parametrize("model", PIPELINES)
+@pytest.mark.parametrize("name", SCORERS)
+def test_all_scorers_score_our_pipelines(skada, data, place, name, model):
+    results = scores_of(skada, PIPELINES[model](), data, place, name)
+    assert np.isfinite(results["test_score"]).all()
+
+
+@pytest.mark.parametrize("inside", ["our pipeline", "their pipeline", "no pipeline"])
+@pytest.mark.parametrize("model", CLASSIFIERS)
+@pytest.mark.parametrize("name", SCORERS)
+def test_all_scorers_score_our_classifiers(skada, data, place, name, model, inside):
+    classifier = CLASSIFIERS[model]()
+    if inside == "no pipeline" and name in FOR_NETWORKS:
+        with pytest.raises(AttributeError, match=rf"make_domain_pipeline\({model}\("):
+            scores_of(skada, classifier, data, place, name)
+        return
+    if inside == "our pipeline":
+        classifier = make_domain_pipeline(classifier)
+    elif inside == "their pipeline":
+        classifier = skada.make_da_pipeline(classifier)
+    results = scores_of(skada, classifier, data, place, name)
+    assert np.isfinite(results["test_score"]).all()
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_machines_have_no_probabilities_to_score(skada, data, place, name):
+    if name in FROM_PROBABILITIES:
+        with pytest.raises(AttributeError, match="should have a 'predict_proba' method"):
+            scores_of(skada, DAM(), data, place, name)
+    else:
+        assert np.isfinite(scores_of(skada, DAM(), data, place, name)["test_score"]).all()
+
+
+@pytest.mark.parametrize("model", [CLASSIFIERS["SCAClassifier"], PIPELINES["SCA"]])
+def test_the_importance_weighted_score_is_the_weighted_accuracy_on_the_source(
+    skada, data, place, model
+):
+    name = "ImportanceWeightedScorer"
+    results = scores_of(
+        skada, model(), data, place, name, return_indices=True, return_estimator=True
+    )
+    for fold, score in enumerate(results["test_score"]):
+        test = results["indices"]["test"][fold]
+        source, target = (test[place[test] * sign > 0] for sign in (1, -1))
+        log_ratio = [
+            KernelDensity().fit(data.X[rows]).score_samples(data.X[source])
+            for rows in (target, source)
+        ]
+        weight = np.exp(log_ratio[0] - log_ratio[1])
+        right = results["estimator"][fold].predict(data.X[source]) == data.y[source]
+        assert score == pytest.approx(np.average(right, weights=weight))
+
+
+@pytest.mark.parametrize("name", SCORERS)
 def test_our_own_pipeline_is_scored_as_theirs(skada, data, place, name):
-    # The other two call methods with allow_source=True, a parameter of skada's own selectors.
     splitter = skada.model_selection.SourceTargetShuffleSplit(2, test_size=0.3, random_state=0)
     ours = make_domain_pipeline(StandardScaler(), SCA(), LogisticRegression())
     scores = [
