@@ -237,7 +237,8 @@ def test_digits_of_a_draw_are_the_same_way_up_as_those_of_long_et_al():
 # --- what is in the files -------------------------------------------------------------------------
 
 COMPLETE = ("mnist_usps", "mnist_usps_draw", "msrc_voc", "office_surf", "office_effnet", "pacs")
-COMPLETE += ("rotated_mnist", "amazon_400", "amazon_5000", "parkinsons")
+COMPLETE += ("rotated_mnist", "amazon_400", "amazon_5000", "parkinsons", "mushrooms", "phishing")
+COMPLETE += ("mnist_usps_parts",)
 
 
 @pytest.mark.parametrize("name", COMPLETE)
