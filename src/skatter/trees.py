@@ -454,6 +454,8 @@ class ForestClassifier(_TreeClassifier):
     max_rows : int or None
         Rows that a tree is grown on at most, drawn with replacement; None draws as many as there
         are. With many rows it bounds time and size.
+    min_samples_leaf : int
+        Rows of a leaf at least. Where classes are weighed, leaves of one row know nothing of it.
     class_weight : dict, "balanced", "balanced_subsample" or None
         As in scikit-learn.
     random_state : int, RandomState instance or None
@@ -479,11 +481,13 @@ class ForestClassifier(_TreeClassifier):
         n_trees: int = 150,
         *,
         max_rows: int | None = None,
+        min_samples_leaf: int = 1,
         class_weight: Any = None,
         random_state: Any = 0,
     ) -> None:
         self.n_trees = n_trees
         self.max_rows = max_rows
+        self.min_samples_leaf = min_samples_leaf
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -532,6 +536,7 @@ class ForestClassifier(_TreeClassifier):
         forest = RandomForestClassifier(
             check_integer("n_trees", self.n_trees, low=1),
             max_samples=most,
+            min_samples_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, low=1),
             oob_score=oob_score,
             class_weight=self.class_weight,
             random_state=self.random_state,

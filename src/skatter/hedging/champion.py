@@ -46,6 +46,9 @@ MAX_ROWS = 4_000
 MAX_GROWN = 20_000
 """Rows that a tree of the forest is grown on."""
 
+WEIGHED_LEAF = 5
+"""Samples of a leaf where classes weigh the same; a pure leaf of one sample has no use for it."""
+
 LARGEST_ROUND = 200
 """Trees × (20 + columns) of a round up to which boosting takes part; beyond, it would take longer
 than all others together."""
@@ -315,7 +318,12 @@ def standard_classifiers(
     found = {
         "logistic": LogisticRegression(max_iter=MAX_ITER, **weight),
         "svm": CalibratedSVC(random_state=random_state, **weight),
-        "forest": ForestClassifier(max_rows=MAX_GROWN, random_state=random_state, **weight),
+        "forest": ForestClassifier(
+            max_rows=MAX_GROWN,
+            min_samples_leaf=1 if metric == "accuracy" else WEIGHED_LEAF,
+            random_state=random_state,
+            **weight,
+        ),
     }
     n_trees = n_classes if n_classes > 2 else 1
     if not sparse.issparse(X) and n_trees * (20 + X.shape[1]) <= LARGEST_ROUND:

@@ -27,10 +27,19 @@ from skatter.hedging.champion import (
     standard_classifiers,
 )
 from skatter.hedging.draw import draw_both_sides
+from skatter.hedging.expectation import (
+    Judgement,
+    calibration_power,
+    expected_accuracy,
+    judge_models,
+    read_signs,
+    sharpened,
+)
 from skatter.hedging.weights import (
     agreement_weights,
     consistency,
     pairwise_agreement,
+    self_trained_voices,
     shift_weight,
 )
 from skatter.pipeline import DomainPipeline
@@ -55,6 +64,9 @@ ALIKE = ("logistic", "svm", "forest")
 
 TRUST_IN_FREQUENCIES = 0.5
 """Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""
+
+EVENING = 0.25
+"""Power by which predicted classes are made more even, where balanced accuracy counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +141,9 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         How far plain members confirm one another; see :mod:`skatter.hedging.weights`.
     class_frequencies_ : ndarray of shape (n_classes,)
         Class frequencies of the target, given or estimated.
+    judgement_ : Judgement or None
+        The accuracy to expect in the target, and the gain over the champion, each with an
+        interval; see :mod:`skatter.hedging.expectation`. None where all samples are labelled.
 
     Examples
     --------
@@ -154,7 +169,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         metric: Metric = "accuracy",
         class_frequencies: Any = None,
         standardize: bool = True,
-        max_rows: int = 3_000,
+        max_rows: int = 4_000,
         random_state: int = 0,
     ) -> None:
         self.champion = champion
@@ -217,7 +232,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         return self.classes_[self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)]
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the probability of each class; takes what :meth:`predict` takes."""
+        """Return the calibrated probability of each class; takes what :meth:`predict` takes."""
         shares = self.member_probabilities(X, sample_domain=sample_domain)
         return self._pool(shares)
 
@@ -291,7 +306,12 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         if member.name == SELF_TRAINED:
             shares = member.estimator.predict_proba(X, sample_domain=views.ids)
             return in_columns(shares, member.estimator.classes_, len(self.classes_))
-        return probabilities(member.estimator, X, len(self.classes_))
+        shares = probabilities(member.estimator, X, len(self.classes_))
+        if member.adapts and self.metric == "balanced accuracy":
+            # All other members weigh classes equally when they learn.
+            shares = shares / np.maximum(self.prior_, SMALL)
+            shares /= shares.sum(axis=1, keepdims=True)
+        return shares
 
     # --- weights ----------------------------------------------------------------------------------
 
@@ -305,30 +325,34 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
     ) -> None:
         """Weigh the members by what they say of the unlabelled samples."""
         known = domains.label[domains.labelled & domains.source]
-        prior = np.bincount(known, minlength=len(self.classes_)) / len(known)
+        self.prior_ = np.bincount(known, minlength=len(self.classes_)) / len(known)
+        self.odds_, self.power_, self.consistency_ = np.ones(len(self.prior_)), 1.0, 1.0
+        self.class_frequencies_ = self.prior_
+        self.judgement_: Judgement | None = None
         rows = np.flatnonzero(~domains.labelled)
         if not len(rows):
             self.members_ = tuple(replace(each, weight=1 / len(members)) for each in members)
-            self.class_frequencies_, self.odds_ = prior, np.ones(len(prior))
-            self.consistency_ = 1.0
             return
         rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
-        judged = views.take(rows)
-        shares = np.stack([self._ask(member, judged) for member in members])
+        shares = np.stack([self._ask(member, views.take(rows)) for member in members])
         agreement = pairwise_agreement(shares.argmax(axis=2))
+        self.members_ = self._weighed(members, agreement)
+        mean = self._pool(shares).mean(axis=0)
+        self.class_frequencies_ = mean if frequencies is None else frequencies
+        self.odds_ = self._odds(given=frequencies is not None)
+        self._judge(shares, agreement)
+
+    def _weighed(self, members: list[Member], agreement: Array) -> tuple[Member, ...]:
+        own = _place(members, SELF_TRAINED)
+        voices = np.ones(len(members))
+        voices[own] = self_trained_voices(len(self.classes_))
         self.consistency_ = self._consistency(members, agreement)
-        weights = shift_weight(
-            agreement_weights(agreement), self.consistency_, _place(members, SELF_TRAINED)
-        )
+        weights = shift_weight(agreement_weights(agreement, voices), self.consistency_, own)
         others = (agreement.sum(axis=1) - 1) / (len(members) - 1)
-        self.members_ = tuple(
+        return tuple(
             replace(each, agreement=float(a), weight=float(w))
             for each, a, w in zip(members, others, weights, strict=True)
         )
-        mean = np.tensordot(weights, shares, axes=1).mean(axis=0)
-        self.class_frequencies_ = mean if frequencies is None else frequencies
-        power = TRUST_IN_FREQUENCIES if frequencies is None else 1.0
-        self.odds_ = ((self.class_frequencies_ + SMALL) / (prior + SMALL)) ** power
 
     def _consistency(self, members: list[Member], agreement: Array) -> float:
         groups = [
@@ -342,11 +366,36 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         scores = [self.champion_.scores_[members[place].name] for place in groups[0]]
         return consistency(agreement, groups, float(np.mean(scores)))
 
+    def _odds(self, *, given: bool) -> Array:
+        """Return the factors of the classes by which the pooled shares are corrected."""
+        found = self.class_frequencies_ + SMALL
+        if self.metric == "balanced accuracy":
+            return np.asarray((found.mean() / found) ** EVENING)
+        power = 1.0 if given else TRUST_IN_FREQUENCIES
+        return np.asarray((found / (self.prior_ + SMALL)) ** power)
+
+    def _judge(self, shares: Array, agreement: Array) -> None:
+        """Estimate the accuracy in the target, and calibrate the probabilities by it."""
+        best = self.champion_.contender(self.champion_.champion_)
+        plain = shares[[each.name for each in self.members_].index(best.name)]
+        n = len(agreement)
+        mean_agreement = (agreement.sum() - n) / (n * (n - 1))
+        self.signs_ = read_signs(best.held_out, best.score, plain, float(mean_agreement))
+        accuracy = expected_accuracy(self.signs_, len(self.classes_), self.metric)
+        pooled = self._pool(shares)
+        self.power_ = calibration_power(pooled, accuracy.value)
+        self.judgement_ = judge_models(
+            self._pool(shares),
+            pooled.argmax(axis=1),
+            plain.argmax(axis=1),
+            accuracy,
+            self.metric,
+        )
+
     def _pool(self, shares: Array) -> Array:
-        """Return the weighted mean of the members' shares, corrected for class frequencies."""
+        """Return the weighted mean of the members' shares, corrected and calibrated."""
         weights = np.array([member.weight for member in self.members_])
-        pooled = np.tensordot(weights, shares, axes=1) * self.odds_
-        return np.asarray(pooled / pooled.sum(axis=1, keepdims=True))
+        return sharpened(np.tensordot(weights, shares, axes=1) * self.odds_, self.power_)
 
     def _learnt(self) -> list[Section]:
         if not hasattr(self, "members_"):

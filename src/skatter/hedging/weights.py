@@ -3,11 +3,13 @@
 Members that are right agree with one another, while those that are wrong are wrong in different
 ways. So member m counts by its agreement with the others,
 
-    w_m ∝ (mean share of the other members that predict the same)²,
+    w_m ∝ v_m (mean share of the other members that predict the same)²,
 
-which changes little as long as all of them are sensible. What it cannot see is a shift that
-misleads all plain members, each in its own way. Then they contradict one another although each was
-sure of the sources, and their consistency,
+where v is 1 for all but the member that trains itself on the target: it has half a voice for each
+class, since the more classes there are, the more there is to learn from how they lie. The weights
+change little as long as all members are sensible. What they cannot see is a shift that misleads all
+plain members, each in its own way. Then these contradict one another although each was sure of the
+sources, and their consistency,
 
     c = max(agreement among pooled, agreement among scaled in each domain) / accuracy on held-out
     source labels,
@@ -29,6 +31,9 @@ Array = NDArray[Any]
 
 SHARPNESS = 2
 """Power of the agreement."""
+
+MOST_VOICES = 4
+"""Of the member that trains itself."""
 
 CONSISTENT = 0.74
 """Consistency of the plain members from which on they are taken at their word."""
@@ -54,21 +59,32 @@ def pairwise_agreement(labels: Array) -> Array:
     return np.array([[np.mean(a == b) for b in labels] for a in labels])
 
 
-def agreement_weights(agreement: Array) -> Array:
+def agreement_weights(agreement: Array, voices: Array) -> Array:
     """Return weights that sum to one, from the agreement of each member with the others.
 
     Examples
     --------
     >>> import numpy as np
-    >>> agreement_weights(np.array([[1, 0.8, 0.4], [0.8, 1, 0.4], [0.4, 0.4, 1]])).round(2)
+    >>> agreement = np.array([[1, 0.8, 0.4], [0.8, 1, 0.4], [0.4, 0.4, 1]])
+    >>> agreement_weights(agreement, np.ones(3)).round(2)
     array([0.41, 0.41, 0.18])
     """
-    if len(agreement) == 1:
-        return np.ones(1)
-    with_others = (agreement.sum(axis=1) - 1) / (len(agreement) - 1)
-    weights = with_others**SHARPNESS
-    # Where no two agree on anything, all count the same.
-    return weights / weights.sum() if weights.any() else np.full(len(weights), 1 / len(weights))
+    others = max(len(agreement) - 1, 1)
+    weights = voices * ((agreement.sum(axis=1) - 1) / others) ** SHARPNESS
+    # Where no two agree on anything, all have their voice.
+    weights = weights if weights.any() else voices
+    return np.asarray(weights / weights.sum())
+
+
+def self_trained_voices(n_classes: int) -> float:
+    """Return the voices of the member that trains itself on the target.
+
+    Examples
+    --------
+    >>> self_trained_voices(2), self_trained_voices(6), self_trained_voices(100)
+    (1.0, 3.0, 4.0)
+    """
+    return float(min(n_classes / 2, MOST_VOICES))
 
 
 def consistency(agreement: Array, groups: Sequence[Sequence[int]], source_score: float) -> float:

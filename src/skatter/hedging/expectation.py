@@ -1,0 +1,266 @@
+"""How well will it do there? An estimate of target accuracy that needs no target label.
+
+Three signs can be read off before a label is known, each an estimate of accuracy of its own:
+
+- *above threshold*: the share of target samples of which the champion is surer than of as many
+  held-out source samples as it gets wrong (average thresholded confidence, Garg et al., ICLR 2022);
+- *agreement*: how often two members of the hedge predict the same;
+- *confidence gap*: how much surer the champion is of held-out source samples than of the target
+  (difference of confidences, Guillory et al., ICCV 2021).
+
+A linear model of the three estimates the accuracy of the hedge. Its coefficients, and the width of
+the interval, were fitted on everyday tables by ``benchmarks/trust.py`` and lie in
+``expectation.json``; docs/trust.md says on which, and how far off it was on tables left out.
+
+The probabilities of the hedge are then raised to a power that makes their mean confidence equal to
+that estimate. With calibrated probabilities p(c | x), the expected accuracy of *any* model f is
+
+    mean of p(f(x) | x) over the target,
+
+and so is the expected gain of one model over another. Verdicts follow from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from skatter.domains import Codes
+from skatter.selection.asking import Estimate
+
+Array = NDArray[Any]
+Verdict = Literal["adapt", "do not adapt", "cannot tell"]
+
+FEWEST = 20
+"""Target samples below which nothing is said."""
+
+POWERS = (0.1, 10.0)
+"""Least and largest power of the probabilities."""
+
+SURE = 0.995
+"""Largest accuracy that is ever expected."""
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What can be seen of a target without its labels.
+
+    Attributes
+    ----------
+    above_threshold, agreement, confidence_gap : float
+        See the module.
+    """
+
+    above_threshold: float
+    agreement: float
+    confidence_gap: float
+
+
+def read_signs(held_out: Array, source_score: float, target: Array, agreement: float) -> Signs:
+    """Return the signs, from the champion's probabilities and the agreement of the members.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (n_source, n_classes)
+        The champion's probabilities of held-out source samples.
+    source_score : float
+        Its accuracy on them.
+    target : ndarray of shape (n_target, n_classes)
+        Its probabilities of target samples.
+    agreement : float
+        Mean share of target samples on which two members predict the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> held_out = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.7, 0.3]])
+    >>> read_signs(held_out, 0.75, np.array([[0.55, 0.45], [0.95, 0.05]]), 0.8).above_threshold
+    0.5
+    """
+    sure, surer = held_out.max(axis=1), target.max(axis=1)
+    threshold = np.quantile(sure, 1 - source_score)
+    return Signs(
+        above_threshold=float(np.mean(surer > threshold)),
+        agreement=agreement,
+        confidence_gap=float(sure.mean() - surer.mean()),
+    )
+
+
+@cache
+def numbers(metric: str) -> Mapping[str, Any]:
+    """Return the fitted numbers of a metric."""
+    text = files("skatter.hedging").joinpath("expectation.json").read_text(encoding="utf-8")
+    return json.loads(text)[metric]
+
+
+def expected_accuracy(signs: Signs, n_classes: int, metric: str) -> Estimate:
+    """Return the accuracy to expect of the hedge, with a 90 % interval.
+
+    Parameters
+    ----------
+    signs : Signs
+        What was seen.
+    n_classes : int
+        Number of classes; less than guessing is never expected.
+    metric : {"accuracy", "balanced accuracy"}
+        What is expected.
+    """
+    fitted = numbers(metric)["accuracy"]
+    value = fitted["intercept"] + sum(
+        fitted[name] * getattr(signs, name)
+        for name in ("above_threshold", "agreement", "confidence_gap")
+    )
+    value = float(np.clip(value, 1 / n_classes, SURE))
+    half = fitted["half_width"] * (SPREAD - signs.agreement)
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+SPREAD = 1.2
+"""Intervals are as wide as members disagree: proportional to this less their agreement."""
+
+
+def calibration_power(shares: Array, accuracy: float) -> float:
+    """Return the power that makes the mean confidence of shares equal to an accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shares = np.array([[0.8, 0.2], [0.4, 0.6]])
+    >>> power = calibration_power(shares, 0.8)
+    >>> float(sharpened(shares, power).max(axis=1).mean().round(3))
+    0.8
+    """
+
+    def gap(power: float) -> float:
+        return float(sharpened(shares, power).max(axis=1).mean()) - accuracy
+
+    low, high = POWERS
+    if gap(low) >= 0 or gap(high) <= 0:
+        return low if gap(low) >= 0 else high
+    return float(brentq(gap, low, high, xtol=1e-6))
+
+
+def sharpened(shares: Array, power: float) -> Array:
+    """Return shares raised to a power; rows sum to one."""
+    # The largest of a row is 1 before it is raised, so that no row vanishes.
+    raised = (shares / shares.max(axis=1, keepdims=True)) ** power
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Two models compared without a target label, or with some.
+
+    Attributes
+    ----------
+    verdict : "adapt", "do not adapt" or "cannot tell"
+        The answer.
+    reason : str
+        Why, in plain words.
+    accuracy : Estimate
+        Accuracy to expect of the adapted model, with a 90 % interval.
+    plain_accuracy : float
+        Accuracy to expect of the plain model.
+    gain : Estimate
+        Accuracy of the adapted model less that of the plain one, with a 90 % interval.
+    n_target : int
+        Target samples that were looked at.
+    n_differ : int
+        Those for which the models predict different classes.
+    metric : {"accuracy", "balanced accuracy"}
+        What was estimated.
+    """
+
+    verdict: Verdict
+    reason: str
+    accuracy: Estimate
+    plain_accuracy: float
+    gain: Estimate
+    n_target: int
+    n_differ: int
+    metric: str = "accuracy"
+
+    @property
+    def summary(self) -> str:
+        """The answer and the figures behind it, in a few plain sentences."""
+        return "\n".join(
+            [
+                self.reason,
+                f"Expected {self.metric} in the target: {self.accuracy} adapted, "
+                f"{self.plain_accuracy:.1%} plain.",
+                f"Expected gain: {100 * self.gain.value:+.1f} points "
+                f"({100 * self.gain.low:+.1f} to {100 * self.gain.high:+.1f}).",
+                f"The models differ on {self.n_differ:,} of {self.n_target:,} target samples.",
+            ]
+        )
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def judge_models(
+    shares: Array, adapted: Codes, plain: Codes, accuracy: Estimate, metric: str
+) -> Judgement:
+    """Judge two models by calibrated probabilities of the target's classes.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_target, n_classes)
+        Calibrated probabilities, as of :class:`~skatter.HedgedClassifier`.
+    adapted, plain : ndarray of int of shape (n_target,)
+        Codes of the classes that each model predicts.
+    accuracy : Estimate
+        Accuracy to expect of the hedge; the interval of the adapted model is as wide.
+    metric : {"accuracy", "balanced accuracy"}
+        What counts.
+    """
+    every = np.arange(len(shares))
+    weight = np.full(len(shares), 1 / len(shares))
+    p_adapted, p_plain = shares[every, adapted], shares[every, plain]
+    gain = float(weight @ (p_adapted - p_plain))
+    differ = float(np.mean(adapted != plain))
+    fitted = numbers(metric)["gain"]
+    scale = np.sqrt(differ + fitted["floor"])
+    estimate = Estimate(
+        gain,
+        max(-differ, gain + fitted["low"] * scale),
+        min(differ, gain + fitted["high"] * scale),
+    )
+    value = float(weight @ p_adapted)
+    moved = value - accuracy.value
+    expected = Estimate(value, max(0.0, accuracy.low + moved), min(1.0, accuracy.high + moved))
+    verdict, reason = _decide(gain, len(shares), fitted)
+    return Judgement(
+        verdict,
+        reason,
+        expected,
+        float(weight @ p_plain),
+        estimate,
+        len(shares),
+        int(np.sum(adapted != plain)),
+        metric,
+    )
+
+
+def _decide(gain: float, n_target: int, fitted: Mapping[str, float]) -> tuple[Verdict, str]:
+    if n_target < FEWEST:
+        return "cannot tell", (
+            f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
+        )
+    points = f"{100 * gain:+.1f} points"
+    if gain > fitted["adapt_above"]:
+        return "adapt", f"Adapt: {points} are expected of it."
+    if gain < fitted["plain_below"]:
+        return "do not adapt", f"Adapting does not help here: {points} are expected of it."
+    return "cannot tell", (
+        f"Cannot tell whether adapting helps: {points} are expected of it, and with so much we "
+        "were wrong too often."
+    )
