@@ -7,13 +7,13 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from skatter.hedging import ChampionClassifier, HedgedClassifier
+from skatter.hedging import ChampionClassifier, HedgedClassifier, does_it_help
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
-from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut, does_it_help
+from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut
 from skatter.self_training import SCAClassifier
 
 if TYPE_CHECKING:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skatter.adaptation.compare import Comparison, compare
+from skatter.adaptation.compare import Comparison, compare, judge_by_labels
 from skatter.adaptation.draw import Table
 from skatter.adaptation.fit import Fitted, fit_models
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import add_answers
-from skatter.adaptation.plan import AUTO, make_plan
+from skatter.adaptation.plan import AUTO, MethodError, make_plan
 from skatter.adaptation.roles import Roles, assign_roles
 from skatter.adaptation.words import tell
 from skatter.checks import check_integer
+from skatter.hedging import HedgedClassifier, Judgement
+from skatter.hedging.champion import Metric
 from skatter.pipeline import DomainPipeline
-from skatter.selection import Benefit
+from skatter.selection import LabelVerdict
 from skatter.tables import (
     ColumnPlan,
     Samples,
@@ -49,8 +51,10 @@ class Adaptation:
         gets a number behind it.
     model : TableModel
         Both fitted models, preprocessing first; takes data frames with the columns of the table.
-    benefit : Benefit
+    judgement : Judgement
         The comparison of adapting and not adapting, without a target label.
+    by_labels : LabelVerdict or None
+        The same by labels of the target, where it has ten or more.
     ship : "adapted" or "plain"
         Which model fills ``predicted_<label>``.
     words : tuple of str
@@ -69,7 +73,8 @@ class Adaptation:
 
     predictions: pd.DataFrame
     model: TableModel
-    benefit: Benefit
+    judgement: Judgement
+    by_labels: LabelVerdict | None
     ship: Ship
     words: tuple[str, ...]
     samples: Samples
@@ -89,6 +94,9 @@ def adapt(
     domain: str | None = None,
     method: str = AUTO,
     tune: bool = False,
+    plain: Any = None,
+    metric: Metric = "accuracy",
+    class_frequencies: Mapping[Any, float] | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     random_state: int = 0,
@@ -108,10 +116,18 @@ def adapt(
         of which most rows have none. None: labelled rows are the source, unlabelled ones the
         target.
     method : str
-        A name of the registry (``skatter methods`` lists them); ``"auto"`` is SCA that trains
-        itself, or for many rows SCA on landmarks.
+        A name of the registry (``skatter methods`` lists them); ``"auto"`` is the hedge, a vote of
+        plain and adapted classifiers (:class:`~skatter.HedgedClassifier`).
     tune : bool
-        Choose the settings of the method by a criterion that needs no target label.
+        Choose the settings of the method by a criterion that needs no target label. The hedge has
+        none.
+    plain : classifier or None
+        The model that does not adapt, with ``predict_proba``; None is the best of four standard
+        ones on held-out source labels (:class:`~skatter.ChampionClassifier`).
+    metric : {"accuracy", "balanced accuracy"}
+        What counts.
+    class_frequencies : mapping of class to float, or None
+        How frequent the classes are in the target, where that is known.
     features : sequence of str or None
         Columns to learn from; None is all others.
     ignore : sequence of str
@@ -157,13 +173,26 @@ def adapt(
     samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
     roles = assign_roles(samples)
     plan = make_plan(method, roles, random_state=seed)
+    if tune and plan.hedges:
+        raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
     say("preparing the columns")
     columns = describe_columns(samples.X)
     prepare, prepared = _prepare(samples, columns)
     table = Table.of(prepared, samples, roles)
-    fitted = fit_models(plan, table, random_state=seed, tuned=tune, say=say)
+
+    def fit(some: Table, say: Progress = _quiet) -> Fitted:
+        hedge = HedgedClassifier(
+            plain, metric=metric, class_frequencies=class_frequencies, random_state=seed
+        )
+        return fit_models(plan, some, hedge, random_state=seed, tuned=tune, say=say)
+
+    fitted = fit(table, say)
     say("comparing with not adapting")
-    comparison = compare(fitted, table, random_state=seed)
+    comparison = Comparison(
+        compare(fitted, table, random_state=seed),
+        judge_by_labels(fit, table, random_state=seed),
+        plan.hedges,
+    )
     settings = {"random_state": seed, **fitted.settings, **_read(samples, roles, columns)}
     model = _assemble(prepare, fitted, comparison, samples, roles, settings)
     say("predicting")
@@ -172,7 +201,8 @@ def adapt(
     return Adaptation(
         add_answers(frame, answers, model.ship, label, rows=rows),
         model,
-        comparison.benefit,
+        comparison.judgement,
+        comparison.by_labels,
         model.ship,
         tell(fitted, comparison, roles, samples, answers),
         samples,

@@ -1,18 +1,31 @@
-"""Adapted or plain: which of two fitted models to ship, told without a target label."""
+"""Adapted or plain: which model to ship, told without target labels, or by the few there are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from sklearn.frozen import FrozenEstimator
+import numpy as np
+from sklearn.model_selection import KFold
 
 from skatter.adaptation.draw import Table
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Ship
-from skatter.selection import Benefit, does_it_help
+from skatter.domains import Codes
+from skatter.hedging import Judgement
+from skatter.selection import LabelSheet, LabelVerdict, judge_answers
 
-MAX_ROWS = 10_000
+MAX_ROWS = 5_000
 """Rows that two models are compared on; of more as many are drawn."""
+
+FEWEST_LABELS = 10
+"""Labelled rows of the target from which on they judge."""
+
+N_FOLDS = 3
+"""In which labelled rows of the target are hidden and predicted."""
+
+ADAPTED: Ship = "adapted"
+PLAIN: Ship = "plain"
 
 
 @dataclass(frozen=True)
@@ -21,45 +34,98 @@ class Comparison:
 
     Attributes
     ----------
-    benefit : Benefit
-        What was found.
-    n_rows : int
-        Rows that they were compared on.
+    judgement : Judgement
+        What is expected of them without a target label.
+    by_labels : LabelVerdict or None
+        What labels of the target say; None where there are too few.
+    hedged : bool
+        Whether the adapted model is the hedge.
     """
 
-    benefit: Benefit
-    n_rows: int
+    judgement: Judgement
+    by_labels: LabelVerdict | None
+    hedged: bool
 
     @property
     def ship(self) -> Ship:
-        """The plain model where adapting does not help, else the adapted one.
+        """Which model to ship: what labels decide, else what is expected to be better.
 
-        Where nothing can be told the adapted model is shipped: on most tasks of this kind in
-        docs/choosing.md it was the better one.
+        In doubt it is the hedge, which did more good than harm in our trials; a method that was
+        asked for must show that it helps.
         """
-        return "plain" if self.benefit.verdict == "do not adapt" else "adapted"
+        if self.by_labels is not None and self.by_labels.verdict == "decided":
+            return ADAPTED if self.by_labels.best == ADAPTED else PLAIN
+        if self.judgement.verdict == "cannot tell":
+            return ADAPTED if self.hedged else PLAIN
+        return ADAPTED if self.judgement.verdict == "adapt" else PLAIN
 
 
-def compare(fitted: Fitted, table: Table, *, random_state: int) -> Comparison:
-    """Compare both models on the rows of a table.
-
-    They are not fitted again: what is compared is what would be shipped.
+def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement:
+    """Judge both models by the hedge, as they are: what is judged is what would be shipped.
 
     Parameters
     ----------
     fitted : Fitted
         The models.
     table : Table
-        The prepared samples; a draw of :data:`MAX_ROWS` is used.
+        The prepared samples; of those without a label a draw of :data:`MAX_ROWS` is used.
     random_state : int
-        Draws rows and grows the trees that tell domains apart.
+        Draws rows.
     """
-    some = table.draw(MAX_ROWS, random_state)
-    benefit = does_it_help(
+    if fitted.plan.hedges:
+        assert fitted.hedge.judgement_ is not None  # a table without unlabelled rows is refused
+        return fitted.hedge.judgement_
+    rows = np.flatnonzero(~table.domains.labelled)
+    rows = np.sort(np.random.default_rng(random_state).permutation(rows)[:MAX_ROWS])
+    some = table.take(rows)
+    given = {"sample_domain": some.sample_domain}
+    return fitted.hedge.judge(
         some.X,
-        **some.given,
-        adapted=FrozenEstimator(fitted.adapted),
-        plain=FrozenEstimator(fitted.plain),
-        random_state=random_state,
+        fitted.adapted.predict(some.X, **given),
+        fitted.plain.predict(some.X, **given),
+        **given,
     )
-    return Comparison(benefit, len(some.X))
+
+
+def judge_by_labels(
+    refit: Callable[[Table], Fitted], table: Table, *, random_state: int
+) -> LabelVerdict | None:
+    """Judge by the target's own labels: each is predicted by models that have not seen it.
+
+    Parameters
+    ----------
+    refit : callable
+        Fits the models on a table.
+    table : Table
+        The prepared samples.
+    random_state : int
+        Shuffles folds.
+    """
+    rows = np.flatnonzero(table.domains.target & table.domains.labelled)
+    if len(rows) < FEWEST_LABELS:
+        return None
+    predicted = {ADAPTED: np.empty(len(rows), object), PLAIN: np.empty(len(rows), object)}
+    for _, fold in KFold(N_FOLDS, shuffle=True, random_state=random_state).split(rows):
+        for name, labels in predict_hidden(refit, table, rows[fold]).items():
+            predicted[name][fold] = labels
+    classes = table.domains.classes
+    sheet = LabelSheet(
+        rows=np.arange(len(rows)),
+        stratum=np.zeros(len(rows), dtype=np.intp),
+        strata=("labelled rows of the target",),
+        sizes=(int(table.domains.target.sum()),),
+        predictions={name: labels.astype(classes.dtype) for name, labels in predicted.items()},
+        classes=classes,
+    )
+    return judge_answers(sheet, classes[table.domains.label[rows]], random_state=random_state)
+
+
+def predict_hidden(
+    refit: Callable[[Table], Fitted], table: Table, rows: Codes
+) -> dict[Ship, np.ndarray]:
+    """Return what the models say of rows whose labels are hidden from them."""
+    fitted, hidden = refit(table.hide(rows)), table.take(rows)
+    return {
+        ADAPTED: fitted.adapted.predict(hidden.X, sample_domain=hidden.sample_domain),
+        PLAIN: fitted.plain.predict(hidden.X, sample_domain=hidden.sample_domain),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skatter.adaptation.roles import Roles
 from skatter.domains import Domains
+from skatter.hedging.draw import draw_both_sides
 from skatter.tables import Samples
 
 Array = NDArray[Any]
@@ -51,38 +52,16 @@ class Table:
         }
 
     def draw(self, n_rows: int, random_state: int) -> Table:
-        """Return about ``n_rows`` rows, half of them labelled ones of sources, half targets'.
-
-        All rows where there are no more than that. Where a side has fewer than its half, the other
-        takes what is left.
-        """
+        """Return about ``n_rows`` rows, half of them labelled ones of sources, half targets'."""
         if len(self.X) <= n_rows:
             return self
-        rng = np.random.default_rng(random_state)
-        teach = np.flatnonzero(self.domains.labelled & self.domains.source)
-        target = np.flatnonzero(self.domains.target)
-        n_teach = min(len(teach), max(n_rows // 2, n_rows - len(target)))
-        parts = (
-            self._balanced(teach, n_teach, rng),
-            rng.permutation(target)[: n_rows - n_teach],
-        )
-        return self.take(np.sort(np.concatenate(parts)))
+        return self.take(draw_both_sides(self.domains, n_rows, random_state))
 
     def take(self, rows: Array) -> Table:
         """Return some of the rows."""
         ids = None if self.sample_domain is None else self.sample_domain[rows]
         return Table(self.X[rows], self.y[rows], self.domains.take(rows), ids)
 
-    def _balanced(self, rows: Array, n_rows: int, rng: np.random.Generator) -> Array:
-        """Draw rows, a few of every class at least: a rare class must not vanish."""
-        mixed = rng.permutation(rows)
-        label = self.domains.label[mixed]
-        first = np.concatenate(
-            [np.flatnonzero(label == code)[:FEW] for code in range(len(self.domains.classes))]
-        )
-        order = np.concatenate([first, np.setdiff1d(np.arange(len(mixed)), first)])
-        return np.asarray(mixed[order[:n_rows]])
-
-
-FEW = 5
-"""Rows of every class that a draw keeps."""
+    def hide(self, rows: Array) -> Table:
+        """Return the same table, in which some rows have lost their label."""
+        return replace(self, domains=self.domains.hide(rows))

@@ -1,4 +1,4 @@
-"""The two models: the adapted one as planned, and the plain one beside it."""
+"""The models: the hedge, which judges, the adapted one as planned, and the plain one beside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from skatter.adaptation.draw import Table
-from skatter.adaptation.plan import Plan, plain_classifier
+from skatter.adaptation.plan import Plan
 from skatter.adaptation.tune import Tuned, tune
+from skatter.hedging import HedgedClassifier
 from skatter.maps import LandmarkMap
 from skatter.pipeline import DomainPipeline
 
@@ -20,14 +21,16 @@ N_MEASURED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Both models, fitted on prepared samples.
+    """All models, fitted on prepared samples.
 
     Attributes
     ----------
     plan : Plan
         Which method, and why.
+    hedge : HedgedClassifier
+        Judges the others; it is the adapted model itself where nothing else was asked for.
     tuned : Tuned or None
-        What was chosen for it; None where nothing was tuned.
+        What was chosen for the method; None where nothing was tuned.
     adapted, plain : DomainPipeline
         The models.
     outside : float or None
@@ -35,6 +38,7 @@ class Fitted:
     """
 
     plan: Plan
+    hedge: HedgedClassifier
     tuned: Tuned | None
     adapted: DomainPipeline
     plain: DomainPipeline
@@ -44,21 +48,37 @@ class Fitted:
     def settings(self) -> dict[str, Any]:
         """Method, parameters and what was tuned, ready for JSON."""
         name, estimator = self.plan.steps[0]
-        tuned = None if self.tuned is None else self.tuned.to_dict()
+        champion = self.hedge.champion_
         return {
             "method": name,
             "why": self.plan.why,
             "parameters": _plain(estimator.get_params(deep=False)),
-            "classifier": _words(self.plan.steps[1][1]) if len(self.plan.steps) > 1 else None,
-            "plain": _words(self.plain.steps[-1][1]),
-            "tuned": tuned,
+            "tuned": None if self.tuned is None else self.tuned.to_dict(),
+            "metric": self.hedge.metric,
+            "champion": champion.champion_,
+            "champion_scores": {k: round(v, 4) for k, v in champion.scores_.items()},
+            "members": [
+                {
+                    "name": each.name,
+                    "scaling": each.scaling,
+                    "weight": round(each.weight, 4),
+                    "agreement": round(each.agreement, 4),
+                }
+                for each in self.hedge.members_
+            ],
         }
 
 
 def fit_models(
-    plan: Plan, table: Table, *, random_state: int, tuned: bool, say: Callable[[str], None]
+    plan: Plan,
+    table: Table,
+    hedge: HedgedClassifier,
+    *,
+    random_state: int,
+    tuned: bool,
+    say: Callable[[str], None],
 ) -> Fitted:
-    """Fit the adapted and the plain model.
+    """Fit the hedge, the champion inside it, and the method that was asked for.
 
     Parameters
     ----------
@@ -66,6 +86,8 @@ def fit_models(
         The method.
     table : Table
         Prepared samples.
+    hedge : HedgedClassifier
+        Not fitted.
     random_state : int
         For the tuning.
     tuned : bool
@@ -73,15 +95,18 @@ def fit_models(
     say : callable
         Told the name of each step before it starts.
     """
+    say("fitting plain and adapted classifiers")
+    hedge.fit(table.X, **table.given)
+    plain = DomainPipeline([("champion", hedge.champion_)])
+    if plan.hedges:
+        return Fitted(plan, hedge, None, DomainPipeline([(plan.method.name, hedge)]), plain)
     found = None
     if tuned:
         say(f"tuning {plan.method.name}")
         plan, found = tune(plan, table, random_state=random_state)
     say(f"adapting with {plan.method.name}")
     adapted = plan.model.fit(table.X, **table.given)
-    say("fitting the plain model")
-    plain = DomainPipeline([("logistic", plain_classifier())]).fit(table.X, **table.given)
-    return Fitted(plan, found, adapted, plain, _outside(adapted, table))
+    return Fitted(plan, hedge, found, adapted, plain, _outside(adapted, table))
 
 
 def _outside(adapted: DomainPipeline, table: Table) -> float | None:

@@ -1,8 +1,8 @@
 """Which method suits a table, with which classifier behind it, and why.
 
-``"auto"`` takes the method that does best in our benchmark where its cost allows it: SCA that
-trains itself on the target. It is quadratic in the rows, so larger tables get SCA on an explicit
-map of landmarks, whose cost is linear.
+``"auto"`` hedges: plain and adapted classifiers vote, so that none has to be chosen. Every method
+of the registry may be asked for instead; one that holds a matrix of rows × rows is refused for
+large tables, and kernels of large tables are replaced by an explicit map of landmarks.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from skatter.pipeline import DomainPipeline
 
 AUTO = "auto"
 
-SELF_TRAINING_ROWS = 8_000
-"""Rows up to which ``"auto"`` lets SCA train itself: half a minute on two cores."""
+HEDGED = "hedged"
+"""The method of ``"auto"``."""
 
 EXACT_ROWS = 10_000
 """Rows up to which a method may hold a matrix of rows × rows: 0.8 GB."""
@@ -65,6 +65,11 @@ class Plan:
         """The steps as a pipeline."""
         return DomainPipeline(list(self.steps))
 
+    @property
+    def hedges(self) -> bool:
+        """Whether the hedge is the method."""
+        return self.method.name == HEDGED
+
 
 def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
     """Pick a method for a table, or say why the one that was asked for cannot be used.
@@ -86,19 +91,20 @@ def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
         Where the table lacks what the method needs, or is too large for it.
     """
     n_rows = roles.domains.n_samples
-    chosen, why = (name, "it was asked for") if name != AUTO else _choose(n_rows)
-    method = get_method(chosen)
+    auto = name == AUTO
+    why = "nobody knows beforehand which classifier suits a table" if auto else "it was asked for"
+    method = get_method(HEDGED if auto else name)
     _check_needs(method, roles)
     estimator = method.estimator()
     known = estimator.get_params(deep=False)
-    explicit = n_rows > EXACT_ROWS or (name == AUTO and method.name == "sca")
+    explicit = n_rows > EXACT_ROWS
     if explicit:
         _check_size(method, known, n_rows)
     given: dict[str, Any] = {"random_state": random_state} if "random_state" in known else {}
     if explicit and "feature_map" in known:
         given["feature_map"] = LandmarkMap(N_LANDMARKS, random_state=random_state)
     if method.kind == "weights":
-        given["estimator"] = plain_classifier()
+        given["estimator"] = LogisticRegression(max_iter=MAX_ITER)
     steps = [(method.name, estimator.set_params(**given))]
     if method.kind == "features":
         steps.append(("nearest", nearest_neighbours(roles.domains.n_labelled)))
@@ -112,23 +118,6 @@ def nearest_neighbours(n_labelled: int) -> KNeighborsClassifier:
     """
     n_neighbours = min(N_NEIGHBOURS, n_labelled)
     return KNeighborsClassifier(n_neighbours, weights="distance", algorithm="brute")
-
-
-def plain_classifier() -> LogisticRegression:
-    """Return the model that does not adapt, and the one that weighted rows train."""
-    return LogisticRegression(max_iter=MAX_ITER)
-
-
-def _choose(n_rows: int) -> tuple[str, str]:
-    if n_rows <= SELF_TRAINING_ROWS:
-        return "sca-classifier", (
-            "it does best in our benchmark, and the table is small enough for it "
-            f"(at most {SELF_TRAINING_ROWS:,} rows)"
-        )
-    return "sca", (
-        f"the table has more than {SELF_TRAINING_ROWS:,} rows, and its cost grows with the rows "
-        "and not with their square"
-    )
 
 
 def _check_needs(method: Method, roles: Roles) -> None:

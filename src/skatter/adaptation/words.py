@@ -11,15 +11,12 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
+from skatter.hedging.expectation import FEWEST
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
 
 UNSURE = 0.5
 """Confidence below which a prediction is called unsure."""
-
-UNTOLD = 14, 21
-"""Of the tasks on which nothing could be told: those on which adapting helped, and all of them.
-From benchmarks/results/criteria.md."""
 
 NAMED = 5
 """Names that a sentence lists."""
@@ -36,18 +33,19 @@ def tell(
     shipped = answers[comparison.ship]
     sentences = [
         _predicted(roles, samples),
-        _shipped(comparison),
-        *confidence_words(shipped),
+        *_shipped(comparison),
+        *_expected(comparison),
+        *confidence_words(shipped, calibrated=comparison.hedged and comparison.ship == "adapted"),
         *_warnings(shipped, roles),
         _agreement(answers),
-        *_method(fitted, samples),
+        *_method(fitted),
         *_roles_told(roles, samples),
-        _figures(comparison),
     ]
-    if comparison.n_rows < len(samples.X):
+    judged = comparison.judgement.n_target
+    if judged < len(shipped.label):
         sentences.append(
-            f"The models were compared on {comparison.n_rows:,} of {len(samples.X):,} rows, drawn "
-            "at random."
+            f"The models were compared on {judged:,} of {len(shipped.label):,} rows without "
+            f"{samples.label}, drawn at random."
         )
     return tuple(sentences)
 
@@ -64,36 +62,57 @@ def _predicted(roles: Roles, samples: Samples) -> str:
     return f"{sentence} ({samples.domain}: {_listed(roles.sources)} to {_listed(roles.targets)})."
 
 
-def _shipped(comparison: Comparison) -> str:
-    benefit, ship = comparison.benefit, comparison.ship
-    sentence = f"The {ship} model is the one to ship. {benefit.reason}"
-    if benefit.verdict == "cannot tell":
-        better, tasks = UNTOLD
-        sentence += (
-            f" The adapted one is shipped since it was the better one in {better} of {tasks} such "
-            "cases of our trials."
-        )
-    return sentence
+def _shipped(comparison: Comparison) -> list[str]:
+    """Name the model to ship, and say why."""
+    judgement, labels, ship = comparison.judgement, comparison.by_labels, comparison.ship
+    model = f"The {ship} model is the one to ship"
+    if labels is not None and labels.verdict == "decided":
+        return [
+            f"Decided by {labels.n_answered:,} labels of the target: ship the {ship} model, "
+            f"accuracy {labels.accuracy[ship]}."
+        ]
+    if judgement.verdict != "cannot tell":
+        sentence = f"{model}. {judgement.reason}"
+    elif comparison.hedged:
+        sentence = f"{judgement.reason} {model}: in doubt a vote of all classifiers is safer."
+    else:
+        sentence = f"{judgement.reason} {model}: in doubt a method must not do harm."
+    if labels is None:
+        return [sentence]
+    more = f" About {labels.n_more:,} more would decide it." if labels.n_more else ""
+    return [
+        sentence,
+        f"{labels.n_answered:,} labels of the target do not decide it: accuracy "
+        f"{labels.accuracy['adapted']} adapted, {labels.accuracy['plain']} plain.{more}",
+    ]
 
 
-def _figures(comparison: Comparison) -> str:
-    benefit = comparison.benefit
-    return (
-        f"Figures of the comparison: source and target are told apart with AUC "
-        f"{benefit.gap.auc:.2f} (0.5 is chance); class scatter shared with the sources is "
-        f"{benefit.adapted:.3f} adapted and {benefit.plain:.3f} plain."
-    )
+def _expected(comparison: Comparison) -> list[str]:
+    """Say how well the models will do, where no label has said so."""
+    if comparison.by_labels is not None:
+        return []
+    judgement = comparison.judgement
+    if judgement.n_target < FEWEST:
+        return []
+    return [
+        f"Expected {judgement.metric} there, without a label: {judgement.accuracy} adapted, "
+        f"{judgement.plain_accuracy:.1%} plain."
+    ]
 
 
-def confidence_words(answer: Answer) -> list[str]:
+def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
     """Say how sure a model is, and what that is worth."""
     if not len(answer.label) or np.isnan(answer.confidence).all():
         return ["The method has no probabilities: the column confidence is empty."]
     unsure = float(np.mean(answer.confidence < UNSURE))
+    worth = (
+        "It is calibrated on other tables: its mean is the accuracy to expect."
+        if calibrated
+        else "It is not calibrated: under a shift, models are surer than they should be."
+    )
     return [
         f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
-        f"{_percent(unsure)} of the rows. It is not calibrated: under a shift, models are surer "
-        "than they should be."
+        f"{_percent(unsure)} of the rows. {worth}"
     ]
 
 
@@ -125,9 +144,14 @@ def _agreement(answers: Mapping[Ship, Answer]) -> str:
     )
 
 
-def _method(fitted: Fitted, samples: Samples) -> list[str]:
+def _method(fitted: Fitted) -> list[str]:
     plan, tuned = fitted.plan, fitted.tuned
-    sentences = [f"Method: {plan.method.name} ({plan.method.summary}), because {plan.why}."]
+    champion = fitted.hedge.champion_
+    sentences = [
+        f"Method: {plan.method.name} ({plan.method.summary}), because {plan.why}.",
+        f"The plain model is {champion.champion_}, the best of {len(champion.scores_)} on held-out "
+        f"labels of the sources ({champion.scores_[champion.champion_]:.1%} there).",
+    ]
     if fitted.outside is not None:
         sentences.append(
             f"Its kernel is replaced by an explicit map of {N_LANDMARKS:,} landmarks; "

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from skatter.bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, Tuning, tuning
 from skatter.bench.tasks import Task
 from skatter.components import ScatterComponents
-from skatter.methods import METHODS, TCA, Method, family
+from skatter.methods import METHODS, TCA, Method, family, hedging
 from skatter.methods.plugins import load_object
 from skatter.methods.record import Kind
 
@@ -39,8 +39,8 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
 WITHOUT_TARGET_LABELS_USELESS = frozenset({"easyadapt"})
 """A map that needs no target labels itself, and is of no use to a classifier that sees none."""
 
-TRAINED_ON_THE_TARGET = frozenset({"sca-classifier"})
-"""It works without a target, as SCA and the nearest neighbour, which has a row of its own."""
+TRAINED_ON_THE_TARGET = frozenset({"hedged", "sca-classifier"})
+"""They work without a target, and have nothing to learn there that others do not."""
 
 Values = dict[str, Any]
 
@@ -219,7 +219,8 @@ def _fits(method: Method, setting: str) -> bool:
     if setting == "generalization":
         return "one target" not in method.needs and method.name not in TRAINED_ON_THE_TARGET
     # The rest of the registry is made for several labelled sources and learns nothing here.
-    return "one target" in method.needs or method in family.METHODS or method.name not in METHODS
+    ours = (*family.METHODS, *hedging.METHODS)
+    return "one target" in method.needs or method in ours or method.name not in METHODS
 
 
 def _takes_sparse(method: Method) -> bool:

@@ -146,7 +146,7 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
         samples.y,
         samples.sample_domain,
         labelled=samples.labelled,
-        benefit=result.benefit,
+        benefit=result.judgement,
         predictions=result.predictions,
         settings={**result.settings, "seconds": round(result.seconds, 1)},
         random_state=result.settings["random_state"],

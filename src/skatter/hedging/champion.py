@@ -151,14 +151,14 @@ class Contender:
         Fitted on all labelled samples.
     score : float
         The metric on held-out labels.
-    held_out : ndarray of shape (n_drawn, n_classes)
-        Probabilities of the held-out samples.
+    confidence : ndarray of shape (n_held_out,)
+        Its probability of the class that it predicts for each held-out sample.
     """
 
     name: str
     estimator: Any
     score: float
-    held_out: Array
+    confidence: Array
 
 
 class ChampionClassifier(ScoresLabelled, BaseEstimator):
@@ -287,8 +287,8 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
 
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
-        truth = label[rows]
-        return Contender(name, estimator, score_of(self.metric, truth, held_out), held_out)
+        score = score_of(self.metric, label[rows], held_out)
+        return Contender(name, estimator, score, held_out.max(axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -341,6 +341,7 @@ def fit_held_out(
     if hasattr(estimator, "fit_with_oob"):
         held_out = in_columns(estimator.fit_with_oob(X, label), estimator.classes_, n_classes)
         rows = np.flatnonzero(~np.isnan(held_out).any(axis=1))
+        rows = rows[draw_rows(label[rows], MAX_ROWS, seed)]
         return estimator, held_out[rows], rows
     rows = draw_rows(label, MAX_ROWS, seed)
     some, known = X[rows], label[rows]

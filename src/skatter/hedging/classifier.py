@@ -243,6 +243,32 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         views = _Views(X, self.domain_scaler_, sample_domain)
         return np.stack([self._ask(member, views) for member in self.members_])
 
+    def judge(self, X: Any, adapted: Any, plain: Any, *, sample_domain: Any = None) -> Judgement:
+        """Judge the predictions of two other models for target samples, without their labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of the target.
+        adapted, plain : array-like of shape (n_samples,)
+            Classes that the models predict.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domains of the samples.
+
+        Returns
+        -------
+        Judgement
+            Expected accuracies and gain; see :mod:`skatter.hedging.expectation`.
+        """
+        shares = self.predict_proba(X, sample_domain=sample_domain)
+        if self.judgement_ is None:
+            raise ValueError("all samples of fit had a label: there was no target to judge by.")
+        ours, theirs = (
+            np.searchsorted(self.classes_, np.asarray(labels).astype(self.classes_.dtype))
+            for labels in (adapted, plain)
+        )
+        return judge_models(shares, ours, theirs, self.expected_accuracy_, self.metric)
+
     # --- parameters -------------------------------------------------------------------------------
 
     def _check_parameters(self) -> int:
@@ -380,17 +406,14 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         plain = shares[[each.name for each in self.members_].index(best.name)]
         n = len(agreement)
         mean_agreement = (agreement.sum() - n) / (n * (n - 1))
-        self.signs_ = read_signs(best.held_out, best.score, plain, float(mean_agreement))
+        self.signs_ = read_signs(
+            best.confidence, best.score, plain.max(axis=1), float(mean_agreement)
+        )
         accuracy = expected_accuracy(self.signs_, len(self.classes_), self.metric)
         pooled = self._pool(shares)
-        self.power_ = calibration_power(pooled, accuracy.value)
-        self.judgement_ = judge_models(
-            self._pool(shares),
-            pooled.argmax(axis=1),
-            plain.argmax(axis=1),
-            accuracy,
-            self.metric,
-        )
+        self.power_, self.expected_accuracy_ = calibration_power(pooled, accuracy.value), accuracy
+        adapted, other = pooled.argmax(axis=1), plain.argmax(axis=1)
+        self.judgement_ = judge_models(self._pool(shares), adapted, other, accuracy, self.metric)
 
     def _pool(self, shares: Array) -> Array:
         """Return the weighted mean of the members' shares, corrected and calibrated."""

@@ -65,32 +65,31 @@ class Signs:
 
 
 def read_signs(held_out: Array, source_score: float, target: Array, agreement: float) -> Signs:
-    """Return the signs, from the champion's probabilities and the agreement of the members.
+    """Return the signs, from the champion's confidences and the agreement of the members.
 
     Parameters
     ----------
-    held_out : ndarray of shape (n_source, n_classes)
-        The champion's probabilities of held-out source samples.
+    held_out : ndarray of shape (n_source,)
+        The champion's confidence in its predictions of held-out source samples.
     source_score : float
         Its accuracy on them.
-    target : ndarray of shape (n_target, n_classes)
-        Its probabilities of target samples.
+    target : ndarray of shape (n_target,)
+        Its confidence in its predictions of target samples.
     agreement : float
         Mean share of target samples on which two members predict the same.
 
     Examples
     --------
     >>> import numpy as np
-    >>> held_out = np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.7, 0.3]])
-    >>> read_signs(held_out, 0.75, np.array([[0.55, 0.45], [0.95, 0.05]]), 0.8).above_threshold
+    >>> held_out = np.array([0.9, 0.6, 0.8, 0.7])
+    >>> read_signs(held_out, 0.75, np.array([0.55, 0.95]), 0.8).above_threshold
     0.5
     """
-    sure, surer = held_out.max(axis=1), target.max(axis=1)
-    threshold = np.quantile(sure, 1 - source_score)
+    threshold = np.quantile(held_out, 1 - source_score)
     return Signs(
-        above_threshold=float(np.mean(surer > threshold)),
+        above_threshold=float(np.mean(target > threshold)),
         agreement=agreement,
-        confidence_gap=float(sure.mean() - surer.mean()),
+        confidence_gap=float(held_out.mean() - target.mean()),
     )
 
 

@@ -18,6 +18,7 @@ from skatter.methods import (
     easy_adapt,
     family,
     gfk,
+    hedging,
     hfa,
     jda,
     kmm,
@@ -38,6 +39,7 @@ from skatter.methods import (
 from skatter.methods.record import Method
 
 _MODULES = (
+    hedging,
     family,
     adaptive_svm,
     cidg,

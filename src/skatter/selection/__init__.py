@@ -1,6 +1,12 @@
 """Choosing without target labels."""
 
-from skatter.selection.benefit import Benefit, does_it_help
+from skatter.selection.asking import (
+    Estimate,
+    LabelSheet,
+    LabelVerdict,
+    judge_answers,
+    pick_rows_to_label,
+)
 from skatter.selection.criteria import (
     CRITERIA,
     Choice,
@@ -22,18 +28,21 @@ __all__ = [
     "CRITERIA",
     "DELTAS",
     "SCACV",
-    "Benefit",
     "Choice",
     "Criterion",
     "DomainGeneralizer",
+    "Estimate",
+    "LabelSheet",
+    "LabelVerdict",
     "LeaveOneDomainOut",
     "choose",
-    "does_it_help",
     "effective_sample_size",
     "generalization_candidates",
     "importance_weights",
     "is_collapsed",
     "judge",
+    "judge_answers",
     "nearest_labels",
+    "pick_rows_to_label",
     "scatter_criterion",
 ]
