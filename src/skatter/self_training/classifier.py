@@ -221,8 +221,15 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         weights = [candidate.weight for candidate in self.candidates_]
-        shares = [path.predict(X, sample_domain) for path in self._paths]
+        # Candidates of one scaling differ by their ridge, and share the explicit features.
+        features = {
+            id(path.feature_map): path.features(X, sample_domain) for path in self._distinct_paths()
+        }
+        shares = [path.predict(features[id(path.feature_map)]) for path in self._paths]
         return np.average(shares, axis=0, weights=weights)
+
+    def _distinct_paths(self) -> Iterable[_Path]:
+        return {id(path.feature_map): path for path in self._paths}.values()
 
     def _template(self) -> SCA:
         """Check the parameters, and return SCA as it is used on explicit features."""
@@ -366,10 +373,15 @@ class _Path:
     components: SCA
     neighbours: KNeighborsRegressor
 
-    def predict(self, X: Any, sample_domain: Any) -> Array:
+    def features(self, X: Any, sample_domain: Any) -> Array:
+        """Return explicit features of samples."""
         if self.scaler is not None:
             X = normalize(self.scaler.transform(X, sample_domain=sample_domain))
-        Z = unit_length(self.components.transform(self.feature_map.transform(X)))
+        return np.asarray(self.feature_map.transform(X))
+
+    def predict(self, features: Array) -> Array:
+        """Return the shares of the classes, from explicit features."""
+        Z = unit_length(self.components.transform(features))
         shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
