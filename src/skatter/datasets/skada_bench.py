@@ -282,7 +282,8 @@ def _generator() -> Callable[..., tuple[Array, Array, Array]]:
             "The shifts of SKADA-Bench are drawn by scikit-adaptation, which is not installed: "
             "pip install skada"
         ) from error
-    return make_shifted_datasets  # type: ignore[no-any-return]
+    generator: Callable[..., tuple[Array, Array, Array]] = make_shifted_datasets
+    return generator
 
 
 def _parted(data: Dataset, random_state: int) -> Dataset:
