@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import FLOATS, check_choice, check_integer
-from skatter.domains import Codes, read_domains
+from skatter.domains import Codes, Domains, read_domains
 from skatter.trees import BoostingClassifier, ForestClassifier
 
 Array = NDArray[Any]
@@ -41,9 +41,12 @@ MAX_ITER = 500
 """Of logistic regression."""
 
 MAX_ROWS = 4_000
-"""Rows that folds and support vector machines see; of more as many are drawn."""
+"""Rows that folds see; of more as many are drawn."""
 
-MAX_GROWN = 20_000
+MAX_MACHINE = 2_500
+"""Rows that a support vector machine is trained on: its cost is quadratic."""
+
+MAX_GROWN = 5_000
 """Rows that a tree of the forest is grown on."""
 
 WEIGHED_LEAF = 5
@@ -78,7 +81,7 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, class_weight: Any = None, max_rows: int = MAX_ROWS, random_state: int = 0
+        self, *, class_weight: Any = None, max_rows: int = MAX_MACHINE, random_state: int = 0
     ) -> None:
         self.class_weight = class_weight
         self.max_rows = max_rows
@@ -92,7 +95,8 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
     def fit_with_oob(self, X: Any, y: Any) -> Array:
         """Train, and return a probability of each class for every sample, from held-out decisions.
 
-        Samples beyond ``max_rows`` have rows of NaN.
+        Samples beyond ``max_rows`` have rows of NaN, and those that cannot be held out, since no
+        other of their class is there, the class frequencies.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS))
         check_classification_targets(y)
@@ -102,15 +106,19 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
         rows = draw_rows(codes, self.max_rows, self.random_state)
         some, label = X[rows], codes[rows]
         machine = SVC(class_weight=self.class_weight, decision_function_shape="ovr")
-        held = np.zeros((len(rows), len(self.classes_)))
+        self.machine_ = clone(machine).fit(some, label)
+        # Those that no fold tests have the decisions of the fitted machine.
+        held = _decisions(self.machine_, some, len(self.classes_))
+        tested = np.zeros(len(rows), dtype=bool)
         for learn, test in source_folds(label, self.random_state):
             fitted = clone(machine).fit(some[learn], label[learn])
-            held[test] = _decisions(fitted, some[test], len(self.classes_))
-        self.machine_ = machine.fit(some, label)
+            held[test], tested[test] = _decisions(fitted, some[test], len(self.classes_)), True
         self.link_ = LogisticRegression(max_iter=MAX_ITER, class_weight=self.class_weight)
         self.link_.fit(held, label)
         out = np.full((X.shape[0], len(self.classes_)), np.nan)
-        out[rows] = self.link_.predict_proba(held)
+        shares = self.link_.predict_proba(held)
+        shares[~tested] = frequencies(label, len(self.classes_))
+        out[rows] = shares
         return out
 
     def predict_proba(self, X: Any) -> Array:
@@ -121,7 +129,8 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Predict the most probable class."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -242,10 +251,8 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         seed = check_integer("random_state", self.random_state, low=0)
         check_choice("metric", self.metric, METRICS)
         X = check_with_gaps(self, X, reset=True)
-        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
         known = np.flatnonzero(domains.labelled)
-        if len(np.unique(domains.label[known])) < 2:
-            raise ValueError("y must hold two classes or more among the labelled samples.")
         self.classes_ = np.array(domains.classes)
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         candidates = self._candidates(X, len(self.classes_), seed)
@@ -266,7 +273,8 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Predict the most probable class; domains are of no account."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
     def contender(self, name: str) -> Contender:
         """Return a candidate by its name."""
@@ -296,6 +304,23 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
+
+
+def read_labels(
+    estimator: Any, y: Any, sample_domain: Any, labelled: Any, n_samples: int
+) -> Domains:
+    """Read labels and domains; two classes at least must have a label."""
+    if y is None and sample_domain is None:
+        sample_domain = np.zeros(n_samples, dtype=int)
+    domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
+    if not domains.n_labelled:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None or has "
+            "no labelled sample. Mark only unknown labels as -1, NaN or None."
+        )
+    if len(np.unique(domains.label[domains.labelled])) < 2:
+        raise ValueError("y must hold two classes or more among the labelled samples.")
+    return domains
 
 
 def standard_classifiers(
@@ -345,7 +370,7 @@ def fit_held_out(
         return estimator, held_out[rows], rows
     rows = draw_rows(label, MAX_ROWS, seed)
     some, known = X[rows], label[rows]
-    held_out = np.zeros((len(rows), n_classes))
+    held_out = np.tile(frequencies(known, n_classes), (len(rows), 1))
     with warnings.catch_warnings():
         # A fold may lack a class of which there is a single sample.
         warnings.simplefilter("ignore", UserWarning)
@@ -353,6 +378,11 @@ def fit_held_out(
             fitted = clone(estimator).fit(some[learn], known[learn])
             held_out[test] = probabilities(fitted, some[test], n_classes)
         return estimator.fit(X, label), held_out, rows
+
+
+def frequencies(label: Codes, n_classes: int) -> Array:
+    """Return the share of each class, which is what is known of a sample without a model."""
+    return np.bincount(label, minlength=n_classes) / len(label)
 
 
 def probabilities(estimator: Any, X: Any, n_classes: int) -> Array:
@@ -368,7 +398,12 @@ def in_columns(given: Array, classes: Codes, n_classes: int) -> Array:
 
 
 def source_folds(label: Codes, seed: int) -> list[tuple[Codes, Codes]]:
-    """Return folds that learn and test on labelled samples, each class in every fold if it can."""
+    """Return folds that learn and test on labelled samples, each class in every fold if it can.
+
+    None where every class has a single sample: nothing can be held out then.
+    """
+    if np.bincount(label).max() < 2:
+        return []
     n_folds = int(np.clip(np.bincount(label).min(initial=N_FOLDS), 2, N_FOLDS))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_choice, check_integer
-from skatter.domains import Codes, Domains, read_domains
+from skatter.domains import Codes, Domains
 from skatter.hedging.champion import (
     METRICS,
     OWN,
@@ -24,6 +24,7 @@ from skatter.hedging.champion import (
     check_with_gaps,
     in_columns,
     probabilities,
+    read_labels,
     standard_classifiers,
 )
 from skatter.hedging.draw import draw_both_sides
@@ -203,11 +204,13 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         """
         seed = self._check_parameters()
         X = check_with_gaps(self, X, reset=True)
-        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
         frequencies = read_frequencies(self.class_frequencies, domains)
         self.champion_ = self._champion(X, domains, seed).fit(
             X, y, sample_domain=sample_domain, labelled=labelled
         )
+        if self.champion is not None:
+            self.champion_.champion_ = OWN  # whatever the scores are: it was asked for
         self.classes_ = np.array(domains.classes)
         pooled = self.champion_.scaler_.transform(X)
         self.domain_scaler_ = _scale_domains(pooled, domains)
@@ -229,7 +232,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         sample_domain : array-like of shape (n_samples,) or None
             Their domains. None, and ids that ``fit`` has not seen: the target.
         """
-        return self.classes_[self.predict_proba(X, sample_domain=sample_domain).argmax(axis=1)]
+        shares = self.predict_proba(X, sample_domain=sample_domain)
+        return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the calibrated probability of each class; takes what :meth:`predict` takes."""
@@ -263,11 +267,15 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         shares = self.predict_proba(X, sample_domain=sample_domain)
         if self.judgement_ is None:
             raise ValueError("all samples of fit had a label: there was no target to judge by.")
-        ours, theirs = (
-            np.searchsorted(self.classes_, np.asarray(labels).astype(self.classes_.dtype))
-            for labels in (adapted, plain)
-        )
+        ours, theirs = self._codes("adapted", adapted), self._codes("plain", plain)
         return judge_models(shares, ours, theirs, self.expected_accuracy_, self.metric)
+
+    def _codes(self, name: str, labels: Any) -> Codes:
+        labels = np.asarray(labels)
+        unknown = np.setdiff1d(labels, self.classes_)
+        if len(unknown):
+            raise ValueError(f"{name} holds {unknown[0]}, which is none of the classes of fit.")
+        return np.searchsorted(self.classes_, labels.astype(self.classes_.dtype))
 
     # --- parameters -------------------------------------------------------------------------------
 
