@@ -16,16 +16,17 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from problems import processor
-from sklearn.linear_model import QuantileRegressor
+from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
+from problems import processor
 from skatter import HedgedClassifier, SCAClassifier
 from skatter.bench.suites import get_suite
 from skatter.bench.tasks import Task, load_problem
@@ -40,7 +41,6 @@ IMAGES = ("table1", "table2", "office-effnet", "amazon-400")
 """Suites whose columns share one unit: they are not standardised."""
 
 METRICS = ("accuracy", "balanced accuracy")
-SIGNS = ("above_threshold", "agreement", "confidence_gap")
 
 COLLECTIONS = (
     "adult", "bearing", "flights", "microbiome_crohn", "noaa", "occupancy", "student",
@@ -83,7 +83,7 @@ def run_task(suite: str, task: Task, metric: str, path: Path) -> str:
             "champion": model.champion_.champion_,
             "champion_source": model.champion_.scores_[model.champion_.champion_],
             "consistency": model.consistency_,
-            "signs": {name: getattr(model.signs_, name) for name in SIGNS},
+            "agreement": model.agreement_,
             "members": {
                 f"{each.name}, {each.scaling}": [
                     each.weight,
@@ -145,39 +145,54 @@ class Outcome:
 
     @property
     def metric(self) -> str:
+        """What counts."""
         return self.record["metric"]
 
     @property
     def hedge(self) -> Array:
+        """Codes that the hedge predicts."""
         return self.shares.argmax(axis=1)
 
     @property
     def accuracy(self) -> float:
+        """Of the hedge."""
         return score(self.metric, self.truth, self.hedge)
 
     @property
     def champion(self) -> float:
+        """The metric of the champion."""
         return score(self.metric, self.truth, self.plain)
 
     @property
     def gain(self) -> float:
+        """What the hedge has more."""
         return self.accuracy - self.champion
 
     @property
     def collection(self) -> str:
+        """Tables of one collection are left out together."""
         name = self.record["set"]
         return next((each for each in COLLECTIONS if name.startswith(each)), name)
 
     @property
     def kept_apart(self) -> bool:
+        """Whether nothing was chosen on it."""
         return self.record["set"] in KEPT_APART
 
     @property
+    def agreement(self) -> float:
+        """Of the members on the target."""
+        return self.record["agreement"]
+
+    @property
     def signs(self) -> list[float]:
-        return [self.record["signs"][name] for name in SIGNS]
+        """What the accuracy is estimated by."""
+        source_score = self.record["champion_source"]
+        return [source_score, source_score * self.agreement]
 
     @property
     def differ(self) -> float:
+        """Share of samples for which hedge and champion differ."""
         return float(np.mean(self.hedge != self.plain))
 
     def calibrated(self, accuracy: float) -> Array:
@@ -187,6 +202,7 @@ class Outcome:
         return sharpened(shares, calibration_power(shares, expected))
 
     def expected_gain(self, accuracy: float) -> float:
+        """Return what calibrated shares say the hedge has more than the champion."""
         shares, every = self.calibrated(accuracy), np.arange(len(self.truth))
         return float(np.mean(shares[every, self.hedge] - shares[every, self.plain]))
 
@@ -225,10 +241,9 @@ def over_sets(tasks: Iterable[Outcome], value: Callable[[Outcome], float]) -> fl
 
 
 def fit_accuracy(tasks: list[Outcome]) -> tuple[float, Array]:
-    """Fit the accuracy by the signs, least absolute errors."""
+    """Fit the accuracy in the target by least squares."""
     signs = np.array([each.signs for each in tasks])
-    model = QuantileRegressor(quantile=0.5, alpha=0.0, solver="highs")
-    model.fit(signs, [each.accuracy for each in tasks])
+    model = LinearRegression().fit(signs, [each.accuracy for each in tasks])
     return float(model.intercept_), model.coef_
 
 
@@ -244,7 +259,7 @@ def left_out(tasks: list[Outcome]) -> Array:
     return np.clip(out, 0, 0.995)
 
 
-ADAPT, PLAIN = 0.13, 0.40
+ADAPT, PLAIN = 0.20, 0.32
 """Shares of the tasks that are told to adapt, and not to; the others are in doubt."""
 
 FLOOR = 0.02
@@ -256,14 +271,15 @@ def fit_numbers(tasks: list[Outcome]) -> dict[str, dict[str, float]]:
     intercept, slopes = fit_accuracy(tasks)
     estimate = left_out(tasks)
     truth = np.array([each.accuracy for each in tasks])
-    spread = SPREAD - np.array([each.record["signs"]["agreement"] for each in tasks])
+    spread = SPREAD - np.array([each.agreement for each in tasks])
     gain = np.array([t.expected_gain(e) for t, e in zip(tasks, estimate, strict=True)])
     off = np.array([t.gain for t in tasks]) - gain
     scaled = off / np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
     numbers = {
         "accuracy": {
             "intercept": intercept,
-            **dict(zip(SIGNS, slopes.tolist(), strict=True)),
+            "source_score": float(slopes[0]),
+            "agreement": float(slopes[1]),
             "half_width": float(np.quantile(np.abs(truth - estimate) / spread, 0.9)),
         },
         "gain": {
@@ -317,9 +333,7 @@ class Judged:
 def judged(tasks: list[Outcome], estimate: Array, numbers: dict[str, Any]) -> Judged:
     truth = np.array([t.accuracy for t in tasks])
     gains = np.array([t.gain for t in tasks])
-    half = numbers["accuracy"]["half_width"] * (
-        SPREAD - np.array([t.record["signs"]["agreement"] for t in tasks])
-    )
+    half = numbers["accuracy"]["half_width"] * (SPREAD - np.array([t.agreement for t in tasks]))
     expected = np.array([t.expected_gain(e) for t, e in zip(tasks, estimate, strict=True)])
     scale = np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
     part = numbers["gain"]
@@ -388,7 +402,7 @@ def judgement_lines(tasks: list[Outcome], numbers: dict[str, Any]) -> list[str]:
     apart = [t for t in tasks if t.kept_apart]
     fitted = numbers["accuracy"]
     signs = np.array([t.signs for t in apart])
-    estimate = fitted["intercept"] + signs @ [fitted[name] for name in SIGNS]
+    estimate = fitted["intercept"] + signs @ [fitted["source_score"], fitted["agreement"]]
     return [
         "| judgement | mean error of the estimate | its interval covers | verdict given | verdict "
         "right | interval of the gain covers | confidence / accuracy |",
@@ -399,12 +413,16 @@ def judgement_lines(tasks: list[Outcome], numbers: dict[str, Any]) -> list[str]:
     ]
 
 
+def _alone(task: Outcome, name: str) -> float:
+    return task.record["members"][name][1]
+
+
 def member_lines(tasks: list[Outcome]) -> list[str]:
     names = dict.fromkeys(name for t in tasks for name in t.record["members"])
     rows = []
     for name in names:
         there = [t for t in tasks if name in t.record["members"]]
-        accuracy = over_sets(there, lambda t: t.record["members"][name][1])
+        accuracy = over_sets(there, partial(_alone, name=name))
         champion = over_sets(there, lambda t: t.champion)
         weight = np.mean([t.record["members"][name][0] for t in there])
         rows.append(

@@ -69,7 +69,6 @@ _BESIDE_THE_METHODS = (
     "skatter.hedging.champion.Contender",
     "skatter.hedging.classifier.Member",
     "skatter.hedging.expectation.Judgement",
-    "skatter.hedging.expectation.Signs",
     "skatter.kernels.Kernel",
     "skatter.maps.LandmarkMap",
     "skatter.methods.coral.FullPower",

@@ -160,14 +160,11 @@ class Contender:
         Fitted on all labelled samples.
     score : float
         The metric on held-out labels.
-    confidence : ndarray of shape (n_held_out,)
-        Its probability of the class that it predicts for each held-out sample.
     """
 
     name: str
     estimator: Any
     score: float
-    confidence: Array
 
 
 class ChampionClassifier(ScoresLabelled, BaseEstimator):
@@ -296,7 +293,7 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
         score = score_of(self.metric, label[rows], held_out)
-        return Contender(name, estimator, score, held_out.max(axis=1))
+        return Contender(name, estimator, score)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -33,7 +33,6 @@ from skatter.hedging.expectation import (
     calibration_power,
     expected_accuracy,
     judge_models,
-    read_signs,
     sharpened,
 )
 from skatter.hedging.weights import (
@@ -138,6 +137,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         Who votes, with what each thought and weighs.
     champion_ : ChampionClassifier
         The plain model, fitted.
+    agreement_ : float
+        Mean share of target samples on which two members predict the same.
     consistency_ : float
         How far plain members confirm one another; see :mod:`skatter.hedging.weights`.
     class_frequencies_ : ndarray of shape (n_classes,)
@@ -414,10 +415,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         plain = shares[[each.name for each in self.members_].index(best.name)]
         n = len(agreement)
         mean_agreement = (agreement.sum() - n) / (n * (n - 1))
-        self.signs_ = read_signs(
-            best.confidence, best.score, plain.max(axis=1), float(mean_agreement)
-        )
-        accuracy = expected_accuracy(self.signs_, len(self.classes_), self.metric)
+        self.agreement_ = float(mean_agreement)
+        accuracy = expected_accuracy(best.score, self.agreement_, len(self.classes_), self.metric)
         pooled = self._pool(shares)
         self.power_, self.expected_accuracy_ = calibration_power(pooled, accuracy.value), accuracy
         adapted, other = pooled.argmax(axis=1), plain.argmax(axis=1)

@@ -1,16 +1,15 @@
 """How well will it do there? An estimate of target accuracy that needs no target label.
 
-Three signs can be read off before a label is known, each an estimate of accuracy of its own:
+Accuracy on held-out labels of the sources says how hard the classes are to tell apart, and how far
+the members of the hedge agree on the target says how much of that survives the shift. The accuracy
+to expect of the hedge is
 
-- *above threshold*: the share of target samples of which the champion is surer than of as many
-  held-out source samples as it gets wrong (average thresholded confidence, Garg et al., ICLR 2022);
-- *agreement*: how often two members of the hedge predict the same;
-- *confidence gap*: how much surer the champion is of held-out source samples than of the target
-  (difference of confidences, Guillory et al., ICCV 2021).
+    a + s (b + c g),
 
-A linear model of the three estimates the accuracy of the hedge. Its coefficients, and the width of
-the interval, were fitted on everyday tables by ``benchmarks/trust.py`` and lie in
-``expectation.json``; docs/trust.md says on which, and how far off it was on tables left out.
+s the champion's accuracy on held-out source labels, g the mean share of target samples on which two
+members predict the same. The numbers a, b, c and the width of the interval were fitted on everyday
+tables by ``benchmarks/trust.py`` and lie in ``expectation.json``; docs/trust.md says on which, and
+how far off it was on tables left out.
 
 The probabilities of the hedge are then raised to a power that makes their mean confidence equal to
 that estimate. With calibrated probabilities p(c | x), the expected accuracy of *any* model f is
@@ -49,50 +48,6 @@ SURE = 0.995
 """Largest accuracy that is ever expected."""
 
 
-@dataclass(frozen=True)
-class Signs:
-    """What can be seen of a target without its labels.
-
-    Attributes
-    ----------
-    above_threshold, agreement, confidence_gap : float
-        See the module.
-    """
-
-    above_threshold: float
-    agreement: float
-    confidence_gap: float
-
-
-def read_signs(held_out: Array, source_score: float, target: Array, agreement: float) -> Signs:
-    """Return the signs, from the champion's confidences and the agreement of the members.
-
-    Parameters
-    ----------
-    held_out : ndarray of shape (n_source,)
-        The champion's confidence in its predictions of held-out source samples.
-    source_score : float
-        Its accuracy on them.
-    target : ndarray of shape (n_target,)
-        Its confidence in its predictions of target samples.
-    agreement : float
-        Mean share of target samples on which two members predict the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> held_out = np.array([0.9, 0.6, 0.8, 0.7])
-    >>> read_signs(held_out, 0.75, np.array([0.55, 0.95]), 0.8).above_threshold
-    0.5
-    """
-    threshold = np.quantile(held_out, 1 - source_score)
-    return Signs(
-        above_threshold=float(np.mean(target > threshold)),
-        agreement=agreement,
-        confidence_gap=float(held_out.mean() - target.mean()),
-    )
-
-
 @cache
 def numbers(metric: str) -> Mapping[str, Any]:
     """Return the fitted numbers of a metric."""
@@ -100,25 +55,34 @@ def numbers(metric: str) -> Mapping[str, Any]:
     return json.loads(text)[metric]
 
 
-def expected_accuracy(signs: Signs, n_classes: int, metric: str) -> Estimate:
-    """Return the accuracy to expect of the hedge, with a 90 % interval.
+def expected_accuracy(
+    source_score: float, agreement: float, n_classes: int, metric: str
+) -> Estimate:
+    """Return the accuracy to expect of the hedge in the target, with a 90 % interval.
 
     Parameters
     ----------
-    signs : Signs
-        What was seen.
+    source_score : float
+        Accuracy of the champion on held-out source labels.
+    agreement : float
+        Mean share of target samples on which two members predict the same.
     n_classes : int
         Number of classes; less than guessing is never expected.
     metric : {"accuracy", "balanced accuracy"}
         What is expected.
+
+    Examples
+    --------
+    >>> low, high = (expected_accuracy(0.9, agreement, 2, "accuracy") for agreement in (0.6, 1.0))
+    >>> low.value < high.value, low.high - low.low > high.high - high.low
+    (True, True)
     """
     fitted = numbers(metric)["accuracy"]
-    value = fitted["intercept"] + sum(
-        fitted[name] * getattr(signs, name)
-        for name in ("above_threshold", "agreement", "confidence_gap")
+    value = fitted["intercept"] + source_score * (
+        fitted["source_score"] + fitted["agreement"] * agreement
     )
     value = float(np.clip(value, 1 / n_classes, SURE))
-    half = fitted["half_width"] * (SPREAD - signs.agreement)
+    half = fitted["half_width"] * (SPREAD - agreement)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
 
