@@ -1,4 +1,4 @@
-"""What to expect without a target label: signs, calibration and verdicts, by hand."""
+"""What to expect without a target label: accuracy, calibration and verdicts, by hand."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from skatter.hedging.expectation import (
     POWERS,
     SPREAD,
     SURE,
-    Signs,
     calibration_power,
     expected_accuracy,
     judge_models,
     numbers,
-    read_signs,
     sharpened,
 )
 from skatter.selection.asking import Estimate
@@ -31,31 +29,13 @@ def shares():
     return raw / raw.sum(axis=1, keepdims=True)
 
 
-# --- the signs ------------------------------------------------------------------------------------
-
-
-def test_signs_by_hand():
-    held_out = np.array([0.5, 0.6, 0.7, 0.8, 0.9])
-    target = np.array([0.55, 0.65, 0.75, 0.95])
-    # 60 % are right, so two of five are wrong, and the threshold is 0.66 between 0.6 and 0.7.
-    found = read_signs(held_out, 0.6, target, 0.77)
-    assert found.above_threshold == pytest.approx(2 / 4)
-    assert found.confidence_gap == pytest.approx(0.7 - 0.725)
-    assert found.agreement == 0.77
-
-
-def test_a_champion_that_is_never_wrong_is_trusted_above_its_least_confidence():
-    found = read_signs(np.array([0.7, 0.8]), 1.0, np.array([0.6, 0.7, 0.75, 0.9]), 1.0)
-    assert found.above_threshold == 0.5
-
-
 # --- the numbers ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
     fitted = numbers(metric)
-    names = {"intercept", "above_threshold", "agreement", "confidence_gap", "half_width"}
+    names = {"intercept", "source_score", "agreement", "half_width"}
     assert set(fitted) == {"accuracy", "gain"}
     assert set(fitted["accuracy"]) == names
     assert set(fitted["gain"]) == {"floor", "low", "high", "adapt_above", "plain_below"}
@@ -69,16 +49,10 @@ def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_expected_accuracy_is_linear_in_the_signs(metric):
-    signs = Signs(above_threshold=0.8, agreement=0.85, confidence_gap=0.05)
+def test_the_expected_accuracy_grows_with_agreement_as_the_formula_says(metric):
     fitted = numbers(metric)["accuracy"]
-    value = (
-        fitted["intercept"]
-        + 0.8 * fitted["above_threshold"]
-        + 0.85 * fitted["agreement"]
-        + 0.05 * fitted["confidence_gap"]
-    )
-    found = expected_accuracy(signs, 2, metric)
+    value = fitted["intercept"] + 0.8 * (fitted["source_score"] + 0.85 * fitted["agreement"])
+    found = expected_accuracy(0.8, 0.85, 2, metric)
     half = fitted["half_width"] * (SPREAD - 0.85)
     assert 0.5 < value < 1 - half
     assert found == Estimate(
@@ -87,17 +61,16 @@ def test_the_expected_accuracy_is_linear_in_the_signs(metric):
 
 
 def test_nothing_below_guessing_and_no_certainty_is_expected():
-    worst = expected_accuracy(Signs(0.0, 0.1, 0.0), 4, "accuracy")
-    best = expected_accuracy(Signs(1.0, 1.0, 0.5), 4, "accuracy")
-    assert (worst.value, best.value) == (0.25, SURE)
+    worst = expected_accuracy(0.9, 0.0, 4, "accuracy")
+    best = expected_accuracy(1.0, 1.0, 4, "accuracy")
+    assert worst.value == 0.25
+    assert best.value <= SURE
     assert worst.low >= 0
     assert best.high <= 1
 
 
 def test_the_more_members_agree_the_narrower_the_interval():
-    few, many = (
-        expected_accuracy(Signs(0.7, agreement, 0.1), 2, "accuracy") for agreement in (0.7, 0.9)
-    )
+    few, many = (expected_accuracy(0.7, agreement, 2, "accuracy") for agreement in (0.7, 0.9))
     assert few.high - few.low > many.high - many.low
 
 
