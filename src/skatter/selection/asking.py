@@ -647,10 +647,12 @@ def _n_more(sheet: LabelSheet, counts: Codes, gap: Draws, weights: Draws, level:
     Its variance is proportional to 1/n - 1/N, and must shrink until the difference is as many
     standard deviations from zero as ``level`` asks for.
     """
-    where = sheet.strata.index(DISAGREE)
-    n, size = max(int(counts[where]), 1), sheet.sizes[where]
+    # Where rows in dispute are no stratum of their own, any row counts.
+    where = np.array([name == DISAGREE or DISAGREE not in sheet.strata for name in sheet.strata])
+    answered, size = int(counts[where].sum()), int(np.array(sheet.sizes)[where].sum())
+    n = max(answered, 1)
     mean = float(np.average(gap, weights=weights))
     variance = float(np.average((gap - mean) ** 2, weights=weights))
     wanted = (mean / max(float(norm.ppf(level)), 1e-12)) ** 2
     inverse = 1 / size + min(wanted / variance, 1) * (1 / n - 1 / size)
-    return int(min(max(np.ceil(1 / inverse) - n, 1), size - counts[where]))
+    return int(min(max(np.ceil(1 / inverse) - n, 1), size - answered))
