@@ -17,7 +17,7 @@ from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut
 from skatter.self_training import SCAClassifier
 
 if TYPE_CHECKING:
-    from skatter.adaptation import adapt
+    from skatter.adaptation import adapt, ask
     from skatter.diagnosis import diagnose
     from skatter.reporting import report
 
@@ -40,6 +40,7 @@ __all__ = [
     "SCAClassifier",
     "__version__",
     "adapt",
+    "ask",
     "diagnose",
     "does_it_help",
     "make_domain_pipeline",
@@ -48,6 +49,7 @@ __all__ = [
 
 LATER = {
     "adapt": "skatter.adaptation",
+    "ask": "skatter.adaptation",
     "diagnose": "skatter.diagnosis",
     "report": "skatter.reporting",
 }

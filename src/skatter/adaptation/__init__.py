@@ -3,10 +3,12 @@
 :func:`adapt` does all of it. It reads the table (:mod:`skatter.tables`), decides who is source and
 who is target (:mod:`~skatter.adaptation.roles`), picks a method that suits the table
 (:mod:`~skatter.adaptation.plan`), fits it and a plain model, and compares the two without a target
-label (:mod:`~skatter.adaptation.compare`).
+label (:mod:`~skatter.adaptation.compare`). :func:`ask` says which rows a person should label to
+settle that.
 """
 
 from skatter.adaptation.adapting import Adaptation, adapt
+from skatter.adaptation.asking import Questions, ask
 from skatter.adaptation.model import TableModel
 
-__all__ = ["Adaptation", "TableModel", "adapt"]
+__all__ = ["Adaptation", "Questions", "TableModel", "adapt", "ask"]

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from skatter.adaptation.compare import Comparison, compare, judge_by_labels
-from skatter.adaptation.draw import Table
-from skatter.adaptation.fit import Fitted, fit_models
+from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_by_labels
+from skatter.adaptation.fit import Fitted
+from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
-from skatter.adaptation.outcome import add_answers
-from skatter.adaptation.plan import AUTO, MethodError, make_plan
-from skatter.adaptation.roles import Roles, assign_roles
+from skatter.adaptation.outcome import add_answers, add_checked
+from skatter.adaptation.plan import AUTO
+from skatter.adaptation.sheet import Checked, read_sheet
 from skatter.adaptation.words import tell
-from skatter.checks import check_integer
-from skatter.hedging import HedgedClassifier, Judgement
+from skatter.hedging import Judgement
 from skatter.hedging.champion import Metric
-from skatter.pipeline import DomainPipeline
 from skatter.selection import LabelVerdict
-from skatter.tables import (
-    ColumnPlan,
-    Samples,
-    align_columns,
-    describe_columns,
-    make_preprocessor,
-    read_columns,
-)
+from skatter.tables import ColumnPlan, Samples
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +34,15 @@ class Adaptation:
         The table with its columns, rows and their order, and beside them ``predicted_<label>``,
         ``confidence``, ``model`` (the one that is shipped), and what each of the two models says:
         ``adapted_<label>``, ``adapted_confidence``, ``plain_<label>``, ``plain_confidence``. Rows
-        that have a label are empty there: the model has seen it. A name that the table has already
-        gets a number behind it.
+        that have a label are empty there: the model has seen it. Rows that were checked have that
+        label, confidence 1 and the model "checked". A name that the table has already gets a number
+        behind it.
     model : TableModel
         Both fitted models, preprocessing first; takes data frames with the columns of the table.
     judgement : Judgement
         The comparison of adapting and not adapting, without a target label.
     by_labels : LabelVerdict or None
-        The same by labels of the target, where it has ten or more.
+        The same by rows that were checked, or by labels of the target where it has ten or more.
     ship : "adapted" or "plain"
         Which model fills ``predicted_<label>``.
     words : tuple of str
@@ -66,7 +54,8 @@ class Adaptation:
     seconds : float
         Time that it took.
     answer : Answer
-        What the shipped model says of the rows without a label, in their order.
+        What the shipped model says of the rows without a label, in their order; without those that
+        were checked.
     columns : tuple of ColumnPlan
         What the preprocessing does to each column, and why.
     """
@@ -99,6 +88,7 @@ def adapt(
     class_frequencies: Mapping[Any, float] | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    checked: pd.DataFrame | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Adaptation:
@@ -132,6 +122,9 @@ def adapt(
         Columns to learn from; None is all others.
     ignore : sequence of str
         Columns to leave out.
+    checked : DataFrame or None
+        The sheet of :func:`skatter.ask`, with labels filled in. They judge the models that are
+        fitted without them, by accuracy; then both are fitted again with them.
     random_state : int
         Seed of everything that is random.
     progress : callable or None
@@ -156,7 +149,7 @@ def adapt(
     >>> rng = np.random.default_rng(0)
     >>> kind, site = np.tile(["low", "high"], 60), np.repeat(["here", "there"], 60)
     >>> X = rng.normal(size=(120, 3)) + 3 * (kind == "high")[:, None]
-    >>> X[site == "there"] += 2
+    >>> X[site == "there"] += 1
     >>> frame = pd.DataFrame(X, columns=["a", "b", "c"])
     >>> frame["site"], frame["kind"] = site, np.where(site == "here", kind, None)
     >>> result = adapt(frame, label="kind", domain="site")
@@ -167,97 +160,76 @@ def adapt(
     True
     """
     start = perf_counter()
-    say = progress or _quiet
-    seed = check_integer("random_state", random_state, low=0)
-    say("reading the columns")
-    samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
-    roles = assign_roles(samples)
-    plan = make_plan(method, roles, random_state=seed)
-    if tune and plan.hedges:
-        raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
-    say("preparing the columns")
-    columns = describe_columns(samples.X)
-    prepare, prepared = _prepare(samples, columns)
-    table = Table.of(prepared, samples, roles)
-
-    def fit(some: Table, say: Progress = _quiet) -> Fitted:
-        hedge = HedgedClassifier(
-            plain, metric=metric, class_frequencies=class_frequencies, random_state=seed
-        )
-        return fit_models(plan, some, hedge, random_state=seed, tuned=tune, say=say)
-
-    fitted = fit(table, say)
-    say("comparing with not adapting")
-    comparison = Comparison(
-        compare(fitted, table, random_state=seed),
-        judge_by_labels(fit, table, random_state=seed),
-        plan.hedges,
+    say = progress or quiet
+    job = take_job(
+        frame,
+        label=label,
+        domain=domain,
+        method=method,
+        tune=tune,
+        plain=plain,
+        metric=metric,
+        class_frequencies=class_frequencies,
+        features=features,
+        ignore=ignore,
+        random_state=random_state,
+        say=say,
     )
-    settings = {"random_state": seed, **fitted.settings, **_read(samples, roles, columns)}
-    model = _assemble(prepare, fitted, comparison, samples, roles, settings)
+    sheet = None
+    if checked is not None:
+        sheet = read_sheet(checked, frame, job.samples, job.roles.domains.classes)
+    fitted = job.fit(job.table, say)
+    say("comparing with not adapting")
+    comparison = _compare(job, fitted, frame, sheet)
+    last = job if sheet is None else job.with_labels(sheet.answered, sheet.answers)
+    if sheet is not None:
+        say("fitting again, with the checked rows")
+        fitted = last.fit(last.table, say)
+    settings = {"random_state": job.random_state, **fitted.settings, **_read(job, sheet)}
+    model = last.model(fitted, comparison.ship, settings)
     say("predicting")
-    rows = np.flatnonzero(~samples.labelled)
+    rows = last.unlabelled
     answers = model.answers(frame.iloc[rows])
+    predictions = add_answers(frame, answers, model.ship, label, rows=rows)
+    if sheet is not None:
+        classes = job.roles.domains.classes[sheet.answers]
+        predictions = add_checked(predictions, frame.shape[1], sheet.answered, classes)
     return Adaptation(
-        add_answers(frame, answers, model.ship, label, rows=rows),
+        predictions,
         model,
         comparison.judgement,
         comparison.by_labels,
         model.ship,
-        tell(fitted, comparison, roles, samples, answers),
-        samples,
+        tell(fitted, comparison, job.roles, last.samples, answers),
+        job.samples,
         settings,
         perf_counter() - start,
         answers[model.ship],
-        tuple(columns),
+        job.columns,
     )
 
 
-def _quiet(step: str) -> None:
-    """Say nothing."""
+def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None) -> Comparison:
+    """Compare the models, by the rows of a sheet that they have not seen where there is one."""
+    seed, hedged = job.random_state, job.plan.hedges
+    judgement = compare(fitted, job.table, random_state=seed)
+    if sheet is None:
+        by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
+        return Comparison(judgement, by_labels, hedged)
+    predicted = job.model(fitted, "adapted", {}).answers(frame.iloc[sheet.rows])
+    by_labels = sheet.judge(predicted, job.roles.domains.classes, random_state=seed)
+    return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 
 
-def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:
-    """Return the fitted preprocessing of the columns that are used, and what it gives."""
-    # Where none is used, the preprocessing says why.
-    used = [plan for plan in columns if plan.used] or columns
-    X = samples.X[[plan.name for plan in used]]
-    prepare = make_preprocessor(X, used)
-    return prepare, prepare.fit_transform(align_columns(X, prepare))
-
-
-def _assemble(
-    prepare: Any,
-    fitted: Fitted,
-    comparison: Comparison,
-    samples: Samples,
-    roles: Roles,
-    settings: dict[str, Any],
-) -> TableModel:
-    """Put the preprocessing before both models."""
-    adapted, plain = (
-        DomainPipeline([("prepare", prepare), *model.steps])
-        for model in (fitted.adapted, fitted.plain)
-    )
-    return TableModel(
-        adapted,
-        plain,
-        comparison.ship,
-        str(samples.label),
-        samples.domain,
-        dict(roles.numbers),
-        settings,
-    )
-
-
-def _read(samples: Samples, roles: Roles, columns: list[ColumnPlan]) -> dict[str, Any]:
+def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
     """Return what was read of the table."""
     return {
-        "label": samples.label,
-        "domain": samples.domain,
-        "columns": [str(plan) for plan in columns],
-        "sources": list(roles.sources),
-        "targets": list(roles.targets),
-        "n_rows": len(samples.X),
-        "n_labelled": int(samples.labelled.sum()),
+        "label": job.samples.label,
+        "domain": job.samples.domain,
+        "columns": [str(plan) for plan in job.columns],
+        "sources": list(job.roles.sources),
+        "targets": list(job.roles.targets),
+        "n_rows": len(job.samples.X),
+        "n_labelled": int(job.samples.labelled.sum()),
+        "n_checked": 0 if sheet is None else len(sheet.answered),
     }

@@ -24,6 +24,9 @@ FEWEST_LABELS = 10
 N_FOLDS = 3
 """In which labelled rows of the target are hidden and predicted."""
 
+TARGET_LABELS, CHECKED_ROWS = "labels of the target", "checked rows"
+"""What decides, where it is not the judgement without labels."""
+
 ADAPTED: Ship = "adapted"
 PLAIN: Ship = "plain"
 
@@ -40,11 +43,14 @@ class Comparison:
         What labels of the target say; None where there are too few.
     hedged : bool
         Whether the adapted model is the hedge.
+    evidence : str
+        What the labels are of.
     """
 
     judgement: Judgement
     by_labels: LabelVerdict | None
     hedged: bool
+    evidence: str = TARGET_LABELS
 
     @property
     def ship(self) -> Ship:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+CHECKED = "checked"
+"""Who predicted a row that a person has labelled."""
+
 
 def add_answers(
     frame: pd.DataFrame,
@@ -53,6 +56,32 @@ def add_answers(
     for name, values in columns.items():
         added[free_name(name, {*taken, *added})] = _spread(values, rows, len(frame))
     return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+
+
+def add_checked(
+    predictions: pd.DataFrame, n_columns: int, rows: Array, labels: Array
+) -> pd.DataFrame:
+    """Return predictions with what a person said of some rows, in the first three new columns.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        What :func:`add_answers` made of the table.
+    n_columns : int
+        Columns of the table itself.
+    rows : ndarray of int
+        Rows that were checked.
+    labels : ndarray
+        What they are.
+    """
+    values = labels.astype(object) if labels.dtype.kind in "US" else labels
+    filled = predictions.copy(deep=False)
+    for place, cells in enumerate((values, 1.0, CHECKED)):
+        name = filled.columns[n_columns + place]
+        column = filled[name].copy()
+        column.iloc[rows] = cells
+        filled[name] = column
+    return filled
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -92,12 +92,37 @@ def assign_roles(samples: Samples) -> Roles:
     counts = np.bincount(codes[samples.labelled], minlength=len(names))
     ids, numbers = names[codes], dict[str, int]()
     if counts[is_target].any():
-        signed = np.where(is_target, -1, 1) * np.arange(1, len(names) + 1)
-        ids, numbers = signed[codes], dict(zip(names.tolist(), signed.tolist(), strict=True))
+        ids, numbers = _signed(names, codes, is_target)
     domains = read_domains(samples.y, ids, labelled=samples.labelled)
     sources, targets = (tuple(names[rows].tolist()) for rows in (~is_target, is_target))
     _check_sides(samples, domains)
     return Roles(domains, ids, numbers, sources, targets)
+
+
+def keep_roles(samples: Samples, roles: Roles) -> Roles:
+    """Return the same sources and targets, of a table in which more rows have a label.
+
+    Parameters
+    ----------
+    samples : Samples
+        The table with its new labels.
+    roles : Roles
+        Of the table without them.
+    """
+    ids, numbers = roles.sample_domain, roles.numbers
+    if ids is None:
+        ids = np.where(roles.domains.target, -2, 1)
+    elif not numbers:
+        names, codes = np.unique(ids, return_inverse=True)
+        ids, numbers = _signed(names, codes, np.isin(names, roles.targets))
+    domains = read_domains(samples.y, ids, labelled=samples.labelled)
+    return Roles(domains, ids, numbers, roles.sources, roles.targets)
+
+
+def _signed(names: Array, codes: Array, is_target: Array) -> tuple[Array, dict[str, int]]:
+    """Return numbers for names of domains, negative ones for targets."""
+    signed = np.where(is_target, -1, 1) * np.arange(1, len(names) + 1)
+    return signed[codes], dict(zip(names.tolist(), signed.tolist(), strict=True))
 
 
 def _targets(samples: Samples, names: Array, codes: Array) -> Array:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from skatter.adaptation.compare import Comparison
+from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
 from skatter.hedging.expectation import FEWEST
+from skatter.selection import LabelVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
 
@@ -40,6 +41,7 @@ def tell(
         _agreement(answers),
         *_method(fitted),
         *_roles_told(roles, samples),
+        *_learnt(comparison),
     ]
     judged = comparison.judgement.n_target
     if judged < len(shipped.label):
@@ -68,7 +70,7 @@ def _shipped(comparison: Comparison) -> list[str]:
     model = f"The {ship} model is the one to ship"
     if labels is not None and labels.verdict == "decided":
         return [
-            f"Decided by {labels.n_answered:,} labels of the target: ship the {ship} model, "
+            f"Decided by {labels.n_answered:,} {comparison.evidence}: ship the {ship} model, "
             f"accuracy {labels.accuracy[ship]}."
         ]
     if judgement.verdict != "cannot tell":
@@ -79,12 +81,16 @@ def _shipped(comparison: Comparison) -> list[str]:
         sentence = f"{judgement.reason} {model}: in doubt a method must not do harm."
     if labels is None:
         return [sentence]
-    more = f" About {labels.n_more:,} more would decide it." if labels.n_more else ""
-    return [
-        sentence,
-        f"{labels.n_answered:,} labels of the target do not decide it: accuracy "
-        f"{labels.accuracy['adapted']} adapted, {labels.accuracy['plain']} plain.{more}",
-    ]
+    return [_undecided(labels, comparison.evidence), sentence]
+
+
+def _undecided(labels: LabelVerdict, evidence: str) -> str:
+    figures = f"accuracy {labels.accuracy['adapted']} adapted, {labels.accuracy['plain']} plain"
+    told = f"by {labels.n_answered:,} {evidence}"
+    if labels.verdict == "equal":
+        return f"The models are equally good {told}: {figures}."
+    more = f"about {labels.n_more:,} more labels would decide it; " if labels.n_more else ""
+    return f"Undecided {told}: {more}{figures}."
 
 
 def _expected(comparison: Comparison) -> list[str]:
@@ -176,6 +182,16 @@ def _roles_told(roles: Roles, samples: Samples) -> list[str]:
     return [
         f"{_listed(roles.targets)}: most rows have no {samples.label}, so this is what is "
         "predicted; the labels that are there are learnt from."
+    ]
+
+
+def _learnt(comparison: Comparison) -> list[str]:
+    """Say that checked rows taught the models after they had judged them."""
+    if comparison.evidence != CHECKED_ROWS:
+        return []
+    return [
+        "The checked rows judged models that had not seen them; then both models were fitted again "
+        "with them, and may be more accurate than that."
     ]
 
 

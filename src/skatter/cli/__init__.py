@@ -1,4 +1,4 @@
-"""The command line: ``skatter diagnose``, ``adapt``, ``predict``, ``demo``, ``methods``, ``bench``.
+"""The command line: ``skatter diagnose``, ``adapt``, ``ask``, ``predict``, ``demo`` and others.
 
 Typer and rich come with the extra ``cli`` and are imported when a command runs.
 """
@@ -41,6 +41,7 @@ def build_app() -> "Typer":
     import typer
 
     from skatter.cli.adapt import adapt_file
+    from skatter.cli.ask import ask_file
     from skatter.cli.bench import app as bench
     from skatter.cli.demo import demo
     from skatter.cli.diagnose import diagnose_file
@@ -69,6 +70,7 @@ def build_app() -> "Typer":
 
     app.command("diagnose")(diagnose_file)
     app.command("adapt")(adapt_file)
+    app.command("ask")(ask_file)
     app.command("predict")(predict_file)
     app.command()(demo)
     app.command()(methods)

@@ -16,7 +16,22 @@ from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.model import Answer
 from skatter.adaptation.plan import AUTO
 from skatter.cli.files import Job, check_outputs, write_together
-from skatter.cli.options import Features, Force, Ignored, Out, Seed, TableFile, split_names
+from skatter.cli.options import (
+    METRIC,
+    Domain,
+    Features,
+    Force,
+    Frequencies,
+    Ignored,
+    Label,
+    Out,
+    Scored,
+    Seed,
+    TableFile,
+    class_frequencies,
+    read_shares,
+    split_names,
+)
 from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.methods import METHODS, get_method
 from skatter.saving import save_model
@@ -36,33 +51,25 @@ LEFT_OUT = "left out"
 
 def adapt_file(
     file: TableFile,
-    label: Annotated[
-        str,
-        typer.Option(
-            "--label",
-            "-l",
-            metavar="COLUMN",
-            help="Column of classes; its cells are empty where the row is to be predicted.",
-            show_default=False,
-        ),
-    ],
+    label: Label,
     out: Out,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            metavar="COLUMN",
-            help="Column that says where a row comes from. Without it, rows with a label are one "
-            "domain and rows without another.",
-        ),
-    ] = None,
+    domain: Domain = None,
     method: Annotated[
         str, typer.Option(metavar="NAME", help="auto, or a name that 'skatter methods' lists.")
     ] = AUTO,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the method's settings, without a target label.")
     ] = False,
+    metric: Scored = "accuracy",
+    frequencies: Frequencies = None,
+    checked: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The sheet that 'skatter ask' wrote, with labels filled in: they decide which "
+            "model to ship.",
+        ),
+    ] = None,
     features: Features = None,
     ignore: Ignored = None,
     model: Annotated[
@@ -79,7 +86,8 @@ def adapt_file(
     Rows whose label cell is empty are predicted, with a confidence, by a model that adapts to them.
     A plain model that does not adapt is fitted beside it; the two are compared without a label of
     the target, and the better one fills the column predicted_LABEL. All columns and the order of
-    the rows are kept.
+    the rows are kept. A few labels are surer than any comparison without: 'skatter ask' says which
+    rows to label, and --checked takes them.
 
     Example:
 
@@ -87,6 +95,7 @@ def adapt_file(
     --model model.skops --report report.html
     """
     check_method(method)
+    shares = read_shares(frequencies)
     with said_in_one_line("adapt"):
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say:
@@ -98,6 +107,9 @@ def adapt_file(
                 domain=domain,
                 method=method,
                 tune=tune,
+                metric=METRIC[metric],
+                class_frequencies=class_frequencies(shares, frame, label),
+                checked=None if checked is None else read_table(checked),
                 features=split_names(features, frame.columns) or None,
                 ignore=split_names(ignore, frame.columns),
                 random_state=seed,

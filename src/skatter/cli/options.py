@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
+
+from skatter.adaptation.classes import class_code
+from skatter.hedging.champion import Metric
+from skatter.tables import TableError, read_labels
+from skatter.tables.errors import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TableFile = Annotated[
     str,
@@ -13,6 +22,26 @@ TableFile = Annotated[
         metavar="FILE",
         help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
         show_default=False,
+    ),
+]
+Label = Annotated[
+    str,
+    typer.Option(
+        "--label",
+        "-l",
+        metavar="COLUMN",
+        help="Column of classes; its cells are empty where the row is to be predicted.",
+        show_default=False,
+    ),
+]
+Domain = Annotated[
+    str | None,
+    typer.Option(
+        "--domain",
+        "-d",
+        metavar="COLUMN",
+        help="Column that says where a row comes from. Without it, rows with a label are one "
+        "domain and rows without another.",
     ),
 ]
 Out = Annotated[
@@ -39,6 +68,19 @@ Ignored = Annotated[
         help="Leave this column out; give it repeatedly, or several names with commas.",
     ),
 ]
+Score = Literal["accuracy", "balanced-accuracy"]
+Scored = Annotated[Score, typer.Option("--metric", help="What counts.")]
+METRIC: dict[Score, Metric] = {"accuracy": "accuracy", "balanced-accuracy": "balanced accuracy"}
+"""What the functions call it."""
+
+Frequencies = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARES",
+        help="How frequent the classes are in the target, where that is known, such as "
+        "yes=0.1,no=0.9; every class needs its share.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
@@ -55,3 +97,54 @@ def split_names(given: Sequence[str] | None, names: Collection[str]) -> list[str
     for text in given or ():
         parts += [text] if text in names else [name.strip() for name in text.split(",")]
     return [part for part in parts if part]
+
+
+def read_shares(given: str | None) -> dict[str, float]:
+    """Return shares of classes, by the names that were given; wrong usage is refused.
+
+    Examples
+    --------
+    >>> read_shares("yes=0.1, no=0.9")
+    {'yes': 0.1, 'no': 0.9}
+    """
+    shares: dict[str, float] = {}
+    for part in given.split(",") if given is not None else ():
+        name, equals, number = part.rpartition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise _bad_shares(f"{part.strip()!r} is not like yes=0.1.")
+        if name in shares:
+            raise _bad_shares(f"{name!r} is there twice.")
+        try:
+            shares[name] = float(number)
+        except ValueError:
+            raise _bad_shares(f"{number.strip()!r} is no number.") from None
+        if not 0 <= shares[name] < np.inf:
+            raise _bad_shares(f"{number.strip()} is no share; give numbers from 0 on.")
+    return shares
+
+
+def _bad_shares(reason: str) -> typer.BadParameter:
+    return typer.BadParameter(reason, param_hint="--frequencies")
+
+
+def class_frequencies(
+    shares: dict[str, float], frame: pd.DataFrame, label: str
+) -> dict[Any, float] | None:
+    """Return shares by the classes of a table; all of them must be named.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> class_frequencies({"1": 0.2, "2": 0.8}, pd.DataFrame({"kind": [1, 2, None]}), "kind")
+    {1: 0.2, 2: 0.8}
+    """
+    if not shares or label not in frame.columns:
+        return None
+    values, known = read_labels(frame[label])
+    classes = np.unique(np.array(values[known].tolist()))
+    codes = {name: class_code(name, classes, "--frequencies") for name in shares}
+    missing = np.delete(classes, list(codes.values())).tolist()
+    if missing:
+        raise TableError(f"--frequencies: every class needs its share, {listed(missing)} too.")
+    return {classes[codes[name]].item(): share for name, share in shares.items()}

@@ -36,8 +36,8 @@ def check_names(names: Sequence[Any], table: str) -> None:
         raise TableError(f"{table}: column names come twice: {listed(twice)}; rename them.")
 
 
-def missing_column(name: str, names: Sequence[str]) -> str:
-    """Say that a column is not there, and which ones are close to it.
+def missing_column(name: str, names: Sequence[str], what: str = "column") -> str:
+    """Say that a column, or something else with a name, is not there, and what is close to it.
 
     Examples
     --------
@@ -47,4 +47,4 @@ def missing_column(name: str, names: Sequence[str]) -> str:
     close = [other for other in names if other.strip().lower() == name.strip().lower()]
     close = close or get_close_matches(name, names, n=3)
     hint = f"did you mean {listed(close)}?" if close else f"there are {listed(names, most=8)}."
-    return f"there is no column {quoted(name)}; {hint}"
+    return f"there is no {what} {quoted(name)}; {hint}"

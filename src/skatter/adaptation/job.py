@@ -1,0 +1,159 @@
+"""A table that is read and prepared, and how models are fitted on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skatter.adaptation.draw import Table
+from skatter.adaptation.fit import Fitted, fit_models
+from skatter.adaptation.model import Ship, TableModel
+from skatter.adaptation.plan import MethodError, Plan, make_plan
+from skatter.adaptation.roles import Roles, assign_roles, keep_roles
+from skatter.checks import check_integer
+from skatter.domains import Codes
+from skatter.hedging import HedgedClassifier
+from skatter.hedging.champion import Metric
+from skatter.pipeline import DomainPipeline
+from skatter.tables import (
+    ColumnPlan,
+    Samples,
+    align_columns,
+    describe_columns,
+    make_preprocessor,
+    read_columns,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Progress = Callable[[str], None]
+
+
+def quiet(step: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A table, prepared, and the models to fit on it.
+
+    Attributes
+    ----------
+    samples : Samples
+        The table as it was read.
+    roles : Roles
+        Sources and targets.
+    columns : tuple of ColumnPlan
+        What the preprocessing does to each column.
+    prepare : transformer
+        The preprocessing, fitted.
+    table : Table
+        What it makes of the samples.
+    plan : Plan
+        The method.
+    tune : bool
+        Whether its settings are chosen first.
+    hedge : HedgedClassifier
+        Not fitted.
+    random_state : int
+        Seed of everything that is random.
+    """
+
+    samples: Samples
+    roles: Roles
+    columns: tuple[ColumnPlan, ...]
+    prepare: Any
+    table: Table
+    plan: Plan
+    tune: bool
+    hedge: HedgedClassifier
+    random_state: int
+
+    @property
+    def unlabelled(self) -> Codes:
+        """Places of the rows without a label."""
+        return np.flatnonzero(~self.samples.labelled)
+
+    def fit(self, table: Table, say: Progress = quiet) -> Fitted:
+        """Fit all models on the table, or on one that hides some of its labels."""
+        return fit_models(
+            self.plan,
+            table,
+            clone(self.hedge),
+            random_state=self.random_state,
+            tuned=self.tune,
+            say=say,
+        )
+
+    def model(self, fitted: Fitted, ship: Ship, settings: Mapping[str, Any]) -> TableModel:
+        """Put the preprocessing before both models."""
+        adapted, plain = (
+            DomainPipeline([("prepare", self.prepare), *model.steps])
+            for model in (fitted.adapted, fitted.plain)
+        )
+        return TableModel(
+            adapted,
+            plain,
+            ship,
+            str(self.samples.label),
+            self.samples.domain,
+            dict(self.roles.numbers),
+            settings,
+        )
+
+    def with_labels(self, rows: Codes, codes: Codes) -> Job:
+        """Return the job with more labels, given as codes of the classes; roles stay."""
+        y, labelled = np.array(self.samples.y), self.samples.labelled.copy()
+        y[rows], labelled[rows] = self.roles.domains.classes[codes], True
+        samples = replace(self.samples, y=y, labelled=labelled)
+        roles = keep_roles(samples, self.roles)
+        return replace(
+            self, samples=samples, roles=roles, table=Table.of(self.table.X, samples, roles)
+        )
+
+
+def take_job(
+    frame: pd.DataFrame,
+    *,
+    label: str,
+    domain: str | None,
+    method: str,
+    tune: bool,
+    plain: Any,
+    metric: Metric,
+    class_frequencies: Mapping[Any, float] | None,
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
+    random_state: int,
+    say: Progress,
+) -> Job:
+    """Read and prepare a table; takes what :func:`skatter.adapt` takes."""
+    seed = check_integer("random_state", random_state, low=0)
+    say("reading the columns")
+    samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
+    roles = assign_roles(samples)
+    plan = make_plan(method, roles, random_state=seed)
+    if tune and plan.hedges:
+        raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
+    say("preparing the columns")
+    columns = describe_columns(samples.X)
+    prepare, prepared = _prepare(samples, columns)
+    hedge = HedgedClassifier(
+        plain, metric=metric, class_frequencies=class_frequencies, random_state=seed
+    )
+    table = Table.of(prepared, samples, roles)
+    return Job(samples, roles, tuple(columns), prepare, table, plan, tune, hedge, seed)
+
+
+def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:
+    """Return the fitted preprocessing of the columns that are used, and what it gives."""
+    # Where none is used, the preprocessing says why.
+    used = [plan for plan in columns if plan.used] or columns
+    X = samples.X[[plan.name for plan in used]]
+    prepare = make_preprocessor(X, used)
+    return prepare, prepare.fit_transform(align_columns(X, prepare))

@@ -1,0 +1,311 @@
+"""The sheet: rows that a person is to label, as a table, and what it says when it comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.adaptation.classes import class_code
+from skatter.adaptation.model import Answer
+from skatter.adaptation.outcome import free_name
+from skatter.domains import UNLABELLED, Codes
+from skatter.selection import LabelSheet, LabelVerdict, judge_answers
+from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
+from skatter.tables import Samples, TableError, read_labels
+from skatter.tables.errors import listed, quoted
+from skatter.tables.naming import check_names, missing_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[Any]
+
+STRATA = (DISAGREE, AGREE, LESS_SURE, SURER)
+
+SAME = 1e-9
+"""Relative difference below which two numbers are the same, written and read."""
+
+FEWEST_LEFT = 2
+"""Rows that must be left to predict."""
+
+
+# --- out ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SheetColumns:
+    """Names of the columns that a sheet has beside those of its table.
+
+    Attributes
+    ----------
+    row : str
+        Number of the row in the table, from 1 on.
+    stratum : str
+        Rows from which it was drawn.
+    weight : str
+        Number of rows that it speaks for.
+    """
+
+    row: str
+    stratum: str
+    weight: str
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> SheetColumns:
+        """Return names that the table does not have."""
+        taken = [str(name) for name in frame.columns]
+        return cls(*(free_name(name, taken) for name in ("row", "stratum", "weight")))
+
+
+def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) -> pd.DataFrame:
+    """Lay out the rows to label; what the models say of them stays secret, for it would bias.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    label : str
+        Its column of classes, which is to be filled in.
+    rows : ndarray of int
+        Places in the table of the rows that were drawn from.
+    drawn : LabelSheet
+        The rows that were drawn.
+    """
+    import pandas as pd
+
+    names, asked = SheetColumns.of(frame), rows[drawn.rows]
+    own = {
+        names.row: row_numbers(frame)[asked],
+        label: np.full(len(asked), None, dtype=object),
+        names.stratum: np.array(drawn.strata, dtype=object)[drawn.stratum],
+        names.weight: drawn.weights,
+    }
+    others = frame.drop(columns=label).iloc[asked].reset_index(drop=True)
+    return pd.concat([pd.DataFrame(own), others], axis=1)
+
+
+def row_numbers(frame: pd.DataFrame) -> Codes:
+    """Return what :func:`skatter.tables.plans.row_number` calls the rows, of all of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_numbers(pd.DataFrame({"dose": [7, 8, 9]}).iloc[1:]).tolist()
+    [2, 3]
+    """
+    import pandas as pd
+
+    whole = isinstance(frame.index, pd.RangeIndex)
+    return np.asarray(frame.index if whole else np.arange(len(frame)), dtype=np.intp) + 1
+
+
+# --- and back -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A sheet that has come back.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_asked,)
+        Places of its rows in the table.
+    label : ndarray of shape (n_asked,)
+        Code of the class that was filled in; -1 where none was.
+    stratum : ndarray of shape (n_asked,)
+        Stratum of each row, an index into ``strata``.
+    strata : tuple of str
+        Names of the strata.
+    sizes : tuple of int
+        Number of rows of the table in each.
+    """
+
+    rows: Codes
+    label: Codes
+    stratum: Codes
+    strata: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def answered(self) -> Codes:
+        """Places in the table of the rows that are answered."""
+        return self.rows[self.label != UNLABELLED]
+
+    @property
+    def answers(self) -> Codes:
+        """Codes of their classes."""
+        return self.label[self.label != UNLABELLED]
+
+    def judge(
+        self, predicted: Mapping[Any, Answer], classes: Array, *, random_state: int
+    ) -> LabelVerdict:
+        """Judge models that have not seen the answers by what they say of the sheet's rows."""
+        sheet = LabelSheet(
+            rows=self.rows,
+            stratum=self.stratum,
+            strata=self.strata,
+            sizes=self.sizes,
+            predictions={
+                name: np.searchsorted(classes, answer.label.astype(classes.dtype))
+                for name, answer in predicted.items()
+            },
+            classes=np.arange(len(classes)),
+        )
+        return judge_answers(sheet, self.label, random_state=random_state)
+
+
+def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, classes: Array) -> Checked:
+    """Read a sheet that was filled in, or say what is wrong with it.
+
+    Parameters
+    ----------
+    sheet : DataFrame
+        What :func:`make_sheet` made, with labels in it.
+    frame : DataFrame
+        The table it is of.
+    samples : Samples
+        The same, read.
+    classes : ndarray
+        Classes of the table.
+
+    Raises
+    ------
+    TableError
+        Where the sheet lacks a column, is of another table, names an unknown class, or holds no
+        answer.
+    """
+    if not hasattr(sheet, "columns"):
+        raise TypeError(f"checked must be a pandas DataFrame, got {type(sheet).__name__}.")
+    label, names = str(samples.label), SheetColumns.of(frame)
+    _check_columns(list(sheet.columns), [names.row, label, names.stratum, names.weight])
+    sheet = sheet.dropna(how="all")
+    rows = _read_rows(sheet[names.row], frame)
+    _check_cells(sheet, frame.drop(columns=label).iloc[rows], row_numbers(frame)[rows])
+    _check_unlabelled(samples, rows, row_numbers(frame)[rows])
+    stratum, strata = _read_strata(sheet[names.stratum])
+    sizes = _read_sizes(sheet[names.weight], stratum, samples)
+    codes = _read_answers(sheet[label], classes, row_numbers(frame)[rows])
+    left = int(np.sum(~samples.labelled) - np.sum(codes != UNLABELLED))
+    if left < FEWEST_LEFT:
+        raise TableError(
+            f"checked: no more than {left} of the rows without {label} would be left to predict; "
+            "answer fewer rows, or write the labels into the table."
+        )
+    return Checked(rows, codes, stratum, strata, sizes)
+
+
+def _check_columns(there: list[Any], needed: list[str]) -> None:
+    check_names(there, "checked")
+    for name in needed:
+        if name not in there:
+            raise TableError(
+                f"checked: {missing_column(name, there)} Give the sheet that skatter ask wrote."
+            )
+
+
+def _read_rows(column: pd.Series, frame: pd.DataFrame) -> Codes:
+    """Return the places of rows in the table."""
+    known = row_numbers(frame)
+    order = np.argsort(known)
+    rows = np.empty(len(column), dtype=np.intp)
+    for place, (written, number) in enumerate(zip(column, _as_numbers(column), strict=True)):
+        found = np.searchsorted(known, number, sorter=order)
+        if found == len(known) or known[order[found]] != number:
+            raise TableError(
+                f"checked: the table has no row {quoted(written)}; the sheet is of another table."
+            )
+        rows[place] = order[found]
+    unique, times = np.unique(rows, return_counts=True)
+    if len(unique) < len(rows):
+        twice = known[unique[np.argmax(times > 1)]]
+        raise TableError(f"checked: row {twice:,} is on the sheet twice; take one of them out.")
+    return rows
+
+
+def _check_cells(sheet: pd.DataFrame, table: pd.DataFrame, numbers: Codes) -> None:
+    """Refuse a sheet whose cells are not those of the table; an empty cell says nothing."""
+    for name in table.columns:
+        if name not in sheet.columns:
+            continue
+        theirs, ours = sheet[name].reset_index(drop=True), table[name].reset_index(drop=True)
+        differ = np.flatnonzero(~_same(theirs, ours))
+        if len(differ):
+            place = int(differ[0])
+            raise TableError(
+                f"checked: row {numbers[place]:,} has {quoted(theirs[place])} in column "
+                f"{quoted(name)} and the table has {quoted(ours[place])}: the sheet is of another "
+                "table, or a program has changed the column; then take it out of the sheet."
+            )
+
+
+def _same(theirs: pd.Series, ours: pd.Series) -> Array:
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(ours.dtype):
+        theirs = pd.to_datetime(theirs, errors="coerce", utc=ours.dt.tz is not None)
+    numbers = np.isclose(_as_numbers(theirs), _as_numbers(ours), rtol=SAME, atol=0)
+    written, text = (column.astype("string").fillna("").str.strip() for column in (theirs, ours))
+    return np.asarray(numbers | (written == text) | (written == ""), dtype=bool)
+
+
+def _as_numbers(column: pd.Series) -> Array:
+    """Return cells as numbers, NaN where they are none."""
+    import pandas as pd
+
+    text = column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype("string")
+    return np.asarray(pd.to_numeric(text, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+
+
+def _check_unlabelled(samples: Samples, rows: Codes, numbers: Codes) -> None:
+    known = np.flatnonzero(samples.labelled[rows])
+    if len(known):
+        raise TableError(
+            f"checked: row {numbers[known[0]]:,} has a {samples.label} in the table already; give "
+            "the table that the sheet was made from."
+        )
+
+
+def _read_strata(column: pd.Series) -> tuple[Codes, tuple[str, ...]]:
+    """Return the stratum of each row, and those that are there."""
+    written = column.astype("string").fillna("").str.strip().tolist()
+    unknown = [name for name in written if name not in STRATA]
+    if unknown:
+        raise TableError(
+            f"checked: there is no stratum {quoted(unknown[0])}, there are {listed(STRATA)}; leave "
+            "the column as it was written."
+        )
+    strata = tuple(name for name in STRATA if name in written)
+    return np.array([strata.index(name) for name in written], dtype=np.intp), strata
+
+
+def _read_sizes(column: pd.Series, stratum: Codes, samples: Samples) -> tuple[int, ...]:
+    """Return the number of rows in each stratum: the weights of all its rows on the sheet."""
+    weights = _as_numbers(column)
+    if not (weights >= 1 - SAME).all():
+        raise TableError("checked: weights are numbers from 1 on; leave them as they were written.")
+    sizes = np.rint(np.bincount(stratum, weights=weights)).astype(int)
+    unlabelled = int(np.sum(~samples.labelled))
+    if sizes.sum() != unlabelled:
+        raise TableError(
+            f"checked: the weights of the sheet add up to {sizes.sum():,} rows, and the table has "
+            f"{unlabelled:,} without {samples.label}. Keep all rows of the sheet, empty where not "
+            "answered, and the table as it was."
+        )
+    return tuple(sizes.tolist())
+
+
+def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> Codes:
+    """Return codes of the classes that were filled in, -1 where none was."""
+    written, answered = read_labels(column)
+    if not answered.any():
+        raise TableError(
+            f"checked: column {quoted(column.name)} of the sheet is empty; label some rows first."
+        )
+    codes = np.full(len(written), UNLABELLED, dtype=np.intp)
+    for place in np.flatnonzero(answered):
+        codes[place] = class_code(written[place], classes, f"checked: row {numbers[place]:,}")
+    return codes

@@ -1,0 +1,129 @@
+"""``skatter ask``: which rows to label, so that labels tell which model to ship."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from skatter.adaptation import Questions, ask
+from skatter.adaptation.asking import FEWEST
+from skatter.adaptation.sheet import SheetColumns
+from skatter.cli.files import STANDARD, check_outputs
+from skatter.cli.options import (
+    METRIC,
+    Domain,
+    Features,
+    Force,
+    Frequencies,
+    Ignored,
+    Label,
+    Scored,
+    Seed,
+    TableFile,
+    class_frequencies,
+    read_shares,
+    split_names,
+)
+from skatter.cli.speech import announced, result_console, said_in_one_line, say_all
+from skatter.tables import printable, read_table, write_table
+
+
+def ask_file(
+    context: typer.Context,
+    file: TableFile,
+    label: Label,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The sheet to fill in, .csv or .parquet; - is standard output.",
+            show_default=False,
+        ),
+    ],
+    domain: Domain = None,
+    labels: Annotated[int, typer.Option(min=FEWEST, help="Rows to ask for.")] = 40,
+    metric: Scored = "accuracy",
+    frequencies: Frequencies = None,
+    features: Features = None,
+    ignore: Ignored = None,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Draw the rows whose labels tell whether to adapt.
+
+    The models of 'skatter adapt' are fitted, and rows are drawn at random, most of them from those
+    on which the adapted and the plain model disagree. Fill in the labels in the order of the sheet,
+    without passing over rows that are hard, and stop wherever you like. Then give the sheet to
+    'skatter adapt --checked', with the same table and options.
+
+    Example:
+
+    skatter ask digits.csv --label digit --domain collection --labels 40 --out sheet.csv
+    """
+    shares = read_shares(frequencies)
+    with said_in_one_line("ask"):
+        paths = check_outputs({"--out": out}, force=force)
+        with announced() as say:
+            say("reading the table")
+            frame = read_table(file)
+            questions = ask(
+                frame,
+                label=label,
+                domain=domain,
+                n_labels=labels,
+                metric=METRIC[metric],
+                class_frequencies=class_frequencies(shares, frame, label),
+                features=split_names(features, frame.columns) or None,
+                ignore=split_names(ignore, frame.columns),
+                random_state=seed,
+                progress=say,
+            )
+            say("writing the sheet")
+            write_table(questions.sheet, out, force=force)
+        _show(result_console(out), questions, SheetColumns.of(frame))
+        _say_next(result_console(out), paths, _same_options(context))
+
+
+def _show(console: Console, questions: Questions, names: SheetColumns) -> None:
+    say_all(console, questions.words)
+    console.print()
+    asked = questions.sheet[names.stratum].value_counts()
+    table = Table(title="Rows", title_justify="left", title_style="bold")
+    table.add_column("where")
+    table.add_column("without a label", justify="right")
+    table.add_column("on the sheet", justify="right")
+    for stratum, size in questions.strata.items():
+        table.add_row(stratum, f"{size:,}", f"{asked[stratum]:,}")
+    console.print(table)
+
+
+def _same_options(context: typer.Context) -> list[str]:
+    """Return the arguments that 'skatter adapt' must be given as well."""
+    given = context.params
+    arguments = [given["file"]]
+    for name in ("label", "domain", "metric", "frequencies", "features", "ignore", "seed"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            values = given[name] if isinstance(given[name], list) else [given[name]]
+            arguments += [part for value in values for part in (f"--{name}", str(value))]
+    return arguments
+
+
+def _say_next(console: Console, paths: dict[str, Path], given: list[str]) -> None:
+    """Say where the sheet is, and what to type when it is filled in."""
+    sheet = str(paths.get("--out", STANDARD))
+    if sheet == STANDARD:
+        return
+    console.print(Text(f"Sheet: {printable(sheet)}"), soft_wrap=True)
+    command = shlex.join(["skatter", "adapt", *given, "--checked", sheet])
+    console.print(
+        Text(f"When it is filled in: {printable(command)} --out predictions.csv"), soft_wrap=True
+    )
