@@ -417,7 +417,7 @@ def draw_rows(label: Codes, n_rows: int, seed: int) -> Codes:
     --------
     >>> import numpy as np
     >>> draw_rows(np.array([0, 0, 0, 0, 1]), 3, 0).tolist()
-    [0, 2, 4]
+    [2, 3, 4]
     """
     if len(label) <= n_rows:
         return np.arange(len(label))
@@ -426,8 +426,8 @@ def draw_rows(label: Codes, n_rows: int, seed: int) -> Codes:
     for code in np.unique(label):
         own = np.flatnonzero(label[mixed] == code)
         place[own] = np.arange(len(own))
-    # The first few of every class come before all others.
-    order = np.lexsort((np.arange(len(label)), place >= FEW))
+    # One of every class comes first, then a second one, and after a few all others as they come.
+    order = np.lexsort((np.arange(len(label)), np.minimum(place, FEW)))
     return np.sort(mixed[order[:n_rows]])
 
 

@@ -153,7 +153,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
     >>> from skatter import HedgedClassifier
     >>> rng = np.random.default_rng(0)
     >>> y, site = np.tile(["no", "yes"], 60), np.repeat(["here", "there"], 60)
-    >>> X = rng.normal(size=(120, 4)) + 2 * (y == "yes")[:, None] + (site == "there")[:, None]
+    >>> X = rng.normal(size=(120, 4)) + 3 * (y == "yes")[:, None] + (site == "there")[:, None]
     >>> known = np.where(site == "here", y, None)
     >>> model = HedgedClassifier().fit(X, known, sample_domain=site)
     >>> bool(np.mean(model.predict(X[60:], sample_domain=site[60:]) == y[60:]) > 0.9)

@@ -28,7 +28,7 @@ def draw_both_sides(domains: Domains, n_rows: int, random_state: int) -> Codes:
     >>> from skatter.domains import read_domains
     >>> domains = read_domains([0, 1, 0, 1, -1, -1, -1], ["a"] * 4 + ["b"] * 3)
     >>> draw_both_sides(domains, 4, 0).tolist()
-    [0, 1, 5, 6]
+    [1, 2, 4, 6]
     """
     if domains.n_samples <= n_rows:
         return np.arange(domains.n_samples)
