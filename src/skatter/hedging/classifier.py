@@ -38,6 +38,7 @@ from skatter.hedging.expectation import (
 from skatter.hedging.weights import (
     agreement_weights,
     consistency,
+    doubt,
     pairwise_agreement,
     self_trained_voices,
     shift_weight,
@@ -382,7 +383,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         voices = np.ones(len(members))
         voices[own] = self_trained_voices(len(self.classes_))
         self.consistency_ = self._consistency(members, agreement)
-        weights = shift_weight(agreement_weights(agreement, voices), self.consistency_, own)
+        weights = agreement_weights(agreement, voices)
+        weights = shift_weight(weights, doubt(self.consistency_), own)
         others = (agreement.sum(axis=1) - 1) / (len(members) - 1)
         return tuple(
             replace(each, agreement=float(a), weight=float(w))
@@ -406,7 +408,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         found = self.class_frequencies_ + SMALL
         if self.metric == "balanced accuracy":
             return np.asarray((found.mean() / found) ** EVENING)
-        power = 1.0 if given else TRUST_IN_FREQUENCIES
+        # The member that trains itself has its own way with class frequencies.
+        power = 1.0 if given else TRUST_IN_FREQUENCIES * (1 - doubt(self.consistency_))
         return np.asarray((found / (self.prior_ + SMALL)) ** power)
 
     def _judge(self, shares: Array, agreement: Array) -> None:

@@ -107,16 +107,26 @@ def consistency(agreement: Array, groups: Sequence[Sequence[int]], source_score:
     return float(max(means) / max(source_score, 1e-9)) if means else 1.0
 
 
-def shift_weight(weights: Array, consistent: float, self_trained: int) -> Array:
-    """Move weight to the member that trains itself, as far as plain members contradict each other.
+def doubt(consistent: float) -> float:
+    """Return how far the plain members' word is doubted, from 0 to 1.
+
+    Examples
+    --------
+    >>> doubt(1.0), doubt(0.5)
+    (0.0, 1.0)
+    """
+    return float(np.clip((CONSISTENT - consistent) / (CONSISTENT - CONTRADICTORY), 0, 1))
+
+
+def shift_weight(weights: Array, doubted: float, self_trained: int) -> Array:
+    """Move weight to the member that trains itself, as far as plain members are doubted.
 
     Examples
     --------
     >>> import numpy as np
-    >>> shift_weight(np.array([0.5, 0.5]), 0.9, 1), shift_weight(np.array([0.5, 0.5]), 0.5, 1)
+    >>> shift_weight(np.array([0.5, 0.5]), 0.0, 1), shift_weight(np.array([0.5, 0.5]), 1.0, 1)
     (array([0.5, 0.5]), array([0., 1.]))
     """
-    moved = np.clip((CONSISTENT - consistent) / (CONSISTENT - CONTRADICTORY), 0, 1)
-    out = (1 - moved) * weights
-    out[self_trained] += moved
+    out = (1 - doubted) * weights
+    out[self_trained] += doubted
     return out
