@@ -115,7 +115,7 @@ def test_what_a_model_expects_can_be_read_from_its_file(table, tmp_path):
     assert about["columns"] == ["x0", "x1", "x2", "x3", "x4"]
     assert (about["label"], about["domain"]) == ("tree", "town")
     assert about["classes"] == ["ash", "elm", "oak"]
-    assert about["settings"]["method"] == "sca-classifier"
+    assert about["settings"]["method"] == "hedged"
     assert about["ship"] == load_model(model).ship
 
 

@@ -187,7 +187,7 @@ def test_first_lines_answer_what_a_manager_asks(story):
         "90 rows of south whose labels it was not shown",
         "Would we ship it?",
         "In feature 3 most of all.",
-        f"AUC {benefit.gap.auc:.2f}",
+        f"{100 * benefit.gain.value:+.1f} points",
     ):
         assert said in start
     assert "<dt>seconds.fit</dt><dd>1.5</dd>" in page
@@ -335,7 +335,7 @@ def test_model_of_a_table_is_shown_with_the_names_of_its_domains(story, require)
         samples.y,
         samples.sample_domain,
         labelled=samples.labelled,
-        benefit=result.benefit,
+        benefit=result.judgement,
         predictions=result.predictions,
     )
     found = island(page)
