@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skatter import ChampionClassifier, HedgedClassifier
 from skatter.hedging.classifier import EVENING, SMALL, TRUST_IN_FREQUENCIES
-from skatter.hedging.weights import CONSISTENT, CONTRADICTORY, SHARPNESS, shift_weight
+from skatter.hedging.weights import CONSISTENT, CONTRADICTORY, SHARPNESS, doubt, shift_weight
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +105,11 @@ def test_weights_follow_from_the_agreement_of_the_members(fitted, there):
 def test_weight_moves_to_the_member_that_trains_itself_as_others_contradict_each_other():
     weights = np.array([0.5, 0.3, 0.2])
     halfway = (CONSISTENT + CONTRADICTORY) / 2
-    np.testing.assert_allclose(shift_weight(weights, halfway, 2), [0.25, 0.15, 0.6])
-    np.testing.assert_allclose(shift_weight(weights, CONSISTENT, 2), weights)
-    np.testing.assert_allclose(shift_weight(weights, CONTRADICTORY, 2), [0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(shift_weight(weights, doubt(halfway), 2), [0.25, 0.15, 0.6])
+    np.testing.assert_allclose(shift_weight(weights, doubt(CONSISTENT), 2), weights)
+    np.testing.assert_allclose(
+        shift_weight(weights, doubt(CONTRADICTORY), 2), [0, 0, 1], atol=1e-12
+    )
 
 
 def test_probabilities_are_the_weighted_mean_corrected_and_sharpened(fitted, problem, there):
