@@ -1,16 +1,20 @@
 """Self-training: voters, rounds, the panel, and the classifier made of them."""
 
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
 from skatter import SCA, LandmarkMap, SCAClassifier, make_domain_pipeline
+from skatter.checks import dominant_column
 from skatter.domains import read_domains
 from skatter.selection import scatter_criterion
 from skatter.self_training.panel import agreement, weigh
@@ -359,3 +363,72 @@ def test_another_estimator_is_refused():
     X, _, known, site = blobs()
     with pytest.raises(TypeError, match="estimator must be an SCA"):
         SCAClassifier(KNeighborsClassifier()).fit(X, known, sample_domain=site)
+
+
+# --- units --------------------------------------------------------------------------------------
+
+
+def small(**options):
+    return SCAClassifier(ridges=(1e-3,), n_rounds=1, **options)
+
+
+def in_cents(column=2):
+    """Samples whose column is written in another unit than the rest."""
+    X, _, known, site = blobs(n=60)
+    return X * np.where(np.arange(5) == column, 100, 1), known, site
+
+
+def test_a_column_in_another_unit_is_named_with_its_share_and_a_remedy():
+    X, known, site = in_cents()
+    share = X[:, 2].var() / X.var(axis=0).sum()
+    with pytest.warns(UserWarning, match=r"Column 2 \(counted from 0\)") as caught:
+        small().fit(X, known, sample_domain=site)
+    message = str(caught[0].message)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert f"{share:.0%} of the variance" in message
+    assert "make_domain_pipeline(StandardScaler(), SCAClassifier())" in message
+    assert "HedgedClassifier" in message
+
+
+def test_a_column_with_a_name_is_named_by_it():
+    X, known, site = in_cents(column=4)
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d", "price"])
+    with pytest.warns(UserWarning, match="Column 'price' holds"):
+        small().fit(frame, known, sample_domain=site)
+
+
+def silent(model, X, known, site):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, known, sample_domain=site)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_domain_pipeline(StandardScaler(), small()),
+        small(scalings=("domain",)),
+        small(estimator=SCA(feature_map=StandardScaler())),
+    ],
+    ids=["standardised", "scaled in each domain", "own feature map"],
+)
+def test_nothing_is_said_of_units_where_they_do_not_matter(model):
+    silent(model, *in_cents())
+
+
+def test_nothing_is_said_of_units_in_kernels_sparse_samples_and_two_columns():
+    X, known, site = in_cents()
+    with pytest.raises(ValueError, match="precomputed"):
+        silent(small(estimator=SCA(kernel="precomputed")), X @ X.T, known, site)
+    silent(small(), sparse.csr_matrix(X), known, site)
+    silent(small(), X[:, [0, 2]], known, site)
+
+
+def test_half_of_the_variance_is_not_most_of_it():
+    X = np.outer([-1.0, 1.0, 1.0, -1.0], [1, 1, 2, 1, 1])
+    assert dominant_column(X) is None
+    found = dominant_column(X * [1, 1, 2, 1, 1])
+    assert found.position == 2
+    assert found.share == pytest.approx(16 / 20)
+    assert dominant_column(np.ones((4, 3))) is None

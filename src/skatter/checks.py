@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from skatter.tensors import check_tensor, is_tensor
 
 FLOATS = (np.float64, np.float32)
+MOST_OF_VARIANCE = 0.5
+"""Share of the total variance above which one column decides alone."""
+FEWEST_COLUMNS = 3
+"""With two columns, one always holds half of the variance or more."""
 
 
 def check_integer(name: str, value: Any, *, low: int) -> int:
@@ -122,6 +128,70 @@ def check_samples(
                 "first, e.g. with sklearn.preprocessing.OneHotEncoder."
             ) from error
         raise
+
+
+class DominantColumn(NamedTuple):
+    """A column that holds most of the variance of the samples.
+
+    Attributes
+    ----------
+    position : int
+        Its number, counted from 0.
+    share : float
+        Its share of the total variance.
+    """
+
+    position: int
+    share: float
+
+
+def dominant_column(X: Any) -> DominantColumn | None:
+    """Return the column whose share of the total variance, s_j²/Σ s_i², is above one half.
+
+    None where there is none, with fewer than three columns, and for sparse samples, which are
+    counts or indicators more often than measurements in units of their own.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0, 900.0], [1.0, 0.0, 100.0]])
+    >>> dominant_column(X).position
+    2
+    >>> dominant_column(X / [1, 1, 800]) is None
+    True
+    """
+    if issparse(X) or X.shape[1] < FEWEST_COLUMNS:
+        return None
+    variance = X.var(axis=0, dtype=np.float64)
+    total, position = float(variance.sum()), int(variance.argmax())
+    if not total > 0 or variance[position] <= MOST_OF_VARIANCE * total:
+        return None
+    return DominantColumn(position, float(variance[position]) / total)
+
+
+def warn_of_units(X: Any, names: Any, remedy: str, *, stacklevel: int = 3) -> None:
+    """Warn where one column of the samples holds most of their variance.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Samples, as they are learnt from.
+    names : sequence of str or None
+        Names of the columns, where they have some.
+    remedy : str
+        What to do, e.g. "Standardise first: ...".
+    stacklevel : int
+        As in :func:`warnings.warn`; 3 is the caller of the function that calls this one.
+    """
+    found = dominant_column(X)
+    if found is None:
+        return
+    column = f"{found.position} (counted from 0)" if names is None else repr(names[found.position])
+    warnings.warn(
+        f"Column {column} holds {found.share:.0%} of the variance of X and all but decides alone "
+        f"which samples are alike. {remedy}",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _check_tensor(estimator: Any, X: Any, *, reset: bool, tensors: bool, least: int) -> Any:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
-from skatter.checks import check_choice, check_integer, check_real, check_samples
+from skatter.checks import check_choice, check_integer, check_real, check_samples, warn_of_units
 from skatter.domains import Domains, read_domains
 from skatter.principal import PrincipalMap
 from skatter.sca import SCA
@@ -31,6 +31,10 @@ from skatter.summaries import Section, ShowsLearnt, learnt_panel
 Array = NDArray[Any]
 
 SCALINGS = ("none", "domain")
+STANDARDISE = (
+    "Standardise first, e.g. make_domain_pipeline(StandardScaler(), SCAClassifier()), or use "
+    "HedgedClassifier, which does so itself."
+)
 NEAR = 5
 """Samples of ``fit`` that a new one is predicted from."""
 
@@ -119,6 +123,9 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
 
     Notes
     -----
+    The scaling ``"none"`` takes columns in the units they come in: with three columns or more, of
+    which one holds more than half of the variance, ``fit`` warns. Standardise such samples first.
+
     Without unlabelled samples there is nothing to train itself on: one candidate, the first, is
     fitted, and predicts by the nearest labelled samples. To choose for domains that nobody has
     seen, use :class:`~skatter.DomainGeneralizer`.
@@ -189,6 +196,8 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         template._check_domains(domains)
+        if "none" in self.scalings and template.feature_map is None and not template._precomputed:
+            warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
         if domains.labelled.all():
