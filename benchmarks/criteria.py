@@ -8,8 +8,7 @@ source, as is usual). Every criterion ranks them. Target labels then say how wel
 correlation with the true accuracy, and the regret, points of accuracy between the best model and
 the chosen one. At most 400 samples of each domain are drawn.
 
-Models share projections (``FoldSolver``), so that all tasks take minutes. ``does_it_help`` is asked
-once for each task, with its own defaults.
+Models share projections (``FoldSolver``), so that all tasks take minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations, product
 from pathlib import Path
@@ -37,7 +36,6 @@ from skatter import SCA
 from skatter.bench.suites import ANGLES, OFFICE, PACS, get_suite
 from skatter.bench.tasks import Task, load_problem
 from skatter.domains import UNLABELLED, Domains, read_domains
-from skatter.selection.benefit import does_it_help
 from skatter.selection.criteria import (
     CRITERIA,
     class_scatter,
@@ -264,7 +262,6 @@ def study(task: Task) -> dict[str, Any]:
         "accuracy": accuracy,
         "criteria": {name: judged(values, truth) for name, values in table.items()},
         "by chance": float(100 * (truth.max() - truth.mean())),
-        "benefit": benefit(samples),
     }
 
 
@@ -279,17 +276,6 @@ def judged(values: Any, truth: Any) -> dict[str, Any]:
         "gain": float(100 * (truth[chosen] - truth[-2])),
         "chosen": chosen,
     }
-
-
-def benefit(samples: Samples) -> dict[str, Any]:
-    """Ask whether adapting by default helps, and what it is truly worth."""
-    s = samples
-    names = s.domains.domain_ids[s.domains.domain]
-    answer = does_it_help(s.X, s.domains.label, sample_domain=names)
-    Z = SCA().fit_transform(s.X, s.domains.label, sample_domain=names)
-    accuracies = [np.mean(nearest(F[s.source], s.label, F[s.target]) == s.truth) for F in (Z, s.X)]
-    said = {k: v for k, v in asdict(answer).items() if k in ("verdict", "adapted", "plain")}
-    return {**said, "auc": answer.gap.auc, "gain": float(100 * (accuracies[0] - accuracies[1]))}
 
 
 def table_of_criteria(results: dict[str, Any]) -> list[str]:
@@ -317,22 +303,6 @@ def table_of_criteria(results: dict[str, Any]) -> list[str]:
     cells = [f"0.00 · {value:.1f}" for value in chance]
     mean = np.mean([t["by chance"] for t in every])
     lines.append(f"| a model at random | 0.00 · {mean:.1f} | | {' | '.join(cells)} |")
-    return lines
-
-
-def table_of_verdicts(results: dict[str, Any]) -> list[str]:
-    lines = [
-        "| verdict | tasks | adapting helped | adapting hurt | mean gain | worst, best |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    answers = [task["benefit"] for entry in results.values() for task in entry["tasks"]]
-    for verdict in ("adapt", "do not adapt", "cannot tell"):
-        gains = np.array([a["gain"] for a in answers if a["verdict"] == verdict])
-        if len(gains):
-            lines.append(
-                f"| {verdict} | {len(gains)} | {np.sum(gains > 0)} | {np.sum(gains < 0)} | "
-                f"{gains.mean():+.1f} | {gains.min():+.1f}, {gains.max():+.1f} |"
-            )
     return lines
 
 
@@ -373,18 +343,16 @@ def main() -> None:
             scatter = done["criteria"]["scatter"]
             print(
                 f"{title}, {task.name}: scatter rho {scatter['rho']:.2f}, regret "
-                f"{scatter['regret']:.1f}; {done['benefit']['verdict']}, truly "
-                f"{done['benefit']['gain']:+.1f}; {perf_counter() - start:.0f} s",
+                f"{scatter['regret']:.1f}; {perf_counter() - start:.0f} s",
                 flush=True,
             )
         results[name]["seconds"] = round(perf_counter() - began, 1)
-    criteria, verdicts = table_of_criteria(results), table_of_verdicts(results)
-    print("\n".join([*criteria, "", *verdicts]))
+    criteria = table_of_criteria(results)
+    print("\n".join(criteria))
     if arguments.out:
-        write(arguments.out, results, criteria, verdicts)
+        write(arguments.out, results, criteria)
     if arguments.docs:
         insert(arguments.docs, "criteria", criteria)
-        insert(arguments.docs, "verdicts", verdicts)
 
 
 def read_results(folder: Path | None) -> dict[str, Any]:
@@ -393,7 +361,7 @@ def read_results(folder: Path | None) -> dict[str, Any]:
     return json.loads(path.read_text())["suites"] if path and path.exists() else {}
 
 
-def write(folder: Path, results: Any, criteria: list[str], verdicts: list[str]) -> None:
+def write(folder: Path, results: Any, criteria: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     seconds = sum(entry["seconds"] for entry in results.values())
     n_tasks = sum(len(entry["tasks"]) for entry in results.values())
@@ -405,10 +373,6 @@ def write(folder: Path, results: Any, criteria: list[str], verdicts: list[str]) 
         "in points of accuracy. Criteria joined by + are mean ranks. Data sets marked * were not "
         "looked at before the criterion *scatter* was fixed.\n",
         *criteria,
-        "\n# What `does_it_help` says, and what adapting is worth\n",
-        "`SCA()` and the nearest neighbour beside the nearest neighbour alone, one answer for each "
-        "task; gains are points of accuracy on the target.\n",
-        *verdicts,
     ]
     (folder / "criteria.md").write_text("\n".join(lines) + "\n")
     made = {"machine": machine(), "limit": LIMIT, "suites": results}
