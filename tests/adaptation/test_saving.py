@@ -18,9 +18,18 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skatter import SCA, SCACV, LandmarkMap, NearestNeighbour, make_domain_pipeline
+from skatter import (
+    SCA,
+    SCACV,
+    HedgedClassifier,
+    LandmarkMap,
+    NearestNeighbour,
+    adapt,
+    make_domain_pipeline,
+)
 from skatter.methods import METHODS
 from skatter.saving import LOADERS, ModelFileError, describe_model, load_model, save_model
 from skatter.tables import TableError
@@ -110,6 +119,36 @@ def test_every_registered_method_predicts_the_same_bits_in_a_fresh_process(
             if hasattr(model, what):
                 here = getattr(model, what)(samples, sample_domain=ids)
                 np.testing.assert_array_equal(answers[f"{number} {what}"], here, err_msg=name)
+
+
+def test_a_hedge_in_a_pipeline_keeps_every_bit(tmp_path, problem):
+    X, known, domain, X_new = problem
+    hedge = make_domain_pipeline(StandardScaler(), HedgedClassifier())
+    hedge.fit(X, known, sample_domain=domain)
+    again = load_model(save_model(hedge, tmp_path / "hedge"))
+    np.testing.assert_array_equal(again.predict_proba(X_new), hedge.predict_proba(X_new))
+    # What was learnt is there too, and not its answers alone.
+    before, after = hedge[-1], again[-1]
+    assert after.judgement_ == before.judgement_
+    assert after.champion_.scores_ == before.champion_.scores_
+    assert [(m.name, m.weight) for m in after.members_] == [
+        (m.name, m.weight) for m in before.members_
+    ]
+
+
+def test_a_model_of_a_table_keeps_every_bit(tmp_path, problem, require):
+    pd = require("pandas", "table")
+    X, known, domain, _ = problem
+    frame = pd.DataFrame(X, columns=[f"x{place}" for place in range(X.shape[1])])
+    frame["site"] = np.where(domain < 0, "there", "here")
+    frame["kind"] = np.where(known < 0, None, np.array(["ash", "elm", "oak"])[known])
+    model = adapt(frame, label="kind", domain="site").model
+    again = load_model(save_model(model, tmp_path / "table"))
+    assert again.ship == model.ship
+    for name, answer in model.answers(frame).items():
+        loaded = again.answers(frame)[name]
+        assert loaded.label.tolist() == answer.label.tolist()
+        np.testing.assert_array_equal(loaded.confidence, answer.confidence)
 
 
 @pytest.mark.parametrize("labels", [["cat", "dog"], [True, False], [1, 7]], ids=str)
