@@ -105,7 +105,11 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y must hold two classes or more, got one class: {y[0]!r}.")
         rows = draw_rows(codes, self.max_rows, self.random_state)
         some, label = X[rows], codes[rows]
-        machine = SVC(class_weight=self.class_weight, decision_function_shape="ovr")
+        machine = SVC(
+            class_weight=self.class_weight,
+            decision_function_shape="ovr",
+            random_state=self.random_state,  # else it would draw from the global state
+        )
         self.machine_ = clone(machine).fit(some, label)
         # Those that no fold tests have the decisions of the fitted machine.
         held = _decisions(self.machine_, some, len(self.classes_))
@@ -371,6 +375,7 @@ def fit_held_out(
     with warnings.catch_warnings():
         # A fold may lack a class of which there is a single sample.
         warnings.simplefilter("ignore", UserWarning)
+        # A logistic regression that has not converged in time predicts as well.
         for learn, test in source_folds(known, seed):
             fitted = clone(estimator).fit(some[learn], known[learn])
             held_out[test] = probabilities(fitted, some[test], n_classes)

@@ -22,9 +22,11 @@ from skatter.hedging.champion import (
     ChampionClassifier,
     Metric,
     check_with_gaps,
+    fit_held_out,
     in_columns,
     probabilities,
     read_labels,
+    score_of,
     standard_classifiers,
 )
 from skatter.hedging.draw import draw_both_sides
@@ -36,9 +38,10 @@ from skatter.hedging.expectation import (
     sharpened,
 )
 from skatter.hedging.weights import (
-    agreement_weights,
+    DOMAIN_VOICE,
     consistency,
     doubt,
+    member_weights,
     pairwise_agreement,
     self_trained_voices,
     shift_weight,
@@ -315,7 +318,11 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         samples, label = views.of("domain")[known], domains.label[known]
         for name, estimator in self._standard(views.pooled, domains, seed).items():
             if name in ALIKE:
-                yield Member(name, "domain", False, estimator.fit(samples, label))
+                fitted, held_out, rows = fit_held_out(
+                    estimator, samples, label, len(domains.classes), seed
+                )
+                score = score_of(self.metric, label[rows], held_out)
+                yield Member(name, "domain", False, fitted, score)
 
     def _adapted(
         self, views: _Views, domains: Domains, frequencies: Array | None, seed: int
@@ -380,10 +387,11 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
 
     def _weighed(self, members: list[Member], agreement: Array) -> tuple[Member, ...]:
         own = _place(members, SELF_TRAINED)
-        voices = np.ones(len(members))
+        voices = np.array([DOMAIN_VOICE if m.scaling == "domain" else 1.0 for m in members])
         voices[own] = self_trained_voices(len(self.classes_))
+        scores = np.array([np.nan if m.source_score is None else m.source_score for m in members])
         self.consistency_ = self._consistency(members, agreement)
-        weights = agreement_weights(agreement, voices)
+        weights = member_weights(agreement, voices, scores)
         weights = shift_weight(weights, doubt(self.consistency_), own)
         others = (agreement.sum(axis=1) - 1) / (len(members) - 1)
         return tuple(

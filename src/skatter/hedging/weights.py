@@ -1,15 +1,18 @@
 """How much each member of a hedge counts, from what can be seen without a label of the target.
 
 Members that are right agree with one another, while those that are wrong are wrong in different
-ways. So member m counts by its agreement with the others,
+ways; and what is poor on held-out labels of the sources will not be good elsewhere. So member m
+counts
 
-    w_m ∝ v_m (mean share of the other members that predict the same)²,
+    w_m ∝ v_m (mean share of the other members that predict the same)² exp(−10 (s − s_m)),
 
-where v is 1 for all but the member that trains itself on the target: it has half a voice for each
-class, since the more classes there are, the more there is to learn from how they lie. The weights
-change little as long as all members are sensible. What they cannot see is a shift that misleads all
-plain members, each in its own way. Then these contradict one another although each was sure of the
-sources, and their consistency,
+s_m its accuracy on held-out source labels, s the best of them (a member without one has s). The
+voices v are 1 but for two kinds. Members that are scaled in each domain have half a voice: they
+share one assumption, that classes are as frequent in every domain. The member that trains itself on
+the target has one for each class beyond the first: the more classes there are, the more there is to
+learn from how they lie. The weights change little as long as all members are sensible. What they
+cannot see is a shift that misleads all plain members, each in its own way. Then these contradict
+one another although each was sure of the sources, and their consistency,
 
     c = max(agreement among pooled, agreement among scaled in each domain) / accuracy on held-out
     source labels,
@@ -32,8 +35,14 @@ Array = NDArray[Any]
 SHARPNESS = 2
 """Power of the agreement."""
 
-MOST_VOICES = 4
+MOST_VOICES = 10
 """Of the member that trains itself."""
+
+DOMAIN_VOICE = 0.5
+"""Of a member that is scaled in each domain."""
+
+SOURCE_SHARPNESS = 10
+"""How much less a member counts that is less accurate on the sources."""
 
 CONSISTENT = 0.74
 """Consistency of the plain members from which on they are taken at their word."""
@@ -59,20 +68,34 @@ def pairwise_agreement(labels: Array) -> Array:
     return np.array([[np.mean(a == b) for b in labels] for a in labels])
 
 
-def agreement_weights(agreement: Array, voices: Array) -> Array:
-    """Return weights that sum to one, from the agreement of each member with the others.
+def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Array:
+    """Return the weights of the members; they sum to one.
+
+    Parameters
+    ----------
+    agreement : ndarray of shape (n_members, n_members)
+        Of :func:`pairwise_agreement`.
+    voices : ndarray of shape (n_members,)
+        What each counts before anything is seen.
+    source_scores : ndarray of shape (n_members,)
+        Accuracy on held-out source labels; NaN where it was not measured.
 
     Examples
     --------
     >>> import numpy as np
     >>> agreement = np.array([[1, 0.8, 0.4], [0.8, 1, 0.4], [0.4, 0.4, 1]])
-    >>> agreement_weights(agreement, np.ones(3)).round(2)
+    >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.9, np.nan])).round(2)
     array([0.41, 0.41, 0.18])
+    >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.7, np.nan])).round(2)
+    array([0.63, 0.09, 0.28])
     """
     others = max(len(agreement) - 1, 1)
-    weights = voices * ((agreement.sum(axis=1) - 1) / others) ** SHARPNESS
-    # Where no two agree on anything, all have their voice.
-    weights = weights if weights.any() else voices
+    best = np.nanmax(source_scores)
+    behind = best - np.where(np.isnan(source_scores), best, source_scores)
+    sound = voices * np.exp(-SOURCE_SHARPNESS * behind)
+    weights = sound * ((agreement.sum(axis=1) - 1) / others) ** SHARPNESS
+    # Where no two agree on anything, agreement says nothing.
+    weights = weights if weights.any() else sound
     return np.asarray(weights / weights.sum())
 
 
@@ -82,9 +105,9 @@ def self_trained_voices(n_classes: int) -> float:
     Examples
     --------
     >>> self_trained_voices(2), self_trained_voices(6), self_trained_voices(100)
-    (1.0, 3.0, 4.0)
+    (1.0, 5.0, 10.0)
     """
-    return float(min(n_classes / 2, MOST_VOICES))
+    return float(min(n_classes - 1, MOST_VOICES))
 
 
 def consistency(agreement: Array, groups: Sequence[Sequence[int]], source_score: float) -> float:
