@@ -27,7 +27,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter.accuracy import ScoresLabelled
-from skatter.checks import FLOATS, check_choice, check_integer
+from skatter.checks import FLOATS, check_choice, check_integer, check_samples
 from skatter.domains import Codes, Domains, read_domains
 from skatter.trees import BoostingClassifier, ForestClassifier
 
@@ -457,12 +457,17 @@ def make_scaler(is_sparse: bool, standardize: bool) -> Pipeline:
 
 def check_with_gaps(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Validate samples in which values may be missing (NaN), but not infinite."""
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=list(FLOATS),
-        ensure_all_finite="allow-nan",
-        ensure_min_samples=2 if reset else 1,
-    )
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=list(FLOATS),
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
+    except (TypeError, ValueError) as error:
+        if "could not convert" in str(error):
+            check_samples(estimator, X, reset=reset)  # it names the remedy for text
+        raise
