@@ -1,11 +1,9 @@
 """Which of two models is better? Labels drawn where they disagree, beside labels drawn at random.
 
-    python benchmarks/asking.py --predictions FOLDER [--out FOLDER] [--repetitions 50]
+    python benchmarks/asking.py [--out FOLDER] [--repetitions 50]
 
-FOLDER holds one ``.npz`` file for each task: ``ys`` and ``yt``, the classes of source and target
-rows, codes from 0 upwards; ``P_<member>``, probabilities of the target's rows; and ``O_<member>``,
-those of the source's rows from models that have not seen them. The two models are the *champion*,
-the plain member that is most accurate on the source, and the *mean* of plain and adapted members.
+The models are those of ``skatter adapt``, the champion and the hedge, on the everyday tables of
+``benchmarks/trust.py``: what they predict and the truth are in ``benchmarks/results/trust.npz``.
 
 Each repetition draws rows by :func:`skatter.selection.asking.pick_rows_to_label`, looks up their
 labels, and asks :func:`skatter.selection.asking.judge_answers`. The right model is the one that is
@@ -27,11 +25,10 @@ import numpy as np
 
 from problems import machine
 from skatter.selection.asking import LabelSheet, LabelVerdict, judge_answers, pick_rows_to_label
+from trust import TABLES, Outcome, outcomes
 
-PLAIN = ("lr", "svm", "rf", "hgb")
-MEMBERS = ("lr", "rf", "lr_d", "rf_d", "svm", "svm_d", "rf_q", "scac")
 N_LABELS = 40
-AT_RANDOM = (40, 60, 80, 120, 160, 240, 320)
+AT_RANDOM = (40, 60, 80, 100, 120, 160, 200, 240, 320)
 CLEARLY = 0.05
 """Difference in accuracy from which a task has a right answer that matters."""
 
@@ -42,21 +39,19 @@ Drawn = tuple[LabelSheet, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """Probabilities that two models give to the target's rows, and the truth."""
+    """What two models predict for the target's rows, how sure the hedge is, and the truth."""
 
     name: str
     y: Array
-    probabilities: dict[str, Array]
+    predictions: dict[str, Array]
+    confidence: Array
 
-    @cached_property
-    def predictions(self) -> dict[str, Array]:
-        """Predicted classes of each model."""
-        return {name: each.argmax(axis=1) for name, each in self.probabilities.items()}
-
-    @cached_property
-    def confidence(self) -> dict[str, Array]:
-        """Largest probability of each row, of each model."""
-        return {name: each.max(axis=1) for name, each in self.probabilities.items()}
+    @classmethod
+    def of(cls, found: Outcome) -> Task:
+        """Take the champion's classes, and the hedge's with its probabilities."""
+        predictions = {"champion": found.plain, "hedge": found.hedge}
+        name = f"{found.record['set']}, {found.record['task']}"
+        return cls(name, found.truth, predictions, found.shares.max(axis=1) / 255)
 
     @cached_property
     def whole(self) -> LabelSheet:
@@ -70,23 +65,13 @@ class Task:
 
     @property
     def gain(self) -> float:
-        """Accuracy of the mean minus that of the champion."""
-        return self.accuracy["mean"] - self.accuracy["champion"]
+        """Accuracy of the hedge minus that of the champion."""
+        return self.accuracy["hedge"] - self.accuracy["champion"]
 
     @property
     def is_clear(self) -> bool:
         """Whether one model is clearly better."""
         return abs(self.gain) >= CLEARLY - 1e-9
-
-
-def load(path: Path) -> Task:
-    with np.load(path, allow_pickle=False) as file:
-        plain = [name for name in PLAIN if f"O_{name}" in file and f"P_{name}" in file]
-        score = {name: np.mean(file[f"O_{name}"].argmax(axis=1) == file["ys"]) for name in plain}
-        champion = max(score, key=score.__getitem__)
-        members = [file[f"P_{name}"] for name in MEMBERS if f"P_{name}" in file]
-        pair = {"champion": file[f"P_{champion}"], "mean": np.mean(members, axis=0)}
-        return Task(path.stem, file["yt"], pair)
 
 
 # --- one repetition -------------------------------------------------------------------------------
@@ -138,7 +123,7 @@ def judged(task: Task, draw: Callable[[Task, int], Drawn], n: int) -> dict[str, 
 def majority(task: Task, n_labels: int, n: int) -> float:
     """Return how often the right model is right more often among labels drawn at random."""
     right = {name: each == task.y for name, each in task.predictions.items()}
-    gain = (right["mean"].astype(int) - right["champion"]) * np.sign(task.gain)
+    gain = (right["hedge"].astype(int) - right["champion"]) * np.sign(task.gain)
     drawn = [np.random.default_rng(s).permutation(gain)[:n_labels].sum() for s in range(n)]
     return float(np.mean(np.sign(drawn) + 1) / 2)
 
@@ -164,6 +149,14 @@ def mean(tasks: list[dict[str, Any]], draw: str, key: str) -> float:
     return float(np.mean([task[draw][key] for task in tasks]))
 
 
+def as_good(clear: list[dict[str, Any]]) -> str:
+    """Say how many labels at random name the right model as often."""
+    asked = mean(clear, "asked", "named")
+    enough = [m for m in AT_RANDOM if mean(clear, "majority", str(m)) >= asked]
+    how_many = f"{enough[0]}" if enough else f"more than {AT_RANDOM[-1]}"
+    return f"At random it takes {how_many} labels to name it as often."
+
+
 def naming(tasks: list[dict[str, Any]]) -> list[str]:
     """Return the table of how often the right model is named."""
     clear = [task for task in tasks if task["clear"]]
@@ -176,6 +169,8 @@ def naming(tasks: list[dict[str, Any]]) -> list[str]:
         "| labels | the right model is named |",
         "| ---: | ---: |",
         *rows,
+        "",
+        as_good(clear),
     ]
 
 
@@ -213,16 +208,14 @@ def write(folder: Path, results: dict[str, Any], n: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--predictions", type=Path, required=True, help="folder of .npz files")
     results = Path(__file__).parent / "results"
     parser.add_argument("--out", type=Path, default=results, help="folder for the results")
     parser.add_argument("--repetitions", type=int, default=50)
     options = parser.parse_args()
-    paths = sorted(options.predictions.glob("*.npz"))
-    if not paths:
-        parser.error(f"no .npz file in {options.predictions}")
-    found = {path.stem: study(load(path), options.repetitions) for path in paths}
-    write(options.out, found, options.repetitions)
+    found, _ = outcomes()
+    chosen = [t for t in found if t.record["suite"] == TABLES and t.metric == "accuracy"]
+    studies = {task.name: study(task, options.repetitions) for task in map(Task.of, chosen)}
+    write(options.out, studies, options.repetitions)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ ELSEWHERE = {"streaming": "tests/test_chunks.py", "cluster": "tests/test_distrib
 
 NEEDS = {
     "command-line": ("skops", "table"),
+    "few-labels": ("pandas", "table"),
     "gpu": ("torch", "torch"),
     "index": ("skops", "table"),
     "pandas": ("pandas", "table"),
