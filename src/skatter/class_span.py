@@ -34,6 +34,9 @@ class ClassSpan(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     axes are divided by one number, so that the penalty of a linear classifier weighs against the
     spread of the samples that it will predict.
 
+    Behind it use ``SVC(gamma="auto")``: ``gamma="scale"`` takes the bandwidth from the labelled
+    samples, which are nearly points; ``"auto"`` is 1 over the number of axes, and so the target's.
+
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
