@@ -259,7 +259,7 @@ def left_out(tasks: list[Outcome]) -> Array:
     return np.clip(out, 0, 0.995)
 
 
-ADAPT, PLAIN = 0.20, 0.32
+ADAPT, PLAIN = 0.20, 0.31
 """Shares of the tasks that are told to adapt, and not to; the others are in doubt."""
 
 FLOOR = 0.02
@@ -274,7 +274,8 @@ def fit_numbers(tasks: list[Outcome]) -> dict[str, dict[str, float]]:
     spread = SPREAD - np.array([each.agreement for each in tasks])
     gain = np.array([t.expected_gain(e) for t, e in zip(tasks, estimate, strict=True)])
     off = np.array([t.gain for t in tasks]) - gain
-    scaled = off / np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
+    scale = np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
+    scaled = off / scale
     numbers = {
         "accuracy": {
             "intercept": intercept,
@@ -286,8 +287,8 @@ def fit_numbers(tasks: list[Outcome]) -> dict[str, dict[str, float]]:
             "floor": FLOOR,
             "low": float(np.quantile(scaled, 0.05)),
             "high": float(np.quantile(scaled, 0.95)),
-            "adapt_above": float(np.quantile(gain, 1 - ADAPT)),
-            "plain_below": float(np.quantile(gain, PLAIN)),
+            "adapt_above": float(np.quantile(gain / scale, 1 - ADAPT)),
+            "plain_below": float(np.quantile(gain / scale, PLAIN)),
         },
     }
     return {part: {k: round(v, 4) for k, v in values.items()} for part, values in numbers.items()}
@@ -337,7 +338,7 @@ def judged(tasks: list[Outcome], estimate: Array, numbers: dict[str, Any]) -> Ju
     expected = np.array([t.expected_gain(e) for t, e in zip(tasks, estimate, strict=True)])
     scale = np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
     part = numbers["gain"]
-    adapt, plain = expected > part["adapt_above"], expected < part["plain_below"]
+    adapt, plain = expected / scale > part["adapt_above"], expected / scale < part["plain_below"]
     right = np.where(adapt, gains > 0, gains < 0.01)[adapt | plain]
     inside = (gains >= expected + part["low"] * scale) & (gains <= expected + part["high"] * scale)
     shares = [t.calibrated(e).max(axis=1) for t, e in zip(tasks, estimate, strict=True)]

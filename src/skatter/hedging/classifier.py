@@ -252,6 +252,12 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         views = _Views(X, self.domain_scaler_, sample_domain)
         return np.stack([self._ask(member, views) for member in self.members_])
 
+    @property
+    def self_trained_(self) -> SCAClassifier | None:
+        """The member that trains itself on the target; None where there is no target."""
+        found = [each.estimator for each in self.members_ if each.name == SELF_TRAINED]
+        return found[0] if found else None
+
     def judge(self, X: Any, adapted: Any, plain: Any, *, sample_domain: Any = None) -> Judgement:
         """Judge the predictions of two other models for target samples, without their labels.
 

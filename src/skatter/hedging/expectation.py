@@ -16,7 +16,8 @@ that estimate. With calibrated probabilities p(c | x), the expected accuracy of 
 
     mean of p(f(x) | x) over the target,
 
-and so is the expected gain of one model over another. Verdicts follow from it.
+and so is the expected gain of one model over another. The interval of the gain grows with the root
+of the share of samples on which the two differ, and verdicts follow from the gain in units of it.
 """
 
 from __future__ import annotations
@@ -186,9 +187,8 @@ def judge_models(
         What counts.
     """
     every = np.arange(len(shares))
-    weight = np.full(len(shares), 1 / len(shares))
     p_adapted, p_plain = shares[every, adapted], shares[every, plain]
-    gain = float(weight @ (p_adapted - p_plain))
+    gain = float(np.mean(p_adapted - p_plain))
     differ = float(np.mean(adapted != plain))
     fitted = numbers(metric)["gain"]
     scale = np.sqrt(differ + fitted["floor"])
@@ -197,15 +197,15 @@ def judge_models(
         max(-differ, gain + fitted["low"] * scale),
         min(differ, gain + fitted["high"] * scale),
     )
-    value = float(weight @ p_adapted)
+    value = float(p_adapted.mean())
     moved = value - accuracy.value
     expected = Estimate(value, max(0.0, accuracy.low + moved), min(1.0, accuracy.high + moved))
-    verdict, reason = _decide(gain, len(shares), fitted)
+    verdict, reason = _decide(gain, gain / scale, len(shares), fitted)
     return Judgement(
         verdict,
         reason,
         expected,
-        float(weight @ p_plain),
+        float(p_plain.mean()),
         estimate,
         len(shares),
         int(np.sum(adapted != plain)),
@@ -213,15 +213,18 @@ def judge_models(
     )
 
 
-def _decide(gain: float, n_target: int, fitted: Mapping[str, float]) -> tuple[Verdict, str]:
+def _decide(
+    gain: float, sure: float, n_target: int, fitted: Mapping[str, float]
+) -> tuple[Verdict, str]:
+    """Return the verdict and its reason; ``sure`` is the gain in units of its uncertainty."""
     if n_target < FEWEST:
         return "cannot tell", (
             f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
         )
     points = f"{100 * gain:+.1f} points"
-    if gain > fitted["adapt_above"]:
+    if sure > fitted["adapt_above"]:
         return "adapt", f"Adapt: {points} are expected of it."
-    if gain < fitted["plain_below"]:
+    if sure < fitted["plain_below"]:
         return "do not adapt", f"Adapting does not help here: {points} are expected of it."
     return "cannot tell", (
         f"Cannot tell whether adapting helps: {points} are expected of it, and with so much we "

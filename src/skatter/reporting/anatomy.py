@@ -19,6 +19,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skatter.components import ScatterComponents
+from skatter.hedging import HedgedClassifier
 from skatter.kernels import Kernel
 from skatter.maps import explicit_features
 from skatter.methods.registry import METHODS
@@ -66,16 +67,20 @@ class Anatomy:
         Steps before the one that deals with domains.
     learner : estimator or None
         The step that deals with domains; None where no step does.
+    hedge : HedgedClassifier or None
+        Where the learner is one of many that vote: what they are members of.
     """
 
     model: Any
     head: tuple[Any, ...]
     learner: Any
+    hedge: HedgedClassifier | None = None
 
     @property
     def name(self) -> str:
         """What the report calls the method."""
-        return type(self.model if self.learner is None else self.learner).__name__
+        shown = self.hedge or self.learner
+        return type(self.model if shown is None else shown).__name__
 
     @property
     def components(self) -> ScatterComponents | None:
@@ -98,7 +103,8 @@ class Anatomy:
     @property
     def citation(self) -> str:
         """Where the method comes from; empty for a stranger."""
-        known = [each for each in METHODS.values() if type(self.learner) is each.estimator]
+        shown = self.hedge or self.learner
+        known = [each for each in METHODS.values() if type(shown) is each.estimator]
         return known[0].citation if known else ""
 
     def prepare(self, X: Any, sample_domain: Any) -> Any:
@@ -172,18 +178,30 @@ def take_apart(model: Any) -> Anatomy:
     found = ours or others
     if not found:
         return Anatomy(model, tuple(steps[:-1]), None)
-    return Anatomy(model, tuple(steps[: found[-1]]), steps[found[-1]])
+    return Anatomy(model, tuple(steps[: found[-1]]), steps[found[-1]], _hedge_of(model))
 
 
 def _steps_of(model: Any) -> Iterator[Any]:
-    """Yield the steps of pipelines inside pipelines, and the best of every search."""
+    """Yield the steps of pipelines inside pipelines, and the best of every search.
+
+    Of a hedge it is the member that trains itself on the target, behind the scaling of all.
+    """
     model = getattr(model, "best_estimator_", model)
+    if isinstance(model, HedgedClassifier) and model.self_trained_ is not None:
+        yield from _steps_of(model.champion_.scaler_)
+        yield model.self_trained_
+        return
     if not isinstance(model, Pipeline):
         yield model
         return
     for _, step in model.steps:
         if step is not None and not isinstance(step, str):
             yield from _steps_of(step)
+
+
+def _hedge_of(model: Any) -> HedgedClassifier | None:
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return last if isinstance(last, HedgedClassifier) and last.self_trained_ is not None else None
 
 
 def _knows_domains(step: Any) -> bool:

@@ -197,10 +197,14 @@ class Findings:
         words = f"Two principal axes of its {family.n_components_} components"
         if candidate is None:
             return f"{words}."
-        return (
+        words = (
             f"{words}, of the candidate that weighs most: scaling {candidate.scaling}, ridge "
             f"{candidate.ridge:g}."
         )
+        if self.anatomy.hedge is None:
+            return words
+        n_members = len(self.anatomy.hedge.members_)
+        return f"{words} SCAClassifier is one of the {n_members} classifiers that vote."
 
     @property
     def facts(self) -> dict[str, str]:

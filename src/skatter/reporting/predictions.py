@@ -153,7 +153,7 @@ def predict(
         confidence = shares.max(axis=1)
     if confidence is not None and isinstance(anatomy.learner, SCAClassifier):
         # Its predictions are the largest shares, and asking it again would cost as much again.
-        codes = samples.codes(anatomy.learner.classes_[shares.argmax(axis=1)])
+        codes = samples.codes(anatomy.model.classes_[shares.argmax(axis=1)])
     else:
         codes = samples.codes(call_step(anatomy.model.predict, given, sample_domain))
     return Predictions(rows, codes, confidence, plain, type(anatomy.model).__name__)
