@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from skatter.class_span import ClassSpan
 from skatter.hedging import ChampionClassifier, HedgedClassifier, does_it_help
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
@@ -29,6 +30,7 @@ __all__ = [
     "SCACV",
     "USCA",
     "ChampionClassifier",
+    "ClassSpan",
     "DomainGeneralizer",
     "DomainPipeline",
     "DomainScaler",

@@ -64,6 +64,7 @@ LOADERS = frozenset(
 
 _BESIDE_THE_METHODS = (
     "skatter.adaptation.model.TableModel",
+    "skatter.class_span.ClassSpan",
     "skatter.components._MappedLinear",
     "skatter.hedging.champion.CalibratedSVC",
     "skatter.hedging.champion.Contender",
