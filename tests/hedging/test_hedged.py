@@ -67,14 +67,17 @@ def test_a_member_scaled_in_each_domain_sees_standardised_domains(fitted, proble
 
 
 def weigh_by_hand(model, shares):
-    """Weigh members by their agreement with the others, in a loop over pairs."""
+    """Weigh members by agreement with the others and by source labels, in a loop over pairs."""
     labels, members = shares.argmax(axis=2), model.members_
     agreement = [
         np.mean([np.mean(a == b) for j, b in enumerate(labels) if i != j])
         for i, a in enumerate(labels)
     ]
-    voices = [len(model.classes_) / 2 if m.name == "SCAClassifier" else 1 for m in members]
-    weights = np.array(voices) * np.array(agreement) ** SHARPNESS
+    voices = np.array([0.5 if m.scaling == "domain" else 1.0 for m in members])
+    voices[-1] = len(model.classes_) - 1
+    measured = [m.source_score for m in members if m.source_score is not None]
+    behind = [max(measured) - (m.source_score or max(measured)) for m in members]
+    weights = voices * np.array(agreement) ** SHARPNESS * np.exp(-10 * np.array(behind))
     weights /= weights.sum()
     confirmed = []
     for scaling in ("pooled", "domain"):
@@ -93,7 +96,7 @@ def weigh_by_hand(model, shares):
     return np.array(agreement), weights, consistency
 
 
-def test_weights_follow_from_the_agreement_of_the_members(fitted, there):
+def test_weights_follow_from_agreement_and_source_labels(fitted, there):
     shares = fitted.member_probabilities(there[0], sample_domain=there[1])
     agreement, weights, consistency = weigh_by_hand(fitted, shares)
     np.testing.assert_allclose([each.agreement for each in fitted.members_], agreement)
