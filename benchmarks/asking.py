@@ -1,6 +1,6 @@
 """Which of two models is better? Labels drawn where they disagree, beside labels drawn at random.
 
-    python benchmarks/asking.py [--out FOLDER] [--repetitions 50]
+    python benchmarks/asking.py [--out FOLDER] [--repetitions 20]
 
 The models are those of ``skatter adapt``, the champion and the hedge, on the everyday tables of
 ``benchmarks/trust.py``: what they predict and the truth are in ``benchmarks/results/trust.npz``.
@@ -210,7 +210,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     results = Path(__file__).parent / "results"
     parser.add_argument("--out", type=Path, default=results, help="folder for the results")
-    parser.add_argument("--repetitions", type=int, default=50)
+    parser.add_argument("--repetitions", type=int, default=20)
     options = parser.parse_args()
     found, _ = outcomes()
     chosen = [t for t in found if t.record["suite"] == TABLES and t.metric == "accuracy"]
