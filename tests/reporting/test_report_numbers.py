@@ -39,7 +39,7 @@ from skatter.pages import json_island, visible
 from skatter.reporting import report
 from skatter.reporting.samples import MAX_MEASURED, draw_rows
 from skatter.scatter import Geometry, measure, mmd
-from skatter.selection import scatter_criterion
+from skatter.selection import Estimate, scatter_criterion
 
 
 def island(page: str) -> dict[str, Any]:
@@ -199,12 +199,17 @@ def test_first_lines_answer_what_a_manager_asks(story):
     [
         ("adapt", "Adapt: the classes look alike.", "Yes: the classes look alike."),
         ("do not adapt", "The domains are alike.", "No. The domains are alike."),
-        ("cannot tell", "Cannot tell: who knows.", "We cannot tell: who knows."),
+        ("cannot tell", "Cannot tell: who knows.", "Cannot tell: who knows. In doubt"),
     ],
 )
 def test_verdict_is_told_as_it_is(story, verdict, reason, said):
-    benefit = SimpleNamespace(verdict=verdict, reason=reason, summary=reason)
-    assert said in story.page(benefit=benefit)
+    expected = Estimate(0.8, 0.7, 0.9)
+    benefit = SimpleNamespace(
+        verdict=verdict, reason=reason, summary=reason, metric="accuracy", accuracy=expected
+    )
+    page = story.page(benefit=benefit)
+    assert said in page
+    assert "Expected accuracy there: 80.0% (70.0% to 90.0%)." in page
 
 
 def test_losses_are_told_as_plainly_as_wins(story):

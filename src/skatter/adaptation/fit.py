@@ -63,6 +63,9 @@ class Fitted:
                     "scaling": each.scaling,
                     "weight": round(each.weight, 4),
                     "agreement": round(each.agreement, 4),
+                    "source_score": None
+                    if each.source_score is None
+                    else round(each.source_score, 4),
                 }
                 for each in self.hedge.members_
             ],

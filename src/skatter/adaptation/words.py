@@ -11,6 +11,8 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
+from skatter.hedging import ChampionClassifier
+from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
 from skatter.selection import LabelVerdict
 from skatter.selection.criteria import is_collapsed
@@ -155,8 +157,7 @@ def _method(fitted: Fitted) -> list[str]:
     champion = fitted.hedge.champion_
     sentences = [
         f"Method: {plan.method.name} ({plan.method.summary}), because {plan.why}.",
-        f"The plain model is {champion.champion_}, the best of {len(champion.scores_)} on held-out "
-        f"labels of the sources ({champion.scores_[champion.champion_]:.1%} there).",
+        _plain_words(champion),
     ]
     if fitted.outside is not None:
         sentences.append(
@@ -174,6 +175,14 @@ def _method(fitted: Fitted) -> list[str]:
             "of the target was used."
         )
     return sentences
+
+
+def _plain_words(champion: ChampionClassifier) -> str:
+    there = f"{champion.scores_[champion.champion_]:.1%} on held-out labels of the sources"
+    if champion.champion_ == OWN:
+        return f"The plain model is your own ({there})."
+    name, n_candidates = champion.champion_, len(champion.scores_)
+    return f"The plain model is {name}, the best of {n_candidates} ({there})."
 
 
 def _roles_told(roles: Roles, samples: Samples) -> list[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.model import Answer
-from skatter.adaptation.plan import AUTO
+from skatter.adaptation.plan import AUTO, HEDGED
 from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
     METRIC,
@@ -173,6 +173,8 @@ def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
     console.print(class_table(result.answer, result.model.label))
+    if result.settings["method"] == HEDGED:
+        console.print(_members(result))
     console.print(_columns(result))
     say_files(console, paths)
     console.print(f"It took {result.seconds:.0f} s.")
@@ -196,6 +198,25 @@ def class_table(answer: Answer, label: str) -> Table:
     if len(order) > MAX_LISTED:
         left = order[MAX_LISTED:]
         table.add_row(f"{len(left):,} others", f"{counts[left].sum():,}", "")
+    return table
+
+
+def _members(result: Adaptation) -> Table:
+    """Lay out who voted, how much each counted, and why."""
+    table = Table(title="Who voted", title_justify="left", title_style="bold")
+    table.add_column("classifier")
+    table.add_column("standardised")
+    for head in ("weight", "agreement", "held-out source labels"):
+        table.add_column(head, justify="right")
+    for each in result.settings["members"]:
+        known = each["source_score"]
+        table.add_row(
+            each["name"],
+            "over all rows" if each["scaling"] == "pooled" else "in each domain",
+            f"{each['weight']:.0%}",
+            f"{each['agreement']:.0%}",
+            "-" if known is None else f"{known:.0%}",
+        )
     return table
 
 

@@ -16,7 +16,7 @@ _CLEARLY = 0.9
 """Share of the shift that is left, below which it is called smaller."""
 _ALIKE = 0.05
 """Distance, and share of domain scatter, up to which domains are called alike."""
-_ANSWERS = {"adapt": "Yes.", "do not adapt": "No.", "cannot tell": "We cannot tell."}
+_ANSWERS = {"adapt": "Yes.", "do not adapt": "No."}
 
 
 def default_title(name: str, samples: Samples) -> str:
@@ -155,11 +155,15 @@ def _ship(samples: Samples, score: Score | None, benefit: Any) -> Iterator[str]:
 
 
 def _verdict(benefit: Any) -> str:
-    """Answer yes, no, or neither, and say why."""
-    for start, answer in (("Adapt: ", "Yes: "), ("Cannot tell: ", "We cannot tell: ")):
-        if benefit.reason.startswith(start):
-            return f"{answer}{benefit.reason.removeprefix(start)}"
-    return f"{_ANSWERS[benefit.verdict]} {benefit.reason}"
+    """Answer yes, no, or neither, say why, and how well it will do."""
+    reason = benefit.reason
+    if benefit.verdict == "cannot tell":
+        answer = f"{reason} In doubt a vote of all classifiers is the safer choice."
+    elif reason.startswith("Adapt: "):
+        answer = f"Yes: {reason.removeprefix('Adapt: ')}"
+    else:
+        answer = f"{_ANSWERS[benefit.verdict]} {reason}"
+    return f"{answer} Expected {benefit.metric} there: {benefit.accuracy}."
 
 
 def _unknown(samples: Samples, score: Score | None) -> str:
@@ -172,8 +176,8 @@ def _unknown(samples: Samples, score: Score | None) -> str:
     if targets:
         return (
             f"How often predictions for {join(targets)} are right: there is no label to count "
-            "by. Domains that lie closer together are a good sign, not a proof. Label a few "
-            "hundred rows there, drawn at random, and count."
+            "by. Domains that lie closer together are a good sign, not a proof. Let 'skatter ask' "
+            "pick some forty rows to label, and count."
         )
     return "How the model does in a domain that it has not seen."
 
