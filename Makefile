@@ -43,6 +43,14 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results --docs docs/generalization.md
 	$(BIN)/python benchmarks/defaults.py --out benchmarks/results --docs docs/defaults.md
 	$(BIN)/python benchmarks/adapt_table.py --out benchmarks/results
+	$(BIN)/python benchmarks/classifiers_behind.py --out benchmarks/results
+	$(BIN)/python benchmarks/skada_bench.py --out benchmarks/results
+	$(BIN)/python benchmarks/trust.py run --suites tables table1 table2 amazon-400 office-effnet
+	$(BIN)/python benchmarks/trust.py run --suites tables --metrics "balanced accuracy"
+	$(BIN)/python benchmarks/trust.py pack
+	$(BIN)/python benchmarks/trust.py fit
+	$(BIN)/python benchmarks/trust.py report --docs docs/trust.md
+	$(BIN)/python benchmarks/asking.py --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:
