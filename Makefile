@@ -43,7 +43,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results --docs docs/generalization.md
 	$(BIN)/python benchmarks/defaults.py --out benchmarks/results --docs docs/defaults.md
 	$(BIN)/python benchmarks/adapt_table.py --out benchmarks/results
-	$(BIN)/python benchmarks/classifiers_behind.py --out benchmarks/results
+	$(BIN)/python benchmarks/classifiers_behind.py
 	$(BIN)/python benchmarks/skada_bench.py --out benchmarks/results
 	$(BIN)/python benchmarks/trust.py run --suites tables table1 table2 amazon-400 office-effnet
 	$(BIN)/python benchmarks/trust.py run --suites tables --metrics "balanced accuracy"
