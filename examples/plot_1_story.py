@@ -69,9 +69,9 @@ diagnosis = diagnose(X, y, sample_domain=collection)
 print(diagnosis.words)
 
 # %%
-# There is a shift. Does adapting help? ``does_it_help`` fits a model that adapts and one that
-# does not, and asks which predictions look more like the labelled classes. It sees no label of
-# UCI.
+# There is a shift. Does adapting help? ``does_it_help`` lets plain and adapted classifiers vote,
+# and compares the vote with the best plain one. It says what accuracy to expect, and sees no label
+# of UCI.
 
 answer = does_it_help(X, y, sample_domain=collection, random_state=0)
 print(answer.summary)
@@ -148,7 +148,7 @@ show(there, "From MNIST to UCI")
 # -------------------
 #
 # Labels from UCI, predictions for MNIST: the same data, the same code. The raw nearest neighbour
-# is about as good as SCA here, and the question whether adapting helps has no clear answer.
+# is about as good as SCA here. What does the question whether adapting helps say now?
 
 y_back = np.where(collection == "uci", truth, -1)
 print(does_it_help(X, y_back, sample_domain=collection, random_state=0).verdict)
