@@ -38,7 +38,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from problems import machine
-from skatter import SCA, SCAClassifier, make_domain_pipeline
+from skatter import SCA, HedgedClassifier, SCAClassifier, make_domain_pipeline
 from skatter.bench.published import published
 from skatter.bench.skada_suite import BASES, SEEDS
 from skatter.bench.suites import get_suite
@@ -116,8 +116,12 @@ OURS: Mapping[str, Callable[[], Any]] = {
     "SCA + 1NN": lambda: make_domain_pipeline(SCA(), KNeighborsClassifier(1)),
     "SCA + logistic": lambda: make_domain_pipeline(SCA(), LogisticRegression(max_iter=1000)),
     "SCAClassifier": SCAClassifier,
+    "HedgedClassifier": HedgedClassifier,
 }
 """Ours, the same in every column."""
+
+ONE_UNIT = ("Digits",)
+"""Columns of pixels: the hedge is told not to standardise them."""
 
 KEPT = ("accuracy", "errors", "seconds")
 METHODS = (NOTHING, *PEERS, *OURS)
@@ -140,7 +144,10 @@ def predict(method: str, task: Task, problem: Problem) -> Any:
     known = np.where(labelled, problem.y[learn], -1)
     if method in OURS:
         place, there = problem.domain[learn], problem.domain[test]
-        model = OURS[method]().fit(problem.X[learn], known, sample_domain=place, labelled=labelled)
+        model = OURS[method]()
+        if isinstance(model, HedgedClassifier):
+            model.set_params(standardize=task.group not in ONE_UNIT)
+        model.fit(problem.X[learn], known, sample_domain=place, labelled=labelled)
     else:
         place, there = np.where(labelled, SOURCE_ID, TARGET_ID), np.full(len(test), TARGET_ID)
         model = PEERS[method].build(base, task.group)
