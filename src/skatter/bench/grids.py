@@ -86,6 +86,8 @@ COARSE: Mapping[str, Tuning] = {
         why="the paper tunes k and beta, with delta = 1; its beta acts near 1/n",
     ),
     "sca-classifier": Tuning({}, why="it chooses by itself, without a label of the target"),
+    "hedged": Tuning({}, why="it weighs its members by itself, without a label of the target"),
+    "champion": Tuning({}, why="it chooses by itself, on held-out source labels"),
     "usca": Tuning(
         {"n_components": KERNEL_COMPONENTS, "delta": (1.0, 10.0, 100.0, 1000.0)},
         why="values of public code",

@@ -18,7 +18,6 @@ METHODS = (
         uses=("target labels", "several sources"),
         cost="10 classifiers; beyond 4,000 samples linear",
         citation=_CITATION,
-        grid={"metric": ("accuracy", "balanced accuracy")},
         linear=True,
     ),
     Method(
@@ -31,7 +30,6 @@ METHODS = (
         uses=("target labels",),
         cost="4 classifiers × 6 fits",
         citation=_CITATION,
-        grid={"metric": ("accuracy", "balanced accuracy")},
         linear=True,
     ),
 )
