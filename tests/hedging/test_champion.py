@@ -91,15 +91,6 @@ def test_the_champion_is_the_best_and_predicts_as_it_does_alone(fitted, problem)
             assert fitted.predict(X).tolist() == expected.argmax(axis=1).tolist()
 
 
-def test_confidences_are_of_held_out_samples(fitted, problem):
-    X, known = problem
-    labelled = known >= 0
-    Z = StandardScaler().fit(X).transform(X[labelled])
-    model = LogisticRegression(max_iter=500)
-    shares = cross_val_predict(model, Z, known[labelled], cv=FOLDS, method="predict_proba")
-    np.testing.assert_allclose(fitted.contender("logistic").confidence, shares.max(axis=1))
-
-
 def test_where_two_are_equally_good_the_first_is_champion(problem):
     same = {"b": GaussianNB(), "a": GaussianNB()}
     assert ChampionClassifier(same).fit(*problem).champion_ == "b"
