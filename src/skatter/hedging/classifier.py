@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_choice, check_integer
@@ -210,21 +211,9 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         seed = self._check_parameters()
         X = check_with_gaps(self, X, reset=True)
         domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
-        frequencies = read_frequencies(self.class_frequencies, domains)
-        self.champion_ = self._champion(X, domains, seed).fit(
-            X, y, sample_domain=sample_domain, labelled=labelled
-        )
-        if self.champion is not None:
-            self.champion_.champion_ = OWN  # whatever the scores are: it was asked for
-        self.classes_ = np.array(domains.classes)
-        pooled = self.champion_.scaler_.transform(X)
-        self.domain_scaler_ = _scale_domains(pooled, domains)
-        views = _Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
-        members = [
-            *self._plain(views, domains, seed),
-            *self._adapted(views, domains, frequencies, seed),
-        ]
-        self._weigh(members, views, domains, frequencies, seed)
+        # Members learn from some thousand samples: one thread is sooner done than several.
+        with threadpool_limits(1):
+            self._fit_members(X, y, sample_domain, labelled, domains, seed)
         return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -313,6 +302,25 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         return standard_classifiers(X, len(domains.classes), metric=self.metric, random_state=seed)
 
     # --- members ----------------------------------------------------------------------------------
+
+    def _fit_members(
+        self, X: Any, y: Any, sample_domain: Any, labelled: Any, domains: Domains, seed: int
+    ) -> None:
+        frequencies = read_frequencies(self.class_frequencies, domains)
+        self.champion_ = self._champion(X, domains, seed).fit(
+            X, y, sample_domain=sample_domain, labelled=labelled
+        )
+        if self.champion is not None:
+            self.champion_.champion_ = OWN  # whatever the scores are: it was asked for
+        self.classes_ = np.array(domains.classes)
+        pooled = self.champion_.scaler_.transform(X)
+        self.domain_scaler_ = _scale_domains(pooled, domains)
+        views = _Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
+        members = [
+            *self._plain(views, domains, seed),
+            *self._adapted(views, domains, frequencies, seed),
+        ]
+        self._weigh(members, views, domains, frequencies, seed)
 
     def _plain(self, views: _Views, domains: Domains, seed: int) -> Iterator[Member]:
         """Yield what the champion was chosen from, and the same scaled in each domain."""
