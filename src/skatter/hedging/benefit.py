@@ -10,6 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skatter.checks import n_rows, take_rows
 from skatter.domains import Domains, read_domains
+from skatter.hedging.champion import Metric
 from skatter.hedging.classifier import HedgedClassifier
 from skatter.hedging.expectation import Judgement
 from skatter.pipeline import call_step, make_domain_pipeline
@@ -23,7 +24,7 @@ def does_it_help(
     labelled: Any = None,
     adapted: Any = None,
     plain: Any = None,
-    metric: str = "accuracy",
+    metric: Metric = "accuracy",
     random_state: int = 0,
 ) -> Judgement:
     """Compare adapting with not adapting, without a target label.
@@ -69,7 +70,7 @@ def does_it_help(
     'do not adapt'
     """
     given = {"sample_domain": sample_domain, "labelled": labelled}
-    panel = HedgedClassifier(plain, metric=metric, random_state=random_state)  # type: ignore[arg-type]
+    panel = HedgedClassifier(plain, metric=metric, random_state=random_state)
     panel.fit(X, y, **given)
     if panel.judgement_ is None:
         raise ValueError("y has a label for every sample: there is no target to adapt to.")
