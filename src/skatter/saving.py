@@ -88,6 +88,7 @@ _BESIDE_THE_METHODS = (
     "skatter.self_training.classifier.Candidate",
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
+    "skatter.support_vectors.SupportVectors",
     "skatter.trees.BoostingClassifier",
     "skatter.trees.ForestClassifier",
     "skatter.trees.TreeEnsemble",

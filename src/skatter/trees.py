@@ -539,6 +539,7 @@ class ForestClassifier(_TreeClassifier):
             min_samples_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, low=1),
             oob_score=oob_score,
             class_weight=self.class_weight,
+            n_jobs=-1,  # threads, which change no result
             random_state=self.random_state,
         )
         with warnings.catch_warnings():

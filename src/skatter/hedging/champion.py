@@ -22,13 +22,13 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import FLOATS, check_choice, check_integer, check_samples
 from skatter.domains import Codes, Domains, read_domains
+from skatter.support_vectors import SupportVectors
 from skatter.trees import BoostingClassifier, ForestClassifier
 
 Array = NDArray[Any]
@@ -105,17 +105,12 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y must hold two classes or more, got one class: {y[0]!r}.")
         rows = draw_rows(codes, self.max_rows, self.random_state)
         some, label = X[rows], codes[rows]
-        machine = SVC(
-            class_weight=self.class_weight,
-            decision_function_shape="ovr",
-            random_state=self.random_state,  # else it would draw from the global state
-        )
-        self.machine_ = clone(machine).fit(some, label)
+        self.machine_ = SupportVectors.train(some, label, class_weight=self.class_weight)
         # Those that no fold tests have the decisions of the fitted machine.
         held = _decisions(self.machine_, some, len(self.classes_))
         tested = np.zeros(len(rows), dtype=bool)
         for learn, test in source_folds(label, self.random_state):
-            fitted = clone(machine).fit(some[learn], label[learn])
+            fitted = SupportVectors.train(some[learn], label[learn], class_weight=self.class_weight)
             held[test], tested[test] = _decisions(fitted, some[test], len(self.classes_)), True
         self.link_ = LogisticRegression(max_iter=MAX_ITER, class_weight=self.class_weight)
         self.link_.fit(held, label)
@@ -142,13 +137,11 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _decisions(machine: SVC, X: Any, n_classes: int) -> Array:
+def _decisions(machine: SupportVectors, X: Any, n_classes: int) -> Array:
     """Return one decision value per class; a class that the machine has not seen has the lowest."""
-    values = machine.decision_function(X)
-    if values.ndim == 1:
-        values = np.column_stack([-values, values]) / 2
+    values = machine.decide(X)
     out = np.full((len(values), n_classes), values.min() - 1)
-    out[:, machine.classes_] = values
+    out[:, machine.classes] = values
     return out
 
 
