@@ -144,8 +144,8 @@ def learnt_search(model: Any) -> list[Section]:
         return []
     results, best = own["cv_results_"], own["best_index_"]
     score = f"{own['best_score_']:.3f}"
-    if own["criterion_"] == "scatter":
-        judged = f"scatter criterion of the target's predictions, {score}"
+    if own["criterion_"] != "accuracy":
+        judged = f"{own['criterion_']} of the target's predictions, {score}"
     else:
         spread = results["std_test_score"][best]
         judged = f"accuracy on held-out source labels, {score} ± {spread:.3f} over the folds"

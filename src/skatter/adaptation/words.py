@@ -171,7 +171,7 @@ def _method(fitted: Fitted) -> list[str]:
         drawn = "" if tuned.n_tried == tuned.n_settings else f" drawn from {tuned.n_settings:,}"
         sentences.append(
             f"Settings: {chosen}, the best of {tuned.n_tried:,}{drawn}, judged on "
-            f"{tuned.n_rows:,} rows by the class scatter that target and sources share; no label "
+            f"{tuned.n_rows:,} rows by the accuracy to expect; no label "
             "of the target was used."
         )
     return sentences
