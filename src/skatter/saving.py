@@ -89,7 +89,9 @@ _BESIDE_THE_METHODS = (
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
     "skatter.trees.BoostingClassifier",
+    "skatter.trees.BoostingRegressor",
     "skatter.trees.ForestClassifier",
+    "skatter.trees.ForestRegressor",
     "skatter.trees.TreeEnsemble",
 )
 
