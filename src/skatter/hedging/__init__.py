@@ -2,7 +2,8 @@
 
 from skatter.hedging.benefit import does_it_help
 from skatter.hedging.champion import ChampionClassifier
-from skatter.hedging.classifier import HedgedClassifier, Member
+from skatter.hedging.classifier import HedgedClassifier
 from skatter.hedging.expectation import Judgement
+from skatter.hedging.members import Member
 
 __all__ = ["ChampionClassifier", "HedgedClassifier", "Judgement", "Member", "does_it_help"]
