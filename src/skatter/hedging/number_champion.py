@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +46,10 @@ MAX_KERNEL = 1_000
 
 LEAST_LABELLED = 10
 """Labelled samples without which nothing can be held out."""
+
+
+MOST_UNLABELLED = 0.5
+"""Share of labelled samples below which a domain is a target."""
 
 
 class KernelRidgeCV(RegressorMixin, BaseEstimator):
@@ -249,7 +254,19 @@ def read_labelled_numbers(
             f"All labels in y are {numbers[known][0]:g}: there is nothing to predict. Check which "
             "column holds the label."
         )
-    return numbers, read_domains(marks(numbers), sample_domain, n_samples=n_samples)
+    domains = read_domains(marks(numbers), sample_domain, n_samples=n_samples)
+    return numbers, _with_open_targets(domains)
+
+
+def _with_open_targets(domains: Domains) -> Domains:
+    """Count a domain with few labels as a target, where another one has labels to learn from."""
+    shares = np.array(
+        [domains.labelled[domains.domain == d].mean() for d in range(domains.n_domains)]
+    )
+    is_target = domains.is_target | (shares < MOST_UNLABELLED)
+    if (domains.labelled & ~is_target[domains.domain]).any():
+        return replace(domains, is_target=is_target)
+    return domains
 
 
 def standard_regressors(X: Any, *, random_state: int) -> dict[str, Any]:
@@ -291,8 +308,11 @@ class HeldOut:
     def __init__(self, numbers: Array, domains: Domains, seed: int) -> None:
         self.known = np.flatnonzero(domains.labelled)
         self.numbers = numbers[self.known]
-        drawn = draw_rows(np.zeros(len(self.known), dtype=np.intp), MAX_ROWS, seed)
-        self.drawn, self.rows, self.truth = drawn, self.known[drawn], self.numbers[drawn]
+        # Labels of the target are few, and none of them is lost in the draw.
+        sides = [np.flatnonzero(domains.target[self.known] == side) for side in (False, True)]
+        drawn = [rows[draw_rows(np.zeros_like(rows), MAX_ROWS, seed)] for rows in sides]
+        self.drawn = np.sort(np.concatenate(drawn))
+        self.rows, self.truth = self.known[self.drawn], self.numbers[self.drawn]
         self.by_source, self.folds = _folds(domains.take(self.rows), seed)
         self.predictions: list[Array] = []
 
