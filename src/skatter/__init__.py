@@ -8,7 +8,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from skatter.class_span import ClassSpan
-from skatter.hedging import ChampionClassifier, HedgedClassifier, does_it_help
+from skatter.hedging import (
+    ChampionClassifier,
+    ChampionRegressor,
+    HedgedClassifier,
+    HedgedRegressor,
+    does_it_help,
+)
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
@@ -30,11 +36,13 @@ __all__ = [
     "SCACV",
     "USCA",
     "ChampionClassifier",
+    "ChampionRegressor",
     "ClassSpan",
     "DomainGeneralizer",
     "DomainPipeline",
     "DomainScaler",
     "HedgedClassifier",
+    "HedgedRegressor",
     "KernelFisher",
     "LandmarkMap",
     "LeaveOneDomainOut",

@@ -68,8 +68,12 @@ _BESIDE_THE_METHODS = (
     "skatter.components._MappedLinear",
     "skatter.hedging.champion.CalibratedSVC",
     "skatter.hedging.champion.Contender",
-    "skatter.hedging.classifier.Member",
+    "skatter.hedging.error.NumberJudgement",
     "skatter.hedging.expectation.Judgement",
+    "skatter.hedging.members.Member",
+    "skatter.hedging.number_champion.ChampionRegressor",
+    "skatter.hedging.number_champion.KernelRidgeCV",
+    "skatter.hedging.regressor.HedgedRegressor",
     "skatter.kernels.Kernel",
     "skatter.maps.LandmarkMap",
     "skatter.methods.coral.FullPower",
@@ -90,7 +94,9 @@ _BESIDE_THE_METHODS = (
     "skatter.self_training.rounds.Round",
     "skatter.support_vectors.SupportVectors",
     "skatter.trees.BoostingClassifier",
+    "skatter.trees.BoostingRegressor",
     "skatter.trees.ForestClassifier",
+    "skatter.trees.ForestRegressor",
     "skatter.trees.TreeEnsemble",
 )
 

@@ -8,7 +8,7 @@ the best one predicts. It knows nothing of domains.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -147,16 +147,16 @@ def _decisions(machine: SupportVectors, X: Any, n_classes: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A classifier that competed.
+    """A classifier or regressor that competed.
 
     Attributes
     ----------
     name : str
         What it is called.
-    estimator : classifier
+    estimator : estimator
         Fitted on all labelled samples.
     score : float
-        The metric on held-out labels.
+        The metric on held-out labels; R² where labels are numbers.
     """
 
     name: str
@@ -164,7 +164,45 @@ class Contender:
     score: float
 
 
-class ChampionClassifier(ScoresLabelled, BaseEstimator):
+class Contest(BaseEstimator):
+    """What champions for classes and for numbers share: who competes, and who is best."""
+
+    candidates: Mapping[str, Any] | None
+    standardize: bool
+
+    def contender(self, name: str) -> Contender:
+        """Return a candidate by its name."""
+        return next(each for each in self.contenders_ if each.name == name)
+
+    def _settle(self, contenders: Iterable[Contender]) -> None:
+        self.contenders_ = tuple(contenders)
+        self.scores_ = {each.name: each.score for each in self.contenders_}
+        self.champion_ = max(self.scores_, key=lambda name: self.scores_[name])
+
+    def _scaled(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.scaler_.transform(check_with_gaps(self, X, reset=False))
+
+    def _own_candidates(self, fits: Callable[[Any], bool], kind: str) -> dict[str, Any]:
+        """Return clones of the candidates that the user gave, or say which one does not fit."""
+        if not self.candidates:
+            raise ValueError(f"candidates is empty; name a {kind}, or None for the standard ones.")
+        for name, candidate in self.candidates.items():
+            if not fits(candidate):
+                raise TypeError(
+                    f"candidates[{name!r}] must be a {kind}, got {type(candidate).__name__}."
+                )
+        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+class ChampionClassifier(ScoresLabelled, Contest):
     """The best of four standard classifiers, chosen by cross-validation on the labelled samples.
 
     Missing values become the median of their column, and columns are standardised, over all
@@ -251,18 +289,15 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         candidates = self._candidates(X, len(self.classes_), seed)
         samples, label = self.scaler_.transform(X)[known], domains.label[known]
-        self.contenders_ = tuple(
+        self._settle(
             self._compete(name, candidate, samples, label, seed)
             for name, candidate in candidates.items()
         )
-        self.scores_ = {each.name: each.score for each in self.contenders_}
-        self.champion_ = max(self.scores_, key=lambda name: self.scores_[name])
         return self
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Probability of each class in ``classes_``, by the champion; domains are of no account."""
-        check_is_fitted(self)
-        X = self.scaler_.transform(check_with_gaps(self, X, reset=False))
+        X = self._scaled(X)
         return probabilities(self.contender(self.champion_).estimator, X, len(self.classes_))
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -270,34 +305,18 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
-    def contender(self, name: str) -> Contender:
-        """Return a candidate by its name."""
-        return next(each for each in self.contenders_ if each.name == name)
-
     def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
         if self.candidates is None:
             return standard_classifiers(X, n_classes, metric=self.metric, random_state=seed)
-        if not self.candidates:
-            raise ValueError("candidates is empty; name a classifier, or None for the four.")
-        for name, candidate in self.candidates.items():
-            if not (is_classifier(candidate) and hasattr(candidate, "predict_proba")):
-                raise TypeError(
-                    f"candidates[{name!r}] must be a classifier with predict_proba, got "
-                    f"{type(candidate).__name__}."
-                )
-        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+        return self._own_candidates(
+            lambda each: is_classifier(each) and hasattr(each, "predict_proba"),
+            "classifier with predict_proba",
+        )
 
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
         score = score_of(self.metric, label[rows], held_out)
         return Contender(name, estimator, score)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 def read_labels(
