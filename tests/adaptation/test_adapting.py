@@ -252,16 +252,14 @@ def test_targets_are_the_domains_that_lack_labels(shares, targets):
         ({"tree": None}, "no label at all"),
         ({"tree": "ash"}, "label in every row"),
         ({"town": "basel"}, "one domain only"),
-        ({"tree": "fractions"}, "fractions such as 0.5"),
         ({"tree": "distinct"}, "different values such as"),
-        ({"tree": "single"}, "a single class, ash"),
+        ({"tree": "single"}, "a single value, ash"),
     ],
-    ids=["unlabelled", "labelled", "one domain", "fractions", "distinct", "single class"],
+    ids=["unlabelled", "labelled", "one domain", "distinct", "single class"],
 )
 def test_a_table_that_lacks_something_is_refused_with_the_column(frame, change, words):
     column, value = next(iter(change.items()))
     made = {
-        "fractions": np.where(np.arange(len(frame)) % 2, np.nan, 0.5 + np.arange(len(frame))),
         "distinct": [f"n{row}" if row else None for row in range(len(frame))],
         "single": np.where(frame["tree"].isna(), None, "ash"),
     }

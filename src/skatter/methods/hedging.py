@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skatter.hedging import ChampionClassifier, HedgedClassifier
+from skatter.hedging import ChampionClassifier, HedgedClassifier, HedgedRegressor
 from skatter.methods.record import Method
 
 _CITATION = "skatter developers: docs/trust.md, 2026."
@@ -33,3 +33,17 @@ METHODS = (
         linear=True,
     ),
 )
+
+HEDGED_REGRESSOR = Method(
+    name="hedged-regressor",
+    estimator=HedgedRegressor,
+    kind="regressor",
+    summary="plain and adapted regressors, averaged with weights that need no target label",
+    when="labels are numbers",
+    needs=("source labels",),
+    uses=("target labels", "several sources"),
+    cost="10 regressors; beyond 4,000 samples linear",
+    citation="skatter developers: docs/numbers.md, 2026.",
+    linear=True,
+)
+"""For numbers; methods of the registry are for classes."""

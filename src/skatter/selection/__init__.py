@@ -7,6 +7,11 @@ from skatter.selection.asking import (
     judge_answers,
     pick_rows_to_label,
 )
+from skatter.selection.asking_numbers import (
+    NumberVerdict,
+    judge_number_answers,
+    pick_numbers_to_label,
+)
 from skatter.selection.criteria import (
     CRITERIA,
     Choice,
@@ -35,6 +40,7 @@ __all__ = [
     "LabelSheet",
     "LabelVerdict",
     "LeaveOneDomainOut",
+    "NumberVerdict",
     "choose",
     "effective_sample_size",
     "generalization_candidates",
@@ -42,7 +48,9 @@ __all__ = [
     "is_collapsed",
     "judge",
     "judge_answers",
+    "judge_number_answers",
     "nearest_labels",
+    "pick_numbers_to_label",
     "pick_rows_to_label",
     "scatter_criterion",
 ]
