@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skatter import objective as objectives
-from skatter.checks import check_real, n_rows
+from skatter.checks import check_integer, check_real, n_rows
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
-from skatter.labels import check_bins, classes_of, edges_of, read_numbers
+from skatter.labels import MOST_LEVELS, classes_of, edges_of, read_numbers, spline_memberships
 from skatter.objective import Objective
 
 DEFAULT_RIDGE = 1e-3
@@ -45,12 +46,14 @@ class SCA(LabelledComponents):
         domains, averaged over the classes. It acts where a class has labels in two domains or more
         (several sources, or a target with some labels). Unlike domain scatter it does not mind
         that domains differ in how frequent each class is. 0, as in the paper: left out.
-    label_bins : int, array-like or None
-        For regression: how to cut labels that are numbers into the classes of all scatters. An
-        integer: so many bins of equal counts over the labelled samples; equal labels stay
-        together, so there may be fewer. Increasing edges: m for m+1 bins, each up to and including
-        its upper edge. NaN is then the mark of an unlabelled sample, and -1 a number; in ``y`` of
-        integers -1 is refused, unless ``labelled`` is given. None: labels are classes.
+    label_splines : int >= 2 or None
+        For labels that are numbers: a kernel of labels takes the place of the classes in all
+        scatters. It is spanned by so many B-splines of the ranks of the labels; 5 is a good start.
+        Between-class scatter is what these explain, within-class scatter what they leave, and only
+        the order of the labels counts. Fewer different labels are a class each; more than 256 are
+        cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and -1 a
+        number; in ``y`` of integers -1 is refused, unless ``labelled`` is given. None: labels are
+        classes.
     kernel : str or callable
         Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
         arrays that returns the matrix of kernel values.
@@ -103,13 +106,9 @@ class SCA(LabelledComponents):
         ``"before"`` and ``"after"``: the five :class:`~skatter.scatter.Scatters`, in feature
         space and of the projections.
     classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``; with ``label_bins``, the numbers of the bins that hold
-        a label.
+        Classes and domains seen in ``fit``; with ``label_splines``, the numbers of the levels.
     class_counts_, domain_counts_ : ndarray of int
         Labelled samples of each class, and samples of each domain.
-    label_edges_ : ndarray
-        Where ``label_bins`` cut: bin c holds labels above ``label_edges_[c - 1]``, up to and
-        including ``label_edges_[c]``.
 
     References
     ----------
@@ -140,7 +139,7 @@ class SCA(LabelledComponents):
         beta: float = 0.1,
         delta: float = 1.0,
         conditional_delta: float = 0.0,
-        label_bins: Any = None,
+        label_splines: int | None = None,
         kernel: Any = "rbf",
         gamma: Any = "median",
         degree: float = 3,
@@ -159,7 +158,7 @@ class SCA(LabelledComponents):
         self.beta = beta
         self.delta = delta
         self.conditional_delta = conditional_delta
-        self.label_bins = label_bins
+        self.label_splines = label_splines
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -179,23 +178,20 @@ class SCA(LabelledComponents):
         check_real("beta", self.beta, low=0, high=1)
         check_real("delta", self.delta, low=0)
         check_real("conditional_delta", self.conditional_delta, low=0)
-        if self.label_bins is not None:
-            check_bins(self.label_bins)
+        if self.label_splines is not None:
+            check_integer("label_splines", self.label_splines, low=2)
         check_ridge(self.ridge)
 
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
-        """Cut labels that are numbers into classes, then check everything."""
-        edges = None
-        if self.label_bins is not None and y is not None:
-            self._check_parameters()
-            numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
-            edges = edges_of(numbers, check_bins(self.label_bins))
-            y, labelled = classes_of(numbers, edges), ~np.isnan(numbers)
-        X, domains = super()._read(X, y, sample_domain, labelled)
-        self.__dict__.pop("label_edges_", None)
-        if edges is not None:
-            self.label_edges_ = edges
-        return X, domains
+        """Rank labels that are numbers, and check everything."""
+        if self.label_splines is None or y is None:
+            return super()._read(X, y, sample_domain, labelled)
+        self._check_parameters()
+        numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
+        levels = classes_of(numbers, edges_of(numbers, MOST_LEVELS))
+        X, domains = super()._read(X, levels, sample_domain, ~np.isnan(numbers))
+        memberships = spline_memberships(domains.class_counts, self.label_splines)
+        return X, replace(domains, memberships=memberships)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if self.beta == 1 else None

@@ -70,7 +70,7 @@ REGRESSORS: Mapping[str, Grid] = {
 NUMBERS: Mapping[str, Tuning] = {
     "sca": Tuning(
         {"n_components": (2, 5, 10, 20, 40, 60), "ridge": (0.001, 0.03)},
-        {"label_bins": 10},
+        {"label_splines": 5},
         why="benchmarks/regression.py, with beta at its default",
     ),
 }

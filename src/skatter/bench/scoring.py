@@ -102,7 +102,7 @@ def _shared(contestant: Contestant, parameter: str) -> bool:
 def is_path(contestant: Contestant) -> bool:
     """Whether all β and δ come from one factorisation: SCA, where nothing else is tuned."""
     tuned = {name for name in contestant.grid if not name.startswith(JUDGE)}
-    if K not in tuned or not tuned <= {K, "beta", "delta"} or "label_bins" in contestant.fixed:
+    if K not in tuned or not tuned <= {K, "beta", "delta"} or "label_splines" in contestant.fixed:
         return False
     return load_object(contestant.estimator) is SCA
 

@@ -169,12 +169,14 @@ def _words(anatomy: Anatomy, family: ScatterComponents, k: int) -> str:
         own = family.n_components_
         with_few = f", with {k} of its {own} components" if own > k else ""
         return f"The sliders begin where the model was fitted{with_few}."
-    return f"Shown is SCA in the feature space of {anatomy.name}, from the same labels."
+    labels = "the same labels" if family.label_splines is None else "classes of this page"
+    return f"Shown is SCA in the feature space of {anatomy.name}, from {labels}."
 
 
 def _on_path(anatomy: Anatomy) -> bool:
     """Whether the model is SCA at some β and δ."""
-    return type(anatomy.learner) in (SCA, KernelFisher)
+    learner = anatomy.learner
+    return type(learner) in (SCA, KernelFisher) and learner.label_splines is None
 
 
 def _with(values: Sequence[float], own: float) -> list[float]:
