@@ -236,7 +236,7 @@ def test_groups_that_are_classes_are_the_classes(options, numbers):
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_no_more_labels_than_splines_are_a_class_each(options, numbers):
     stage = np.where(numbers.labelled, np.digitize(numbers.y, [-3, 0, 2]), np.nan)
-    given = {"sample_domain": numbers.domain}
+    given, options = {"sample_domain": numbers.domain}, {"beta": 0.1, "ridge": 1e-3, **options}
     ours = SCA(label_splines=4, **options).fit(numbers.X, 0.5 * stage, **given)
     theirs = SCA(**options).fit(numbers.X, stage, **given)
     assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
@@ -283,6 +283,13 @@ def test_many_labels_are_levels_of_equal_counts_and_hardly_anything_changes():
     within = np.cov(X.T, bias=True) - between + 1e-3 * np.var(X, axis=0).sum() * np.eye(4)
     best = centred @ eigh(between, within)[1][:, -1]
     assert abs(np.corrcoef(best, model.transform(X)[:, 0])[0, 1]) > 0.99999
+
+
+def test_for_numbers_beta_is_one_and_the_ridge_larger(numbers):
+    given = {"sample_domain": numbers.domain}
+    ours = SCA(label_splines=5).fit(numbers.X, numbers.known, **given)
+    told = SCA(4, label_splines=5, beta=1.0, ridge=1e-2).fit(numbers.X, numbers.known, **given)
+    assert_array_equal(ours.transform(numbers.X_new), told.transform(numbers.X_new))
 
 
 def test_without_domains_labelled_and_unlabelled_samples_are_two(numbers):

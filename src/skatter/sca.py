@@ -17,6 +17,11 @@ from skatter.objective import Objective
 DEFAULT_RIDGE = 1e-3
 """Share of the total scatter, where scatters are means."""
 
+DEFAULT_BETA = 0.1
+
+NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
+"""The same where labels are numbers; chosen by ``benchmarks/regression_tables.py``."""
+
 
 class SCA(LabelledComponents):
     """Scatter Component Analysis.
@@ -37,8 +42,8 @@ class SCA(LabelledComponents):
     n_components : int or None
         Components to keep. None: 2(C-1) for C classes and at least 10; where ``beta=1``, C-1, the
         rank of the problem. See ``n_components_``.
-    beta : float in [0, 1]
-        Share of between-class scatter in the numerator.
+    beta : float in [0, 1] or None
+        Share of between-class scatter in the numerator. None: 0.1, and 1 with ``label_splines``.
     delta : float >= 0
         Weight of domain scatter: the means of domains, whatever their samples are.
     conditional_delta : float >= 0
@@ -68,8 +73,8 @@ class SCA(LabelledComponents):
         kernel; work and memory are then linear in the number of samples.
     ridge : float > 0 or None
         Weight of the size of the projection, ‖W‖². With ``normalize=True`` in units of the total
-        scatter, so that the scale of the kernel does not matter; None is 1e-3. With
-        ``normalize=False`` as it is; None is the paper's 1.
+        scatter, so that the scale of the kernel does not matter; None is 1e-3, and 1e-2 with
+        ``label_splines``. With ``normalize=False`` as it is; None is the paper's 1.
     normalize : bool
         True: every scatter is a mean, so that ``beta`` and ``delta`` mean the same at any sample
         size. False: the paper's own scaling, where class scatters are sums.
@@ -136,7 +141,7 @@ class SCA(LabelledComponents):
         self,
         n_components: int | None = None,
         *,
-        beta: float = 0.1,
+        beta: float | None = None,
         delta: float = 1.0,
         conditional_delta: float = 0.0,
         label_splines: int | None = None,
@@ -175,7 +180,8 @@ class SCA(LabelledComponents):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("beta", self.beta, low=0, high=1)
+        if self.beta is not None:
+            check_real("beta", self.beta, low=0, high=1)
         check_real("delta", self.delta, low=0)
         check_real("conditional_delta", self.conditional_delta, low=0)
         if self.label_splines is not None:
@@ -194,17 +200,18 @@ class SCA(LabelledComponents):
         return X, replace(domains, memberships=memberships)
 
     def _two_classes(self) -> tuple[str, str] | None:
-        return ("beta=1", "choose beta < 1") if self.beta == 1 else None
+        return ("beta=1", "choose beta < 1") if beta_of(self) == 1 else None
 
     def _objective(self, domains: Domains, total: float) -> Objective:
-        return self._objective_at(self.beta, self.delta, domains, total)
+        return self._objective_at(beta_of(self), self.delta, domains, total)
 
     def _objective_at(self, beta: float, delta: float, domains: Domains, total: float) -> Objective:
+        default = DEFAULT_RIDGE if self.label_splines is None else NUMBERS_RIDGE
         return objectives.sca(
             beta,
             delta,
             conditional_delta=self.conditional_delta,
-            ridge=ridge_weight(self.ridge, self.normalize, total),
+            ridge=ridge_weight(self.ridge, self.normalize, total, default),
             normalize=self.normalize,
             n_labelled=domains.n_labelled,
         )
@@ -428,9 +435,18 @@ def check_ridge(ridge: Any) -> None:
         check_real("ridge", ridge, low=0, open_low=True)
 
 
-def ridge_weight(ridge: float | None, normalize: bool, total: float) -> float:
+def beta_of(sca: SCA) -> float:
+    """Return β as the user gave it, or its default."""
+    if sca.beta is not None:
+        return float(sca.beta)
+    return DEFAULT_BETA if sca.label_splines is None else NUMBERS_BETA
+
+
+def ridge_weight(
+    ridge: float | None, normalize: bool, total: float, default: float = DEFAULT_RIDGE
+) -> float:
     """Return the weight ρ of ‖W‖²: in units of the total scatter, or the paper's."""
     if not normalize:
         return 1.0 if ridge is None else float(ridge)
-    relative = DEFAULT_RIDGE if ridge is None else float(ridge)
+    relative = default if ridge is None else float(ridge)
     return relative * total if total > 0 else relative

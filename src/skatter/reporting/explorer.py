@@ -20,7 +20,7 @@ from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting.anatomy import Anatomy, Space
 from skatter.reporting.samples import draw_rows
 from skatter.reporting.views import FULL, pack
-from skatter.sca import SCA, KernelFisher
+from skatter.sca import SCA, KernelFisher, beta_of
 from skatter.scatter import Geometry, measure
 from skatter.selection import nearest_labels
 from skatter.selection.criteria.scatters import ScatterJudge
@@ -153,7 +153,7 @@ def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, floa
         template.set_params(kernel="linear", gamma="median", kernel_params=None)
     if isinstance(family, SCA):
         template.set_params(conditional_delta=family.conditional_delta)
-        return template, float(family.beta), float(family.delta)
+        return template, beta_of(family), float(family.delta)
     # KernelFisher is β = 1 and δ = 0; the others have no class terms, and β = 0 is nearest.
     labels = bool(family.__sklearn_tags__().target_tags.required)
     return template, float(labels), float(getattr(family, "delta", 0.0))
