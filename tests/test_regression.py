@@ -290,6 +290,7 @@ def test_for_numbers_beta_is_one_and_the_ridge_larger(numbers):
     ours = SCA(label_splines=5).fit(numbers.X, numbers.known, **given)
     told = SCA(4, label_splines=5, beta=1.0, ridge=1e-2).fit(numbers.X, numbers.known, **given)
     assert_array_equal(ours.transform(numbers.X_new), told.transform(numbers.X_new))
+    assert "numbers, 5 splines" in ours._repr_html_()
 
 
 def test_without_domains_labelled_and_unlabelled_samples_are_two(numbers):

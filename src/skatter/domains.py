@@ -76,6 +76,8 @@ class Domains:
     def __post_init__(self) -> None:
         for array in (self.label, self.classes, self.domain, self.domain_ids, self.is_target):
             _frozen(array)
+        if self.memberships is not None:
+            _frozen(self.memberships)
 
     @property
     def n_rows(self) -> int:
@@ -531,7 +533,7 @@ def _read_labels(
     if named.size and named.dtype.kind not in "biuUS":
         raise ValueError(
             f"y must hold classes (integers, strings or booleans), got {named.dtype} values such "
-            f"as {named[0]!r}. Unknown label type: for regression use SCA(label_splines=5), or cut "
+            f"as {named[0]!r}. Unknown label type: for regression use SCA(label_splines=8), or cut "
             "them into classes with skatter.labels.bin_labels."
         )
     classes, codes = np.unique(named, return_inverse=True)

@@ -20,7 +20,7 @@ DEFAULT_RIDGE = 1e-3
 DEFAULT_BETA = 0.1
 
 NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
-"""The same where labels are numbers; chosen by ``benchmarks/regression_tables.py``."""
+"""The same where labels are numbers; chosen by ``benchmarks/label_splines.py``."""
 
 
 class SCA(LabelledComponents):
@@ -53,7 +53,7 @@ class SCA(LabelledComponents):
         that domains differ in how frequent each class is. 0, as in the paper: left out.
     label_splines : int >= 2 or None
         For labels that are numbers: a kernel of labels takes the place of the classes in all
-        scatters. It is spanned by so many B-splines of the ranks of the labels; 5 is a good start.
+        scatters. It is spanned by so many B-splines of the ranks of the labels; 8 is a good start.
         Between-class scatter is what these explain, within-class scatter what they leave, and only
         the order of the labels counts. Fewer different labels are a class each; more than 256 are
         cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and -1 a

@@ -174,7 +174,7 @@ def _check_classes(known: Array, column: str) -> None:
         kind = "fractions such as" if fraction else f"{len(values):,} different values such as"
         raise TableError(
             f"column {column} holds {kind} {values[0]!s}, and classes are predicted here. Cut "
-            "numbers into a few ranges first; for regression use skatter.SCA(label_splines=5) from "
+            "numbers into a few ranges first; for regression use skatter.SCA(label_splines=8) from "
             "Python."
         )
 
