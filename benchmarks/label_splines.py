@@ -34,7 +34,7 @@ from skatter.labels import bin_labels
 ROWS = 300
 WORST = 5.0
 SCALERS = {"pooled": StandardScaler, "domain": DomainScaler}
-RAW = "no SCA"
+CONSTANT, RAW = "mean of the source's labels", "no SCA"
 BEFORE = "10 bins, beta=0.1, ridge=0.001"
 CANDIDATES: dict[str, dict[str, Any]] = {
     f"{n} splines, beta={beta}, ridge={ridge}": {"label_splines": n, "beta": beta, "ridge": ridge}
@@ -70,9 +70,9 @@ def errors(task: Any) -> dict[tuple[str, str], float]:
     for scaling, make in SCALERS.items():
         given = {"sample_domain": domain} if make is DomainScaler else {}
         features = make().fit_transform(X, np.where(seen, 0.0, np.nan), **given)
-        for name, options in {RAW: {}, **CANDIDATES, **BESIDE}.items():
-            Z = features
-            if name != RAW:
+        for name, options in {CONSTANT: {}, RAW: {}, **CANDIDATES, **BESIDE}.items():
+            Z = features if name == RAW else np.zeros((len(y), 1))
+            if options:
                 labels = known if "label_splines" in options else bin_labels(known, 10)
                 Z = SCA(**options).fit_transform(features, labels, sample_domain=domain)
             guess = Ridge().fit(Z[seen], y[seen]).predict(Z[~seen])
@@ -114,7 +114,7 @@ def report(measured: dict[tuple[str, str], dict[str, float]]) -> str:
     }
     for own in found.values():
         own["left out"] = left_out(own)
-    names = [RAW, *BESIDE, *CANDIDATES, "left out"]
+    names = [CONSTANT, RAW, *BESIDE, *CANDIDATES, "left out"]
     lines = ["# Splines of labels: which, and what for\n", f"{__doc__}\n", f"{machine()}.\n"]
     heads = [f"{s}: {what}" for s in SCALERS for what in ("mean", "median", "corn moisture")]
     lines += [f"| | {' | '.join(heads)} |", f"| :--- {'| ---: ' * len(heads)}|"]

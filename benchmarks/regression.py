@@ -157,7 +157,8 @@ def components(
     features, of_new = landmarks(X, new)
     for beta, (delta, ridge) in product(betas, WEIGHTS):
         weights = {"delta": 0.0, weight: delta}
-        model = SCA(10, beta=beta, ridge=ridge, kernel="linear", **weights, **options)
+        k = COMPONENTS[-1] if beta < 1 else None
+        model = SCA(k, beta=beta, ridge=ridge, kernel="linear", **weights, **options)
         model.fit(features, labels, sample_domain=domain)
         Z, Z_new = model.transform(features[~np.isnan(y)]), model.transform(of_new)
         for k in COMPONENTS:
