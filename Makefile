@@ -37,6 +37,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/peers.py --out benchmarks/results --image docs/images/peers.png
 	$(BIN)/python benchmarks/criteria.py --out benchmarks/results --docs docs/choosing.md
 	$(BIN)/python benchmarks/regression.py --out benchmarks/results --docs docs
+	$(BIN)/python benchmarks/label_splines.py --out benchmarks/results
 	$(BIN)/python benchmarks/self_training.py --out benchmarks/results
 	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --docs docs/self-training.md
 	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --draw docs/images/ablation.png

@@ -233,7 +233,9 @@ def _component_facts(own: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         ("components", f"{len(values)}, {spectrum}, {solved}"),
         ("route", _route(own)),
         ("domains", listed(own["domain_ids_"], own.get("domain_counts_"))),
-        ("classes", listed(own["classes_"], own.get("class_counts_"))),
+        ("classes", listed(own["classes_"], own.get("class_counts_")))
+        if own.get("label_splines") is None
+        else ("labels", f"numbers, {own['label_splines']} splines"),
     )
 
 

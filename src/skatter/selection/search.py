@@ -159,6 +159,11 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         if not (self.estimator is None or type(self.estimator) is SCA):
             raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
         template = SCA() if self.estimator is None else clone(self.estimator)
+        if template.label_splines is not None:
+            raise ValueError(
+                "SCACV judges a setting by classes. For label_splines choose settings with "
+                "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
+            )
         self._forget()
         betas, deltas = self._grid(template)
         samples, domains = template._read(X, y, sample_domain, labelled)
