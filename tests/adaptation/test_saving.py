@@ -31,7 +31,7 @@ from skatter import (
     make_domain_pipeline,
 )
 from skatter.methods import METHODS
-from skatter.saving import LOADERS, ModelFileError, describe_model, load_model, save_model
+from skatter.saving import ModelFileError, describe_model, load_model, save_model
 from skatter.tables import TableError
 
 

@@ -34,7 +34,7 @@ from skatter.cli.options import (
 )
 from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.methods import METHODS, get_method
-from skatter.saving import save_model
+from skatter.saving import pack_model
 from skatter.tables import (
     ColumnPlan,
     printable,
@@ -140,7 +140,7 @@ def _jobs(result: Adaptation, paths: dict[str, Path], say: Callable[[str], None]
     """Return what is written beside the predictions."""
     jobs: list[Job] = []
     if "--model" in paths:
-        jobs.append((paths["--model"], lambda part: save_model(result.model, part)))
+        jobs.append((paths["--model"], lambda part: part.write_bytes(pack_model(result.model))))
     if "--report" in paths:
         page = _report(result, say)
         jobs.append((paths["--report"], lambda part: part.write_text(page, encoding="utf-8")))
