@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.saving.schemas import (
+    FUNCTION,
     REMEDIES,
     UNKNOWN,
     check_part,
@@ -129,7 +130,9 @@ class Writer:
             label = value if isinstance(value, type) or hasattr(value, "__qualname__") else kind
             where = getattr(label, "__module__", None) or "builtins"
             called = getattr(label, "__qualname__", kind.__qualname__)
-            raise Refused(f"it holds {f'{where}.{called}'!r}; {_remedy(kind)}")
+            otherwise = FUNCTION if callable(value) else UNKNOWN
+            remedy = REMEDIES.get(kind.__name__, otherwise)
+            raise Refused(f"it holds {f'{where}.{called}'!r}; {remedy}")
         if id(value) in self._open:
             raise Refused("it holds itself")
         self._open.add(id(value))
@@ -141,10 +144,6 @@ class Writer:
         self._open.discard(id(value))
         self.parts.append({"type": name, "state": nodes})
         return {"part": len(self.parts) - 1}
-
-
-def _remedy(kind: type) -> str:
-    return REMEDIES.get(kind.__name__, UNKNOWN)
 
 
 class Reader:

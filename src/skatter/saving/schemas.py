@@ -356,12 +356,10 @@ REMEDIES = {
         ),
         _TREES,
     ),
-    **dict.fromkeys(
-        ("builtin_function_or_method", "function", "method", "partial", "type", "ufunc"),
-        "a model file holds data, and no functions or calls",
-    ),
 }
 """What to do about types that are not on the list, by the name of the class."""
+
+FUNCTION = "a model file holds data, and no functions or calls"
 
 UNKNOWN = (
     "it is not on the list of docs/saving.md; apply that step yourself, before the model, and save "
