@@ -104,10 +104,9 @@ def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "it is no regular file")
-        data = file.read(limit + 1) if found.st_size <= limit else b""
-    if found.st_size > limit or len(data) > limit:
-        raise ValueError(f"it is larger than {limit:,} bytes")
-    return data
+        if found.st_size > limit:
+            raise ValueError(f"it is larger than {limit:,} bytes")
+        return file.read(found.st_size)
 
 
 @contextmanager

@@ -206,7 +206,7 @@ def _native(array: Array) -> Array:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _sign(content: bytes, key: bytes) -> bytes:
+def _sign(content: bytes | memoryview, key: bytes) -> bytes:
     return hmac.new(key, content, hashlib.sha256).hexdigest().encode()
 
 
@@ -251,13 +251,13 @@ def _read(path: str | Path, key: bytes | None = None) -> bytes:
             f"{path} is no model file of skatter: it is no zip archive. Save models with "
             "skatter.saving.save_model, or skatter adapt --model."
         )
-    signed, digest = data[:-DIGEST], data[-DIGEST:]
+    signed, digest = memoryview(data)[:-DIGEST], data[-DIGEST:]
     if not hmac.compare_digest(hashlib.sha256(signed).hexdigest().encode(), digest):
         raise ModelFileError(
             f"{path} is damaged, or was not saved by skatter: its checksum does not match its "
             "contents. Save the model again."
         )
-    content, signature = signed[:-DIGEST], signed[-DIGEST:]
+    content, signature = signed[:-DIGEST], bytes(signed[-DIGEST:])
     if key is not None and not hmac.compare_digest(_sign(content, key), signature):
         raise ModelFileError(f"{path} was not signed with this key; ask where it comes from.")
     return data

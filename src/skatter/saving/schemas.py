@@ -151,7 +151,12 @@ OWN: dict[str, dict[str, str]] = {
     "LRESVMAdaptation": _MACHINE | _EXEMPLARS,
     "EasyAdapt": {"_copies": "@_Copies e", "copy_ids_": "l e"},
     "EasyAdaptSVM": {"_copies": "@_Copies e", "copy_ids_": "l e", "dual_coef_": "f n e+1 out"},
-    "MarginalKernelSVM": {"dual_coef_": "f n s out", "_embeddings": "@MeanEmbeddings"},
+    "MarginalKernelSVM": {
+        "dual_coef_": "f n s out",
+        "marginal_ids_": "l m",
+        "marginal_distances_": "f m s",
+        "_embeddings": "@MeanEmbeddings",
+    },
     "UndoBias": {
         "dual_coef_": "f n s+1 out",
         "_weights": "f s+1 out p | none",
