@@ -32,7 +32,7 @@ MODELS = {
     "USCA": USCA(n_components=2),
     "KernelFisher": KernelFisher(),
     "KPCA": KPCA(n_components=2),
-    "SCACV": SCACV(n_components=[2], betas=[0.1, 0.5], deltas=[1.0], criterion="scatter"),
+    "SCACV": SCACV(n_components=[2], betas=[0.1, 0.5], deltas=[1.0]),
     "SCACV by folds": SCACV(n_components=[2], betas=[0.1, 0.5], deltas=[1.0], cv=2, refit=False),
     "SCAClassifier": SCAClassifier(ridges=[1e-3], n_rounds=2),
     "DomainGeneralizer": DomainGeneralizer(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -35,6 +34,7 @@ from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice
 from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
+from skatter.files import write_atomically
 from skatter.scatter import (
     Scatters,
     class_factor,
@@ -173,16 +173,13 @@ class Moments:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to an ``.npz`` file, whole or not at all; no pickle is involved."""
-        folder = Path(path).resolve().parent
-        handle, beside = tempfile.mkstemp(dir=folder, prefix=".moments-", suffix=".npz")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                arrays: dict[str, Any] = _as_arrays(self)
+
+        def write(part: Path) -> None:
+            arrays: dict[str, Any] = _as_arrays(self)
+            with part.open("wb") as file:
                 np.savez(file, **arrays)
-            os.replace(beside, path)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+
+        write_atomically(path, write)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Moments:

@@ -261,7 +261,7 @@ MODELS = {
     "landmarks": SCA(feature_map=LandmarkMap(40)),
     "one component": SCA(n_components=1),
     "between classes alone": SCA(beta=1.0, delta=7.5),
-    "search": SCACV(n_components=[2, 3], betas=[0.1], deltas=[1.0], criterion="scatter"),
+    "search": SCACV(n_components=[2, 3], betas=[0.1], deltas=[1.0]),
     "pipeline": make_domain_pipeline(StandardScaler(), KernelFisher(), LogisticRegression()),
     "transformers": make_domain_pipeline(StandardScaler(), "passthrough", USCA()),
     "no domains": make_domain_pipeline(StandardScaler(), LogisticRegression()),
