@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
 from sklearn.linear_model import RidgeCV
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skatter.accuracy import ScoresNumbers
 from skatter.checks import FLOATS, check_integer
@@ -242,6 +242,8 @@ def read_labelled_numbers(
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    if len(getattr(y, "shape", ())) == 2:
+        y = column_or_1d(y, warn=True)
     numbers = read_numbers(y, labelled=labelled, n_samples=n_samples)
     known = ~np.isnan(numbers)
     if known.sum() < LEAST_LABELLED:

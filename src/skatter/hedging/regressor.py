@@ -81,8 +81,8 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         Who is averaged, with what each thought and weighs.
     champion_ : ChampionRegressor
         The plain model, fitted.
-    doubt_ : float
-        Weight of the members that are scaled in each domain.
+    contradiction_, separation_, doubt_ : float
+        κ, s, and the weight of the members that are scaled in each domain.
     source_error_ : float
         Root mean squared error on held-out source labels.
     shift_ : float
@@ -278,8 +278,7 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
         there = self._ask(members, views.take(rows)) if len(rows) else here
         groups = [
-            np.array([place for place, each in enumerate(members) if each.scaling == scaling])
-            for scaling in SCALINGS
+            np.flatnonzero([each.scaling == scaling for each in members]) for scaling in SCALINGS
         ]
         weights, near = np.zeros(len(members)), np.zeros(len(members))
         for group in groups:
@@ -287,13 +286,14 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
                 distance = distances(there[group], errors[group])
                 weights[group] = number_weights(distance, errors[group])
                 near[group] = 1 / (1 + distance**2)
-        self.doubt_ = 0.0
+        self.contradiction_, self.separation_, self.doubt_ = 1.0, 0.0, 0.0
         if len(groups[1]) and len(rows):
             alike = [[p for p in group if members[p].name in ALIKE] for group in groups]
-            contradicted = contradiction(
+            self.contradiction_ = contradiction(
                 [there[places] for places in alike], [here[places] for places in alike]
             )
-            self.doubt_ = doubt_in_pooled(contradicted, self._separation(views, domains, seed))
+            self.separation_ = self._separation(views, domains, seed)
+            self.doubt_ = doubt_in_pooled(self.contradiction_, self.separation_)
             if held_out.by_source:
                 sums = [weights[group] @ here[group] for group in groups]
                 both = [np.sqrt(1 - held_out.score(each)) for each in sums]
