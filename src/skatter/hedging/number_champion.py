@@ -18,7 +18,6 @@ from skatter.checks import FLOATS, check_integer
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging.champion import (
     LARGEST_ROUND,
-    MAX_GROWN,
     MAX_ROWS,
     N_FOLDS,
     Contender,
@@ -43,6 +42,9 @@ KERNEL_POWERS = (0.25, 1.0, 4.0)
 
 MAX_KERNEL = 1_000
 """Rows that kernel ridge regression learns from: its cost is cubic."""
+
+MAX_GROWN_NUMBERS = 2_000
+"""Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
 
 LEAST_LABELLED = 10
 """Labelled samples without which nothing can be held out."""
@@ -91,13 +93,10 @@ class KernelRidgeCV(RegressorMixin, BaseEstimator):
         return self
 
     def fit_with_oob(self, X: Any, y: Any) -> Array:
-        """Learn, and predict every sample without itself."""
+        """Learn, and predict each sample without itself; those beyond ``max_rows`` are NaN."""
         rows, left_out = self._fit(X, y)
         out = np.full(len(y), np.nan)
         out[rows] = left_out
-        others = np.setdiff1d(np.arange(len(y)), rows)
-        if len(others):
-            out[others] = self.predict(X[others])
         return out
 
     def _fit(self, X: Any, y: Any) -> tuple[Codes, Array]:
@@ -275,7 +274,7 @@ def standard_regressors(X: Any, *, random_state: int) -> dict[str, Any]:
     """Return the regressors that a good practitioner tries first, not fitted."""
     found: dict[str, Any] = {
         "ridge": RidgeCV(ALPHAS),
-        "forest": ForestRegressor(max_rows=MAX_GROWN, random_state=random_state),
+        "forest": ForestRegressor(max_rows=MAX_GROWN_NUMBERS, random_state=random_state),
     }
     if not sparse.issparse(X) and 20 + X.shape[1] <= LARGEST_ROUND:
         found["boosting"] = BoostingRegressor(random_state=random_state)
@@ -322,6 +321,9 @@ class HeldOut:
         """Fit on all labelled samples; return the estimator and its R² on held-out ones."""
         if hasattr(estimator, "fit_with_oob") and not self.by_source:
             held_out = estimator.fit_with_oob(X[self.known], self.numbers)[self.drawn]
+            unseen = np.flatnonzero(np.isnan(held_out))
+            if len(unseen):
+                held_out[unseen] = estimator.predict(X[self.rows[unseen]])
         else:
             held_out = np.empty(len(self.rows))
             for learn, test in self.folds:
