@@ -1,9 +1,9 @@
 """Labels that are numbers: the hedge against the champion on everyday tables.
 
-    python benchmarks/numbers.py run --work FOLDER   # one file a task, resumable
-    python benchmarks/numbers.py pack --work FOLDER  # into benchmarks/results/numbers.npz
-    python benchmarks/numbers.py fit                 # numbers of skatter.hedging.error
-    python benchmarks/numbers.py report              # benchmarks/results/numbers.md
+    python benchmarks/hedged_numbers.py run --work FOLDER   # one file a task, resumable
+    python benchmarks/hedged_numbers.py pack --work FOLDER  # into results/hedged_numbers.npz
+    python benchmarks/hedged_numbers.py fit                 # numbers of skatter.hedging.error
+    python benchmarks/hedged_numbers.py report              # results/hedged_numbers.md
 
 Only ``run`` needs data. Tasks are those of the suite ``tables-numbers``, one source and one target,
 and one task from all other domains for each table with three or more. Choices were made on the
@@ -35,7 +35,7 @@ from trust import RESULTS, put_between, table
 
 Array = NDArray[Any]
 NUMBERS = Path(__file__).parents[1] / "src/skatter/hedging/error.json"
-STORE = RESULTS / "numbers.npz"
+STORE = RESULTS / "hedged_numbers.npz"
 
 KEPT_APART = frozenset(
     {"auto_mpg_origin", "gas_turbine_nox", "hsb_math_sector", "pc_prices_time", "school_ilea_139"}
@@ -484,22 +484,22 @@ def report(docs: Path | None) -> None:
     set_heads = ["table, tasks", "hedge", "champion", f"with {N_LABELS} labels",
                  "90 % interval covers", "doubt"]  # fmt: skip
     lines = [
-        "<!-- made by benchmarks/numbers.py -->", "", f"Machine: {machine}.", "", *summary,
+        "<!-- made by benchmarks/hedged_numbers.py -->", "", f"Machine: {machine}.", "", *summary,
         "**One source, table by table**", "", *table(set_heads, set_rows(pairs)),
         "**Members, one source, tables used for choices**", "",
         *table(["member", "error, median over tables"], member_rows(used)),
     ]  # fmt: skip
     text = "\n".join(lines)
-    (RESULTS / "numbers.md").write_text(text, encoding="utf-8")
+    (RESULTS / "hedged_numbers.md").write_text(text, encoding="utf-8")
     print(text)
     if docs is not None:
-        put_between(docs, "results", "\n".join(summary), script="numbers")
+        put_between(docs, "results", "\n".join(summary), script="hedged_numbers")
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("step", choices=("run", "pack", "fit", "report"))
-    parser.add_argument("--work", type=Path, default=Path("numbers-work"))
+    parser.add_argument("--work", type=Path, default=Path("hedged-numbers-work"))
     parser.add_argument("--docs", type=Path)
     given = parser.parse_args(arguments)
     if given.step in ("run", "pack"):
