@@ -46,6 +46,9 @@ MAX_KERNEL = 1_000
 MAX_GROWN_NUMBERS = 2_000
 """Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
 
+LARGEST_FOLD = 2 / 3
+"""Share of the samples that whole sources may take out of a fold."""
+
 LEAST_LABELLED = 10
 """Labelled samples without which nothing can be held out."""
 
@@ -340,12 +343,13 @@ class HeldOut:
 
 def _folds(domains: Domains, seed: int) -> tuple[bool, Folds]:
     """Return whether folds hold whole sources, and the rows that each learns from and tests."""
-    place = np.random.default_rng(seed).permutation(domains.n_rows)
+    fold = np.random.default_rng(seed).permutation(domains.n_rows) % N_FOLDS
     sources, codes = np.unique(domains.domain[domains.source], return_inverse=True)
-    by_source = len(sources) > 1
-    fold = place % min(N_FOLDS, len(sources) if by_source else N_FOLDS)
-    if by_source:
-        fold[domains.source] = codes % N_FOLDS
+    whole = fold % min(N_FOLDS, max(len(sources), 1))
+    whole[domains.source] = codes % N_FOLDS
+    # Where one source has most samples, too little would be left to learn from without it.
+    by_source = len(sources) > 1 and np.bincount(whole).max() <= LARGEST_FOLD * len(fold)
+    fold = whole if by_source else fold
     return by_source, [
         (np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in np.unique(fold)
     ]
