@@ -17,7 +17,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from skatter import HedgedRegressor
 from skatter.bench.suites import get_suite
 from skatter.bench.tasks import Sample, Task, load_problem
 from skatter.datasets.everyday_tables import EVERYDAY_TABLES
-from skatter.hedging.error import shrunken_shift
+from skatter.hedging.error import shrunken_shift, widening
 from trust import RESULTS, put_between, table
 
 Array = NDArray[Any]
@@ -92,7 +92,8 @@ def run_task(kind: str, task: Task, path: Path) -> str:
         "mean": float(y[known].mean()),
         "scale": scale,
         "source_error": model.source_error_ / scale,
-        "widening": model.widening_,
+        "widening": model.widening_ / widening(1.0, by_source=model.by_source_),
+        "by_source": model.by_source_,
         "signs": [model.contradiction_, model.separation_],
         "doubt": model.doubt_,
         "members": [[m.name, m.scaling, m.weight, m.source_score] for m in model.members_],
@@ -178,6 +179,11 @@ class Outcome:
         unit = np.sqrt(self.record["source_error"] ** 2 + self.spread**2) * self.record["widening"]
         return np.abs(self.truth - self.hedge) / unit
 
+    def narrowed(self, factor: float) -> Outcome:
+        """Return the same with narrower intervals, where whole sources were held out."""
+        wide = self.record["widening"] * (factor if self.record["by_source"] else 1)
+        return replace(self, record={**self.record, "widening": wide})
+
     @property
     def apart(self) -> float:
         """Mean squared difference of hedge and champion."""
@@ -236,10 +242,7 @@ def quantile(values: Array, weights: Array, share: float) -> float:
 def fit_numbers(tasks: list[Outcome]) -> dict[str, dict[str, float]]:
     """Fit all numbers; every set counts the same."""
     weight = set_weights(tasks)
-    rows = np.concatenate([t.scores for t in tasks])
-    share = np.concatenate(
-        [np.full(len(t.truth), w / len(t.truth)) for t, w in zip(tasks, weight, strict=True)]
-    )
+    rows, share = rows_of(tasks)
     off = np.log([t.error(t.hedge) / t.blind for t in tasks])
     factor = float(np.exp(np.average(off, weights=weight)))
     distance = fit_distance(tasks, factor, weight)
@@ -296,10 +299,24 @@ def threshold(expected: Array, helps: Array) -> float:
     return float(expected[order][enough[-1]]) if len(enough) else 1.0
 
 
+def rows_of(tasks: list[Outcome]) -> tuple[Array, Array]:
+    """Return the scores of all samples, and weights by which every set counts the same."""
+    weight = set_weights(tasks)
+    share = [np.full(len(t.truth), w / len(t.truth)) for t, w in zip(tasks, weight, strict=True)]
+    return np.concatenate([t.scores for t in tasks]), np.concatenate(share)
+
+
 def fit() -> None:
     found, _ = outcomes()
-    tasks = [t for t in found if t.record["kind"] == PAIR and not t.kept_apart]
-    NUMBERS.write_text(json.dumps(fit_numbers(tasks), indent=2) + "\n", encoding="utf-8")
+    pairs, several = (
+        [t for t in found if t.record.get("by_source", False) == whole and not t.kept_apart]
+        for whole in (False, True)
+    )
+    pairs = [t for t in pairs if t.record["kind"] == PAIR]
+    numbers = fit_numbers(pairs)
+    narrower = quantile(*rows_of(several), 0.9) / numbers["half_width"]["0.9"]
+    text = json.dumps({"several_sources": round(narrower, 4), **numbers}, indent=2)
+    NUMBERS.write_text(text + "\n", encoding="utf-8")
     print(NUMBERS.read_text(encoding="utf-8"))
 
 
@@ -455,7 +472,8 @@ def report(docs: Path | None) -> None:
     found, machine = outcomes()
     pairs = [t for t in found if t.record["kind"] == PAIR]
     used, apart = ([t for t in pairs if t.kept_apart == kept] for kept in (False, True))
-    several = [t for t in found if t.record["kind"] == SOURCES]
+    narrower = json.loads(NUMBERS.read_text(encoding="utf-8"))["several_sources"]
+    several = [t.narrowed(narrower) for t in found if t.record["kind"] == SOURCES]
     rules, numbers = left_out_rules(used), left_out_numbers(used)
     final = dict.fromkeys({t.name for t in found}, json.loads(NUMBERS.read_text(encoding="utf-8")))
     heads = ["tables", "hedge", "champion", "hedge / champion", "median of the ratio",
@@ -464,6 +482,7 @@ def report(docs: Path | None) -> None:
         (f"used for choices: {len(used)} tasks", used, lambda t: t.hedge),
         ("the same, weights chosen on all other tables", used, lambda t: by_rule(t, rules[t.name])),
         (f"kept apart: {len(apart)} tasks", apart, lambda t: t.hedge),
+        (f"all: {len(pairs)} tasks", pairs, lambda t: t.hedge),
         (f"several sources: {len(several)} tasks", several, lambda t: t.hedge),
     ]
     summary = [

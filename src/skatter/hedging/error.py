@@ -12,7 +12,8 @@ for a sample on which members disagree by s, its label is expected in
 and any other model f is expected to have the mean squared error E² + k mean((f − h)²). The numbers
 c, q (for some coverages) and k were fitted on everyday tables by ``benchmarks/hedged_numbers.py``
 and lie in ``error.json``; docs/numbers.md says how far off they were on tables left out. They are
-averages over many tables. What no sign can show is a change of the labels' mean that has nothing to
+averages over many tables. Where whole sources were held out, σ knows of transfer, and is multiplied
+by a number below one. What no sign can show is a change of the labels' mean that has nothing to
 do with the samples, such as prices of another year: a few labels of the target show it.
 """
 
@@ -49,28 +50,38 @@ def error_numbers() -> Mapping[str, Any]:
     return json.loads(text)
 
 
-def expected_error(source_error: float, spread: float, residuals: Array) -> Estimate:
+def widening(spread: float, *, by_source: bool) -> float:
+    """Return √S, times what makes errors on whole sources left out comparable.
+
+    Parameters
+    ----------
+    spread : float
+        S, disagreement of members in the target in units of that on held-out source samples.
+    by_source : bool
+        Whether whole sources were held out.
+    """
+    return float(np.sqrt(spread)) * (error_numbers()["several_sources"] if by_source else 1.0)
+
+
+def expected_error(source_error: float, residuals: Array) -> Estimate:
     """Return the root mean squared error to expect in the target, with a 90 % interval.
 
     Parameters
     ----------
     source_error : float
-        On held-out source labels.
-    spread : float
-        S, disagreement of members in the target in units of that on held-out source samples.
+        On held-out source labels, times :func:`widening`.
     residuals : ndarray
         Errors on labelled samples of the target that were held out; may be empty.
 
     Examples
     --------
     >>> import numpy as np
-    >>> blind, seen = (expected_error(1.0, 1.0, np.full(n, 2.0)) for n in (0, 40))
+    >>> blind, seen = (expected_error(1.0, np.full(n, 2.0)) for n in (0, 40))
     >>> blind.value < seen.value, seen.high - seen.low < blind.high - blind.low
     (True, True)
     """
     numbers = error_numbers()["error"]
-    expected = numbers["factor"] * source_error * np.sqrt(spread)
-    value = _with_labels(expected, residuals)
+    value = _with_labels(numbers["factor"] * source_error, residuals)
     narrower = np.sqrt(PRIOR_LABELS / (PRIOR_LABELS + len(residuals)))
     low, high = (value * numbers[end] ** narrower for end in ("low", "high"))
     return Estimate(value, float(low), float(high))

@@ -24,6 +24,7 @@ from skatter.hedging.error import (
     half_width,
     judge_numbers,
     shrunken_shift,
+    widening,
 )
 from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
 from skatter.hedging.number_champion import (
@@ -86,6 +87,8 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         κ, s, and the weight of the members that are scaled in each domain.
     source_error_ : float
         Root mean squared error on held-out source labels.
+    by_source_ : bool
+        Whether whole sources were held out.
     shift_ : float
         What labels of the target add to predictions for it.
     judgement_ : NumberJudgement or None
@@ -338,11 +341,12 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
                 residuals[domain == code]
             )
         spreads = [np.mean(_spread(weights, each)[1] ** 2) for each in (there, here)]
-        wider = float(np.clip(np.sqrt(spreads[0] / max(spreads[1], 1e-300)), *SPREADS))
-        self.expected_error_ = expected_error(self.source_error_, wider, left_out)
-        blind = expected_error(self.source_error_, wider, NO_LABELS).value
-        seen = self.expected_error_.value / max(blind, 1e-300)
-        self.widening_ = float(np.sqrt(wider) * seen)
+        ratio = float(np.clip(np.sqrt(spreads[0] / max(spreads[1], 1e-300)), *SPREADS))
+        self.by_source_ = held_out.by_source
+        wider = widening(ratio, by_source=self.by_source_)
+        self.expected_error_ = expected_error(wider * self.source_error_, left_out)
+        blind = expected_error(wider * self.source_error_, NO_LABELS).value
+        self.widening_ = wider * self.expected_error_.value / max(blind, 1e-300)
 
     def _combine(self, X: Any, sample_domain: Any) -> tuple[Array, Array]:
         """Return predictions, and how far members disagree on each."""
