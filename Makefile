@@ -51,6 +51,10 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/trust.py pack
 	$(BIN)/python benchmarks/trust.py fit
 	$(BIN)/python benchmarks/trust.py report --docs docs/trust.md
+	$(BIN)/python benchmarks/hedged_numbers.py run
+	$(BIN)/python benchmarks/hedged_numbers.py pack
+	$(BIN)/python benchmarks/hedged_numbers.py fit
+	$(BIN)/python benchmarks/hedged_numbers.py report --docs docs/numbers.md
 	$(BIN)/python benchmarks/asking.py --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
