@@ -8,13 +8,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from skatter.class_span import ClassSpan
-from skatter.hedging import ChampionClassifier, HedgedClassifier, does_it_help
+from skatter.hedging import (
+    ChampionClassifier,
+    DomainGeneralizer,
+    HedgedClassifier,
+    does_it_help,
+)
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
-from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut
+from skatter.selection import SCACV, LeaveOneDomainOut
 from skatter.self_training import SCAClassifier
 
 if TYPE_CHECKING:

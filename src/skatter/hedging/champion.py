@@ -284,14 +284,7 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
     def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
         if self.candidates is None:
             return standard_classifiers(X, n_classes, metric=self.metric, random_state=seed)
-        if not self.candidates:
-            raise ValueError("candidates is empty; name a classifier, or None for the four.")
-        for name, candidate in self.candidates.items():
-            if not (is_classifier(candidate) and hasattr(candidate, "predict_proba")):
-                raise TypeError(
-                    f"candidates[{name!r}] must be a classifier with predict_proba, got "
-                    f"{type(candidate).__name__}."
-                )
+        check_candidates(self.candidates)
         return {name: clone(candidate) for name, candidate in self.candidates.items()}
 
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
@@ -305,6 +298,21 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
+
+
+def check_candidates(candidates: Any) -> None:
+    """Raise unless candidates map names to classifiers with probabilities, one at least."""
+    if not isinstance(candidates, Mapping) or not candidates:
+        raise ValueError(
+            "candidates must map names to classifiers, one at least, or be None for the standard "
+            f"ones; got {candidates!r}."
+        )
+    for name, candidate in candidates.items():
+        if not (is_classifier(candidate) and hasattr(candidate, "predict_proba")):
+            raise TypeError(
+                f"candidates[{name!r}] must be a classifier with predict_proba, got "
+                f"{type(candidate).__name__}."
+            )
 
 
 def read_labels(

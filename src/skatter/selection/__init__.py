@@ -19,7 +19,6 @@ from skatter.selection.criteria import (
     scatter_criterion,
 )
 from skatter.selection.folds import nearest_labels
-from skatter.selection.generalize import DomainGeneralizer, generalization_candidates
 from skatter.selection.search import BETAS, DELTAS, SCACV
 from skatter.selection.splitters import LeaveOneDomainOut
 
@@ -30,14 +29,12 @@ __all__ = [
     "SCACV",
     "Choice",
     "Criterion",
-    "DomainGeneralizer",
     "Estimate",
     "LabelSheet",
     "LabelVerdict",
     "LeaveOneDomainOut",
     "choose",
     "effective_sample_size",
-    "generalization_candidates",
     "importance_weights",
     "is_collapsed",
     "judge",
