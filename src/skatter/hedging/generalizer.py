@@ -137,10 +137,11 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         What was left out in turn: domains, or the numbers of folds where one domain has labels.
     scores_, losses_ : dict of str to ndarray
         Accuracy and log loss of each candidate on each of these, whether it votes or not.
-    held_out_scores_ : ndarray
-        Accuracy of the vote on each of these.
-    expected_accuracy_ : Estimate
-        Accuracy to expect on the next unseen domain, with a 90 % interval.
+    held_out_scores_ : dict of str to ndarray
+        Accuracy of the vote on each of these: ``"alone"`` of the members that can vote on a single
+        sample, ``"batch"`` of all.
+    expected_accuracy_ : dict of str to Estimate
+        Accuracy to expect on the next unseen domain, with a 90 % interval, under the same names.
 
     See Also
     --------
@@ -333,9 +334,14 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         names = [_name(each) for each in candidates]
         self.scores_ = dict(zip(names, right, strict=True))
         self.losses_ = dict(zip(names, loss, strict=True))
-        voted = np.tensordot(weights, shares, axes=1).argmax(axis=1)
-        self.held_out_scores_ = _means(voted == label, unit)
-        self.expected_accuracy_ = expect_unseen(self.held_out_scores_, len(self.classes_))
+        self.held_out_scores_ = {
+            kind: _means(np.tensordot(own, shares, axes=1).argmax(axis=1) == label, unit)
+            for kind, own in (("alone", weights * alone), ("batch", weights))
+        }
+        self.expected_accuracy_ = {
+            kind: expect_unseen(each, len(self.classes_))
+            for kind, each in self.held_out_scores_.items()
+        }
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         views = _Views(self.scaler_.transform(X), domains)
         self.members_ = tuple(
@@ -376,8 +382,10 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         given = {"sample_domain": domain[rows], "labelled": np.ones(len(rows), dtype=bool)}
         try:
             with warnings.catch_warnings():
-                # So many components or all there are; a regression cut short predicts as well.
+                # So many components, or as many as there are; a regression that is cut short
+                # predicts as well.
                 warnings.filterwarnings("ignore", message="n_components=.* exceeds the rank")
+                warnings.filterwarnings("ignore", message="float32 is not enough")
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 return model.fit(views.of(member.scaling)[rows], label[rows], **given)
         except Exception as error:
@@ -388,9 +396,11 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         if not hasattr(self, "members_"):
             return []
         weights = {_name(each): f"{each.weight:.2f}" for each in self.members_}
+        expected = self.expected_accuracy_
         facts = (
             ("left out", f"{self.validation_}: {listed(self.held_out_)}"),
-            ("expected accuracy on the next unseen domain", str(self.expected_accuracy_)),
+            ("expected on the next unseen domain, in batches", str(expected["batch"])),
+            ("expected of samples that come alone", str(expected["alone"])),
             ("classes", listed(self.classes_)),
         )
         lines = tuple(
@@ -425,7 +435,9 @@ class _Views:
         return self._domain
 
 
-def member_weights(loss: Array, alone: Array, criterion: Criterion) -> Array:
+def member_weights(
+    loss: Array, alone: Array, criterion: Criterion, sharpness: float = SHARPNESS
+) -> Array:
     """Return the weights of members by their loss on what was left out; they sum to one.
 
     Those with next to nothing get nothing, so that they need not be fitted again.
@@ -438,6 +450,8 @@ def member_weights(loss: Array, alone: Array, criterion: Criterion) -> Array:
         Members that can vote on a single sample; one of them keeps a weight.
     criterion : {"mean", "worst"}
         Which loss counts.
+    sharpness : float
+        η.
 
     Examples
     --------
@@ -449,7 +463,7 @@ def member_weights(loss: Array, alone: Array, criterion: Criterion) -> Array:
     """
     n_domains = loss.shape[1]
     counts = loss.mean(axis=1) if criterion == "mean" else loss.max(axis=1)
-    sharpness = SHARPNESS * (n_domains - 1) / (n_domains + 3)
+    sharpness *= (n_domains - 1) / (n_domains + 3)
     weights = np.exp(-sharpness * (counts - counts.min()))
     best = np.where(alone, weights[alone].max(), weights.max())
     weights[weights < LEAST_WEIGHT * best] = 0
