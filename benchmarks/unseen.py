@@ -343,8 +343,8 @@ def image_lines(tasks: list[Outcome]) -> list[str]:
                 gains = [t.vote(kind) for t in some] - tuned
                 cells += [f"{100 * gains.mean():+.1f}", f"{100 * gains.min():+.1f}"]
             rows.append(cells)
-    heads = [f"features in one unit, {MOST_IMAGES:,} rows", "tuned logistic regression", "vote in batches", "worst task",
-             "vote on samples alone", "worst task"]  # fmt: skip
+    heads = [f"features in one unit, {MOST_IMAGES:,} rows", "tuned logistic regression",
+             "vote in batches", "worst task", "vote on samples alone", "worst task"]  # fmt: skip
     return table(heads, rows) if rows else []
 
 
