@@ -51,7 +51,7 @@ MOST, MOST_IMAGES = 1500, 1000
 
 PLAIN = ("logistic", "svm", "forest", "boosting")
 
-SHARPNESS = (2.5, 5.0, 10.0, 20.0, 40.0, 80.0)
+SHARPNESS = (5.0, 10.0, 20.0, 30.0, 40.0, 80.0)
 """Values that are compared."""
 
 
@@ -161,7 +161,9 @@ class Outcome:
 
     def vote(self, kind: str, sharpness: float = generalizer.SHARPNESS) -> float:
         """Return the accuracy of the vote on single samples or on a batch."""
-        weights = generalizer.member_weights(self.loss, self.alone, "mean", sharpness)
+        weights = generalizer.member_weights(
+            self.loss, self.alone, self.members.shape[2], sharpness=sharpness
+        )
         weights = weights * self.alone if kind == "alone" else weights
         return self.right(np.tensordot(weights, self.members.astype(float), axes=1))
 
@@ -233,8 +235,9 @@ def sharpness_left_out(tasks: list[Outcome], kind: str) -> list[float]:
 
 def fit_numbers(tasks: list[Outcome]) -> dict[str, float]:
     """Fit optimism and spread by moments, and the shortest intervals that cover 90 %."""
-    left_out = [np.array(t.record["vote"]["batch"]) for t in tasks]
-    truth = np.array([t.vote("batch") for t in tasks])
+    kinds = ("batch", "alone")
+    left_out = [np.array(t.record["vote"][kind]) for t in tasks for kind in kinds]
+    truth = np.array([t.vote(kind) for t in tasks for kind in kinds])
     optimism = float(np.mean([s.mean() for s in left_out] - truth))
     spread = float(np.sqrt(np.mean([s.var(ddof=1) for s in left_out])))
     found: list[tuple[float, dict[str, float]]] = []
@@ -258,6 +261,7 @@ def half_width(scores: Array, numbers: dict[str, float]) -> float:
 
 def fit() -> None:
     tasks = [t for t in outcomes()[0] if t.record["suite"] == TABLES and not t.kept_apart]
+    tasks = [t for t in tasks if t.record["vote"]]
     NUMBERS.write_text(json.dumps(fit_numbers(tasks), indent=2) + "\n", encoding="utf-8")
     print(NUMBERS.read_text(encoding="utf-8"))
 
@@ -307,6 +311,7 @@ def lines_of(tasks: list[Outcome]) -> list[str]:
 
 
 def expectation_lines(tasks: list[Outcome]) -> list[str]:
+    tasks = [t for t in tasks if t.record["vote"]]
     used = [t for t in tasks if not t.kept_apart]
     apart = [t for t in tasks if t.kept_apart]
     own = {

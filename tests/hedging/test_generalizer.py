@@ -98,11 +98,22 @@ def test_the_weights_follow_the_formula_and_tiny_ones_vanish():
     every = np.ones(3, dtype=bool)
     raw = np.exp(-SHARPNESS * loss.mean(axis=1) * 2 / 6)
     assert raw[2] < LEAST_WEIGHT * raw[0]
-    assert_allclose(member_weights(loss, every, "mean"), [*raw[:2] / raw[:2].sum(), 0])
+    assert_allclose(member_weights(loss, every, 99), [*raw[:2] / raw[:2].sum(), 0])
     raw = np.exp(-SHARPNESS * loss.max(axis=1) * 2 / 6)
-    assert_allclose(member_weights(loss, every, "worst"), [*raw[:2] / raw[:2].sum(), 0])
-    # One that can vote on a single sample stays, however good batches are.
-    assert member_weights(loss, np.array([False, False, True]), "mean")[2] > 0
+    assert_allclose(member_weights(loss, every, 99, "worst"), [*raw[:2] / raw[:2].sum(), 0])
+    # Half a voice for those that need a batch; and who can do without one keeps its own.
+    raw = np.exp(-SHARPNESS * loss.mean(axis=1) * 2 / 6) * [1, 0.5, 1]
+    found = member_weights(loss, np.array([True, False, True]), 99)
+    assert_allclose(found, [*raw[:2] / raw[:2].sum(), 0])
+    assert member_weights(loss, np.array([False, False, True]), 99)[2] > 0
+
+
+def test_worse_than_guessing_is_all_one():
+    loss = np.array([[0.9, 5.0], [3.0, 3.0], [0.8, 0.7]])
+    every = np.ones(3, dtype=bool)
+    assert_allclose(member_weights(loss[:2], every[:2], 2), [0.5, 0.5])
+    assert member_weights(loss, every, 2, sharpness=1.0)[2] == pytest.approx(1 / 3)
+    assert member_weights(loss, every, 4, sharpness=1.0)[2] > 1 / 3
 
 
 def test_the_vote_is_the_weighted_mean_of_fits_on_all_sources(rings):
