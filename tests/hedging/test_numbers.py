@@ -366,7 +366,7 @@ def test_a_saved_hedge_predicts_the_same_bits(fitted, there, tmp_path, require):
         (HedgedRegressor(), {"y": np.full(160, np.nan)}, ValueError, "has 0 labelled samples"),
         (HedgedRegressor(), {"y": np.full(160, np.inf)}, ValueError, "y is inf at row 0"),
         (HedgedRegressor(), {"y": np.full(160, "red")}, TypeError, "y must hold numbers"),
-        (ChampionRegressor({}), {}, ValueError, "candidates is empty"),
+        (ChampionRegressor({}), {}, ValueError, "candidates must map names"),
         (ChampionRegressor({"a": LogisticRegression()}), {}, TypeError, "must be a regressor"),
     ],
 )

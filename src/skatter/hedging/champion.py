@@ -186,7 +186,7 @@ class Contest(BaseEstimator):
     def _own_candidates(self, fits: Callable[[Any], bool], kind: str) -> dict[str, Any]:
         """Return clones of the candidates that the user gave, or say which one does not fit."""
         check_candidates(self.candidates, fits, kind)
-        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+        return {name: clone(each) for name, each in (self.candidates or {}).items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
