@@ -1,5 +1,6 @@
 """Tables: reading and writing files, columns to samples, and the visible preprocessing step."""
 
+from skatter.tables.carrying import OpenTable, open_table
 from skatter.tables.columns import Samples, read_columns, read_labels
 from skatter.tables.errors import TableError, printable
 from skatter.tables.plans import ColumnPlan, describe_columns
@@ -9,12 +10,14 @@ from skatter.tables.writing import check_target, table_kind, write_table
 
 __all__ = [
     "ColumnPlan",
+    "OpenTable",
     "Samples",
     "TableError",
     "align_columns",
     "check_target",
     "describe_columns",
     "make_preprocessor",
+    "open_table",
     "printable",
     "read_columns",
     "read_labels",
