@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -41,9 +42,9 @@ from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.saving import pack_model
 from skatter.tables import (
     ColumnPlan,
+    open_table,
     printable,
     read_table,
-    write_table,
 )
 
 MAX_LISTED = 12
@@ -113,9 +114,10 @@ def adapt_file(
     shares, key = read_shares(frequencies), read_key(key_file)
     with said_in_one_line("adapt"):
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
-        with announced() as say:
+        with announced() as say, ExitStack() as stack:
             say("reading the table")
-            frame = read_table(file)
+            table = stack.enter_context(open_table(file))
+            frame = table.frame
             result = adapt(
                 frame,
                 label=label,
@@ -133,7 +135,8 @@ def adapt_file(
             )
             jobs = _jobs(result, paths, key, say)
             say("writing the files")
-            write_together(jobs, lambda: write_table(result.predictions, out, force=force))
+            added = result.predictions.iloc[:, frame.shape[1] :]
+            write_together(jobs, lambda: table.write_with(added, out, force=force))
         _show(result_console(out), result, paths)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ from skatter.cli.speech import (
     say_files,
 )
 from skatter.saving import ModelFileError, load_model
-from skatter.tables import read_table, write_table
+from skatter.tables import open_table
 from skatter.tables.columns import read_labels
 
 if TYPE_CHECKING:
@@ -60,16 +61,17 @@ def predict_file(
     key = read_key(key_file)
     with said_in_one_line("predict"):
         paths = check_outputs({"--out": out}, force=force)
-        with announced() as say:
+        with announced() as say, ExitStack() as stack:
             say("loading the model")
             loaded = _load(model, key)
             say("reading the table")
-            frame = read_table(file)
+            table = stack.enter_context(open_table(file))
             say("predicting")
+            frame = table.frame
             answers = _answers(loaded, frame, model)
             predictions = add_answers(frame, answers, loaded.ship, loaded.label)
             say("writing the predictions")
-            write_table(predictions, out, force=force)
+            table.write_with(predictions.iloc[:, frame.shape[1] :], out, force=force)
         console = result_console(out)
         answer = answers[loaded.ship]
         say_all(console, _words(loaded, frame, answer))

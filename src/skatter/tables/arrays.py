@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from math import prod
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from skatter.tables.errors import TableError, listed, load, quoted
 from skatter.tables.naming import check_names
-from skatter.tables.opening import Data, check_unpacked
+from skatter.tables.opening import MAX_CELLS, Data, check_unpacked
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -75,9 +76,10 @@ def _check_array(file: IO[bytes], member: ZipInfo, called: str) -> None:
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(file)
     check_dtype(dtype, called)
-    n_bytes = dtype.itemsize
-    for length in shape:
-        n_bytes *= length
+    n_cells = prod(shape)
+    if not dtype.itemsize or n_cells > MAX_CELLS:
+        raise TableError(f"{called} claims {n_cells:,} cells of {dtype}, which no table holds.")
+    n_bytes = dtype.itemsize * n_cells
     left = member.file_size - file.tell()
     if n_bytes != left or min(shape, default=0) < 0:
         raise TableError(

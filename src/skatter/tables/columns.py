@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
+MAX_NAME = 500
+"""Characters of a class or a domain: arrays of text are as wide as the longest."""
+
 FEW_DOMAINS = 10
 """Domains that even a table of as many rows may have; an id of each row is no domain."""
 
@@ -164,6 +167,12 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
     text[known] = [str(value) for value in column[known]]
     written = np.array([value is not None and bool(value.strip()) for value in text], dtype=bool)
     text[~written] = None
+    longest = max((len(value) for value in text[written]), default=0)
+    if longest > MAX_NAME:
+        raise TableError(
+            f"column {quoted(column.name)} holds a text of {longest:,} characters, and names of "
+            f"classes and domains have {MAX_NAME:,} at most."
+        )
     return text, written
 
 

@@ -24,6 +24,9 @@ from skatter.tables.errors import TableError, blaming
 MAX_BYTES = 4 << 30
 """Most bytes of a table, unpacked."""
 
+MAX_CELLS = MAX_BYTES // 8
+"""Most cells of a table: each takes eight bytes or more."""
+
 MAX_RATIO = 200
 """Most bytes that a packed byte may unpack to; counted from :data:`SMALL_BYTES` on."""
 
@@ -104,9 +107,8 @@ def check_unpacked(name: str, unpacked: int, packed: int) -> None:
 def _open(path: Path) -> BinaryIO:
     try:
         mode = os.stat(path).st_mode
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise TableError(f"{path}: is a device; give a file, or - for standard input.")
-        return open(path, "rb")
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # to open a pipe would wait for a writer
+            return open(path, "rb")
     except FileNotFoundError as error:
         raise TableError(f"{path}: there is no such file; check its name and folder.") from error
     except IsADirectoryError as error:
@@ -115,6 +117,7 @@ def _open(path: Path) -> BinaryIO:
         raise TableError(f"{path}: cannot be opened: {error.strerror}.") from error
     except ValueError as error:  # a NUL character in the name
         raise TableError(f"{path}: is no name of a file: {error}.") from error
+    raise TableError(f"{path}: is a device or a pipe; give a file, or - to read a pipe.")
 
 
 def _suffix(path: Path) -> str:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from skatter.tables.errors import TableError, load, quoted
 from skatter.tables.naming import check_names
-from skatter.tables.opening import MAX_BYTES, Data, check_unpacked
+from skatter.tables.opening import MAX_BYTES, MAX_CELLS, Data, check_unpacked
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+BATCH = 16_384
+"""Rows that are read at a time."""
 
 INDEX = re.compile(r"__index_level_\d+__")
 """How pandas calls an index without a name, which is no column of the table."""
@@ -25,7 +28,7 @@ def read_parquet(data: Data) -> DataFrame:
         check_names(schema.names, data.name)
         types = {field.name: _flat_type(field, data.name) for field in schema}
         kept = [name for name in schema.names if not INDEX.fullmatch(name)]
-        table = file.read(columns=kept)
+        table = _read(file, kept, data)
     table.validate(full=True)  # text that is not UTF-8 would stay hidden until it is looked at
     for place, name in enumerate(kept):
         if types[name] is not None:
@@ -35,11 +38,32 @@ def read_parquet(data: Data) -> DataFrame:
     return frame.reset_index(drop=True)
 
 
+def read_columns_of(data: Data) -> Any:
+    """Return the columns of a Parquet file as they are, with their types."""
+    parquet = load("pyarrow.parquet", "Parquet files")
+    data.file.seek(0)
+    with parquet.ParquetFile(data.file) as file:
+        kept = [name for name in file.schema_arrow.names if not INDEX.fullmatch(name)]
+        return _read(file, kept, data)
+
+
+def _read(file: Any, columns: list[str], data: Data) -> Any:
+    """Read piece by piece: a repeated text takes a few bytes in the file, and all of them here."""
+    pyarrow = load("pyarrow", "Parquet files")
+    pieces, unpacked = [], 0
+    for piece in file.iter_batches(BATCH, columns=columns):
+        unpacked += piece.nbytes
+        check_unpacked(data.name, unpacked, data.size)
+        pieces.append(piece)
+    schema = pyarrow.schema([file.schema_arrow.field(name) for name in columns])
+    return pyarrow.Table.from_batches(pieces, schema=schema)
+
+
 def _check_size(metadata: Any, data: Data) -> None:
     """Rows and bytes as the file declares them: runs of one value pack a million to one."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     check_unpacked(data.name, sum(group.total_byte_size for group in groups), data.size)
-    if metadata.num_rows * max(metadata.num_columns, 1) * 8 > MAX_BYTES:
+    if metadata.num_rows * max(metadata.num_columns, 1) > MAX_CELLS:
         raise TableError(
             f"{data.name}: {metadata.num_rows:,} rows of {metadata.num_columns:,} columns hold "
             f"more than {MAX_BYTES >> 30} GiB; give a smaller table."

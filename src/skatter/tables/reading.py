@@ -95,11 +95,16 @@ def read_table(source: str | Path | BinaryIO, *, kind: str | None = None) -> Dat
     load("pandas", "Tables")
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)} or None, got {kind!r}.")
-    with opened(source) as data, warnings.catch_warnings():
+    with opened(source) as data:
+        return read_data(data, kind or kind_of(data))
+
+
+def read_data(data: Data, kind: str) -> DataFrame:
+    """Read a table of a known kind from its bytes."""
+    called, read = KINDS[kind]
+    with warnings.catch_warnings(), blaming(data.name, called):
         warnings.simplefilter("ignore")
-        called, read = KINDS[kind or kind_of(data)]
-        with blaming(data.name, called):
-            frame = read(data)
+        frame: DataFrame = read(data)
     if not frame.size:
         n_rows, n_columns = frame.shape
         raise TableError(f"{data.name}: is empty: {n_columns:,} columns and {n_rows:,} rows.")

@@ -32,9 +32,13 @@ SNIFFED_CHARACTERS = 1 << 20
 
 MANY_COLUMNS = 1000
 
-NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
-DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
+EXACT_FLOAT = 2.0**53
+"""Whole numbers from here on are not all floats."""
+
+# Possessive: a long cell of digits is never tried a second time.
+NUMBER = re.compile(r"\s*+[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?\s*+")
+DECIMAL_COMMA = re.compile(r"\s*+[+-]?\d*+,\d++(?:[eE][+-]?\d++)?\s*+")
+DECIMAL_POINT = re.compile(r"\s*+[+-]?\d*+\.\d++(?:[eE][+-]?\d++)?\s*+")
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -94,8 +98,31 @@ def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
         raise TableError(
             f"{data.name}: {n_rows:,} rows were counted and {len(frame):,} read; check its quotes."
         )
+    _keep_digits(frame, data, layout)
     # pandas keeps each column apart, which makes everything slow where there are many.
     return frame.copy() if len(layout.header) > MANY_COLUMNS else frame
+
+
+def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
+    """Read whole numbers again that a gap made floats, where floats do not hold their digits."""
+    pandas = load("pandas", "Tables")
+    floats = frame.select_dtypes("float")
+    large = [
+        name
+        for name in floats
+        if (floats[name].abs() >= EXACT_FLOAT).any() and (floats[name].dropna() % 1 == 0).all()
+    ]
+    if not large:
+        return
+    data.file.seek(0)
+    options = {"sep": layout.delimiter, "header": 0, "names": layout.header, "index_col": False}
+    text = pandas.read_csv(
+        data.file, usecols=large, dtype="string", encoding="utf-8-sig", **options
+    )
+    for name in large:
+        digits = text[name].str.strip().str.fullmatch(r"[+-]?\d{1,18}")
+        if digits.fillna(True).all():
+            frame[name] = text[name].str.strip().astype("Int64")
 
 
 # --- characters -----------------------------------------------------------------------------------
@@ -242,6 +269,14 @@ def check_rows(data: Data, layout: Layout, *, plain: bool) -> int:
                 )
             n_rows += 1
     return n_rows
+
+
+def read_cells(data: Data, delimiter: str) -> Iterator[Row]:
+    """Yield the cells of every row, the header first, as they are written."""
+    with _text(data) as text:
+        for row in csv.reader(text, delimiter=delimiter):
+            if not _blank(row):
+                yield row
 
 
 def _count_cells(data: Data, delimiter: str) -> Widths:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
+import io
+import lzma
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from skatter.files import write_atomically
 from skatter.tables.errors import TableError, load
@@ -15,10 +21,13 @@ from skatter.tables.errors import TableError, load
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
-PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
+WRITTEN = {"csv": ",", "tsv": "\t"}
+"""What divides cells that are written."""
 
-KINDS = (*(text + packed for text in DELIMITERS for packed in PACKING), "parquet")
+PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
+OPENERS = {None: None, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+
+KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet")
 """What can be written: endings of names without their first point."""
 
 LARGEST_WHOLE = 2.0**53
@@ -185,11 +194,25 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
     _whole_beside_gaps(frame).to_csv(
         target,
         index=False,
-        sep=DELIMITERS[text],
+        sep=WRITTEN[text],
         lineterminator="\n",
         compression=PACKING[point + packed],
         quoting=csv.QUOTE_NONNUMERIC if _has_return(frame) else csv.QUOTE_MINIMAL,
     )
+
+
+@contextmanager
+def open_packed(target: IO[bytes] | Path, kind: str) -> Iterator[IO[str]]:
+    """Open a file for text, packed as its kind says; what was open stays open."""
+    _, point, packed = kind.partition(".")
+    opens: Any = OPENERS[PACKING[point + packed]]
+    with ExitStack() as stack:
+        raw = stack.enter_context(open(target, "wb")) if isinstance(target, Path) else target
+        packer = raw if opens is None else stack.enter_context(opens(raw, "wb"))
+        text = io.TextIOWrapper(packer, encoding="utf-8", newline="", write_through=True)
+        yield text
+        text.flush()
+        text.detach()
 
 
 def _whole_beside_gaps(frame: DataFrame) -> DataFrame:

@@ -1,0 +1,143 @@
+"""Columns that nobody asked to change come back as they were: the same text, the same type."""
+
+import csv
+import io
+import os
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from skatter.tables import TableError, open_table, read_columns, read_table
+
+CELLS = [
+    ["id", "flag", "name", "big", "x"],
+    ["00001", "TRUE", "NA", "9007199254740993", "1.50"],
+    ["00002", "false", "null", "", "1e3"],
+    ["00003", "", 'say "yes", or no', "9007199254740995", "-0"],
+]
+
+
+def written(path, delimiter=","):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows(CELLS)
+    return path
+
+
+def cells(path, delimiter=","):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file, delimiter=delimiter))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_cells_of_csv_are_copied_to_the_letter(tmp_path, delimiter):
+    source, target = written(tmp_path / "in.csv", delimiter), tmp_path / "out.csv"
+    with open_table(source) as table:
+        table.write_with(pd.DataFrame({"sure": [0.5, np.nan, 1.0]}), target)
+    found = cells(target, delimiter)
+    assert [row[:-1] for row in found] == CELLS
+    assert [row[-1] for row in found] == ["sure", "0.5", "", "1.0"]
+
+
+def test_another_kind_has_its_own_delimiter_and_packing(tmp_path):
+    source, target = written(tmp_path / "in.csv", ";"), tmp_path / "out.tsv.gz"
+    with open_table(source) as table:
+        table.write_with(pd.DataFrame({"new": ["a", "b", "c"]}), target)
+    frame = pd.read_csv(target, sep="\t", dtype=str, keep_default_na=False)
+    assert frame.columns.tolist() == [*CELLS[0], "new"]
+    assert frame.iloc[:, :-1].to_numpy().tolist() == CELLS[1:]
+
+
+def test_decimal_commas_stay_and_new_numbers_have_them(tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("place;dose\nbasel;1,50\ncairo;2,25\n")
+    with open_table(source) as table:
+        assert table.frame["dose"].tolist() == [1.5, 2.25]
+        table.write_with(pd.DataFrame({"low": [0.5, 0.75]}), target)
+    assert target.read_text() == "place;dose;low\nbasel;1,50;0,5\ncairo;2,25;0,75\n"
+
+
+def test_columns_of_parquet_keep_their_types(tmp_path):
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    own = pa.table(
+        {
+            "id": pa.array([9007199254740993, None], pa.int64()),
+            "price": pa.array([Decimal("1.10"), None]),
+            "x": pa.array([1.0, 2.0], pa.float32()),
+        }
+    )
+    pq.write_table(own, source)
+    with open_table(source) as table:
+        table.write_with(pd.DataFrame({"new": [1, 2]}), target)
+        table.write_with(pd.DataFrame({"new": [1, 2]}), tmp_path / "out.csv")
+    found = pq.read_table(target)
+    assert found.select(own.column_names).equals(own)
+    assert found.column("new").to_pylist() == [1, 2]
+    assert cells(tmp_path / "out.csv")[1:] == [
+        ["9007199254740993", "1.10", "1.0", "1"],
+        ["", "", "2.0", "2"],
+    ]
+
+
+def test_two_ids_never_become_one(tmp_path):
+    frame = read_table(written(tmp_path / "in.csv"))
+    assert frame["big"].dropna().tolist() == [9007199254740993, 9007199254740995]
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    source, target = written(tmp_path / "in.csv"), tmp_path / "out.csv"
+    with open_table(source) as table:
+        with pytest.raises(ValueError, match="zip"):
+            table.write_with(pd.DataFrame({"new": [1]}), target)  # a row too few
+        assert not target.exists()
+        target.write_text("mine")
+        with pytest.raises(TableError, match="is there already"):
+            table.write_with(pd.DataFrame({"new": [1, 2, 3]}), target)
+    assert target.read_text() == "mine"
+
+
+# --- files that are made to do harm ---------------------------------------------------------------
+
+
+def test_a_long_cell_of_digits_is_read_in_no_time(tmp_path):
+    path = tmp_path / "digits.csv"
+    path.write_text("a,b\n" + "\n".join("1" * 19_000 + "x,2" for _ in range(50)))
+    assert read_table(path).shape == (50, 2)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    with pytest.raises(TableError, match="is a device or a pipe"):
+        read_table(path)
+
+
+def test_cells_without_bytes_are_no_cells(tmp_path):
+    header = io.BytesIO()
+    claim = {"descr": "<U0", "fortran_order": False, "shape": (300_000_000,)}
+    np.lib.format.write_array_header_1_0(header, claim)
+    path = tmp_path / "empty.npz"
+    import zipfile
+
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", header.getvalue())
+    with pytest.raises(TableError, match="which no table holds"):
+        read_table(path)
+
+
+def test_a_text_that_is_repeated_in_parquet_is_counted_as_it_unpacks(tmp_path):
+    path = tmp_path / "repeated.parquet"
+    with pq.ParquetWriter(path, pa.schema([("s", pa.string())])) as writer:
+        for _ in range(4):
+            writer.write_table(pa.table({"s": ["x" * 20_000] * 5_000}))
+    with pytest.raises(TableError, match="unpacks to more than 200 times"):
+        read_table(path)
+
+
+def test_a_long_name_of_a_domain_makes_no_wide_array():
+    frame = pd.DataFrame({"x": range(40), "d": ["a"] * 39 + ["b" * 20_000], "y": [0, 1] * 20})
+    with pytest.raises(TableError, match="holds a text of 20,000 characters"):
+        read_columns(frame, label="y", domain="d")
