@@ -9,7 +9,6 @@ import io
 import lzma
 import os
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -203,15 +202,6 @@ def test_standard_input_is_told_by_its_first_bytes(kind, require, monkeypatch):
     content = GOOD[f".{kind}"]()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Once(content))))
     assert read_table("-").equals(read(content, kind=kind))
-
-
-def test_a_pipe_is_read_as_a_file_is(tmp_path):
-    path = tmp_path / "pipe.csv"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(b"a,b\n1,2\n",))
-    writer.start()
-    assert read_table(path).to_dict("list") == {"a": [1], "b": [2]}
-    writer.join()
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])

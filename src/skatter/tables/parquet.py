@@ -50,13 +50,20 @@ def read_columns_of(data: Data) -> Any:
 def _read(file: Any, columns: list[str], data: Data) -> Any:
     """Read piece by piece: a repeated text takes a few bytes in the file, and all of them here."""
     pyarrow = load("pyarrow", "Parquet files")
+    own = file.schema_arrow
+    fields = [own.field(name) for name in columns]
+    if not any(_is_text(field.type, pyarrow.types) for field in fields):
+        return file.read(columns=columns)  # rows and columns say how large numbers are
     pieces, unpacked = [], 0
     for piece in file.iter_batches(BATCH, columns=columns):
         unpacked += piece.nbytes
         check_unpacked(data.name, unpacked, data.size)
         pieces.append(piece)
-    schema = pyarrow.schema([file.schema_arrow.field(name) for name in columns])
-    return pyarrow.Table.from_batches(pieces, schema=schema)
+    return pyarrow.Table.from_batches(pieces, schema=pyarrow.schema(fields))
+
+
+def _is_text(kind: Any, types: Any) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _check_size(metadata: Any, data: Data) -> None:
