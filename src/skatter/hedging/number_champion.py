@@ -348,7 +348,8 @@ def _folds(domains: Domains, seed: int) -> tuple[bool, Folds]:
     whole = fold % min(N_FOLDS, max(len(sources), 1))
     whole[domains.source] = codes % N_FOLDS
     # Where one source has most samples, too little would be left to learn from without it.
-    by_source = len(sources) > 1 and np.bincount(whole).max() <= LARGEST_FOLD * len(fold)
+    largest = int(np.bincount(whole).max())
+    by_source = len(sources) > 1 and largest <= LARGEST_FOLD * len(fold)
     fold = whole if by_source else fold
     return by_source, [
         (np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in np.unique(fold)
