@@ -295,8 +295,9 @@ def threshold(expected: Array, helps: Array) -> float:
     """Return the least expected gain above which adapting helped often enough."""
     order = np.argsort(-expected)
     share = np.cumsum(helps[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero(share >= RIGHT)
-    return float(expected[order][enough[-1]]) if len(enough) else 1.0
+    too_few = np.flatnonzero(share < RIGHT)
+    n = too_few[0] if len(too_few) else len(order)
+    return float(expected[order][n - 1]) if n else 1.0
 
 
 def rows_of(tasks: list[Outcome]) -> tuple[Array, Array]:
