@@ -345,6 +345,18 @@ def test_many_labels_are_drawn_from_and_those_of_the_target_are_kept():
     assert held_out.rows[-10:].tolist() == list(range(8_990, 9_000))
 
 
+def test_of_very_many_labels_those_held_out_are_not_learnt_from():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2))
+    y = X[:, 0] + rng.normal(size=20_000)
+    model = ChampionRegressor({"line": LinearRegression()}, standardize=False).fit(X, y)
+    held_out = HeldOut(y, read_domains(np.zeros(20_000)), 0)
+    rest = np.delete(np.arange(20_000), held_out.rows)
+    line = LinearRegression().fit(X[rest], y[rest])
+    assert model.scores_["line"] == pytest.approx(line.score(X[held_out.rows], held_out.truth))
+    np.testing.assert_allclose(model.predict(X[:3]), line.predict(X[:3]))
+
+
 # --- contract -------------------------------------------------------------------------------------
 
 

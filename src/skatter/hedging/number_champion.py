@@ -46,6 +46,9 @@ MAX_KERNEL = 1_000
 MAX_GROWN_NUMBERS = 2_000
 """Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
 
+MANY = 4
+"""Labelled samples, in units of those held out, above which these are not learnt from."""
+
 LARGEST_FOLD = 2 / 3
 """Share of the samples that whole sources may take out of a fold."""
 
@@ -321,8 +324,13 @@ class HeldOut:
         self.predictions: list[Array] = []
 
     def fit(self, estimator: Any, X: Any) -> tuple[Any, float]:
-        """Fit on all labelled samples; return the estimator and its R² on held-out ones."""
-        if hasattr(estimator, "fit_with_oob") and not self.by_source:
+        """Fit on the labelled samples; return the estimator and its R² on held-out ones."""
+        if not self.by_source and len(self.known) > MANY * len(self.rows):
+            # So many that those held out are not missed: the model that is judged is kept.
+            rest = np.delete(np.arange(len(self.known)), self.drawn)
+            estimator.fit(X[self.known[rest]], self.numbers[rest])
+            held_out = estimator.predict(X[self.rows])
+        elif hasattr(estimator, "fit_with_oob") and not self.by_source:
             held_out = estimator.fit_with_oob(X[self.known], self.numbers)[self.drawn]
             unseen = np.flatnonzero(np.isnan(held_out))
             if len(unseen):
