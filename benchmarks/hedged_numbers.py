@@ -295,8 +295,9 @@ def threshold(expected: Array, helps: Array) -> float:
     """Return the least expected gain above which adapting helped often enough."""
     order = np.argsort(-expected)
     share = np.cumsum(helps[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero(share >= RIGHT)
-    return float(expected[order][enough[-1]]) if len(enough) else 1.0
+    too_few = np.flatnonzero(share < RIGHT)
+    n = too_few[0] if len(too_few) else len(order)
+    return float(expected[order][n - 1]) if n else 1.0
 
 
 def rows_of(tasks: list[Outcome]) -> tuple[Array, Array]:
@@ -345,11 +346,11 @@ def hedge_row(tasks: list[Outcome], hedge: Callable[[Outcome], Array]) -> list[s
 
 RULES = [
     (errors, distance, doubted)
-    for errors in (0.0, 1.0, 2.0)
+    for errors in (1.0, 2.0, 4.0, 6.0, 8.0)
     for distance in (0.0, 1.0)
     for doubted in (0.9, 1.1, 1.3, np.inf)
 ]
-"""Power of the error, use of the distance, and where doubt begins; what was chosen from."""
+"""Power of pooled members' errors, use of the distance, and where doubt begins: the choice."""
 
 
 def by_rule(task: Outcome, rule: tuple[float, float, float]) -> Array:
@@ -359,13 +360,13 @@ def by_rule(task: Outcome, rule: tuple[float, float, float]) -> Array:
     doubt = float(
         np.clip((task.record["signs"][0] * task.record["signs"][1] - doubted) / 0.4, 0, 1)
     )
-    for scaling, part in (("pooled", 1 - doubt), ("domain", doubt)):
+    for scaling, part, a in (("pooled", 1 - doubt, power), ("domain", doubt, 1.0)):
         own = [place for place, each in enumerate(members) if each[1] == scaling]
         if own and part:
             error = np.sqrt([max(1 - members[place][3], 1e-6) for place in own])
             off = task.members[own] - np.median(task.members[own], axis=0)
             far = np.mean(off**2, axis=1) / error**2
-            weight = 1 / (error**power * (1 + use * far))
+            weight = 1 / (error**a * (1 + use * far))
             found += part * (weight / weight.sum()) @ task.members[own]
     return found
 

@@ -73,6 +73,8 @@ def scale_domains(pooled: Any, domains: Domains) -> DomainScaler | None:
     if sparse.issparse(pooled) or domains.n_domains < 2:
         return None
     ids = domains.domain_ids[domains.domain]
+    # A target is one, whatever labels it has.
+    known = domains.labelled & domains.source
     return DomainScaler().fit(
-        pooled, np.maximum(domains.label, 0), sample_domain=ids, labelled=domains.labelled
+        pooled, np.maximum(domains.label, 0), sample_domain=ids, labelled=known
     )

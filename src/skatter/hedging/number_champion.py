@@ -46,6 +46,9 @@ MAX_KERNEL = 1_000
 MAX_GROWN_NUMBERS = 2_000
 """Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
 
+MANY = 4
+"""Labelled samples, in units of those held out, above which these are not learnt from."""
+
 LARGEST_FOLD = 2 / 3
 """Share of the samples that whole sources may take out of a fold."""
 
@@ -321,8 +324,13 @@ class HeldOut:
         self.predictions: list[Array] = []
 
     def fit(self, estimator: Any, X: Any) -> tuple[Any, float]:
-        """Fit on all labelled samples; return the estimator and its R² on held-out ones."""
-        if hasattr(estimator, "fit_with_oob") and not self.by_source:
+        """Fit on the labelled samples; return the estimator and its R² on held-out ones."""
+        if not self.by_source and len(self.known) > MANY * len(self.rows):
+            # So many that those held out are not missed: the model that is judged is kept.
+            rest = np.delete(np.arange(len(self.known)), self.drawn)
+            estimator.fit(X[self.known[rest]], self.numbers[rest])
+            held_out = estimator.predict(X[self.rows])
+        elif hasattr(estimator, "fit_with_oob") and not self.by_source:
             held_out = estimator.fit_with_oob(X[self.known], self.numbers)[self.drawn]
             unseen = np.flatnonzero(np.isnan(held_out))
             if len(unseen):
@@ -348,7 +356,8 @@ def _folds(domains: Domains, seed: int) -> tuple[bool, Folds]:
     whole = fold % min(N_FOLDS, max(len(sources), 1))
     whole[domains.source] = codes % N_FOLDS
     # Where one source has most samples, too little would be left to learn from without it.
-    by_source = len(sources) > 1 and np.bincount(whole).max() <= LARGEST_FOLD * len(fold)
+    largest = int(np.bincount(whole).max())
+    by_source = len(sources) > 1 and largest <= LARGEST_FOLD * len(fold)
     fold = whole if by_source else fold
     return by_source, [
         (np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in np.unique(fold)

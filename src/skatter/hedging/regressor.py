@@ -36,6 +36,8 @@ from skatter.hedging.number_champion import (
 )
 from skatter.hedging.number_weights import (
     MARGIN,
+    POOLED_POWER,
+    SCALED_POWER,
     contradiction,
     distances,
     doubt_by_transfer,
@@ -283,9 +285,10 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         there = self._ask(members, views.take(rows)) if len(rows) else here
         scaled = np.array([each.scaling == "domain" for each in members])
         weights, distance = np.zeros(len(members)), np.zeros(len(members))
-        for group in (scaled, ~scaled) if scaled.any() else (~scaled,):
-            distance[group] = distances(there[group], errors[group])
-            weights[group] = number_weights(distance[group], errors[group])
+        for group, power in ((~scaled, POOLED_POWER), (scaled, SCALED_POWER)):
+            if group.any():
+                distance[group] = distances(there[group], errors[group])
+                weights[group] = number_weights(distance[group], errors[group], power)
         self.contradiction_, self.separation_, self.doubt_ = 1.0, 0.0, 0.0
         if scaled.any() and len(rows):
             alike = np.array([each.name in ALIKE for each in members])
