@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from skatter.cli.options import Features, Ignored, Seed, TableFile, split_names
+from skatter.adaptation.task import MANY_VALUES
+from skatter.cli.options import Features, Ignored, LabelTask, Seed, TableFile, split_names
 from skatter.cli.speech import announced, said_in_one_line
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.diagnosis.layout import prose
@@ -65,6 +66,7 @@ def diagnose_file(
             help="Column of classes, or of numbers; cells are empty where unknown.",
         ),
     ] = None,
+    task: LabelTask = None,
     features: Features = None,
     ignore: Ignored = None,
     permutations: Annotated[
@@ -104,6 +106,7 @@ def diagnose_file(
                 samples.y,
                 sample_domain=samples.sample_domain,
                 labelled=samples.labelled if samples.y is not None else None,
+                numbers=are_numbers(samples, task),
                 feature_names=names,
                 n_permutations=permutations,
                 level=level,
@@ -139,6 +142,15 @@ def read_samples(
         ignore=split_names(ignore, names),
     )
     return samples, describe_columns(samples.X)
+
+
+def are_numbers(samples: Samples, task: str | None) -> bool | None:
+    """Tell numbers from classes: as told, else many whole numbers are numbers too."""
+    if task is not None:
+        return task == "numbers"
+    y = samples.y
+    whole = y is not None and y.dtype.kind in "iuf"
+    return True if whole and len(np.unique(y[samples.labelled])) > MANY_VALUES else None
 
 
 def to_numbers(X: DataFrame, plans: list[ColumnPlan]) -> tuple[Array, list[str]]:
