@@ -149,8 +149,9 @@ def are_numbers(samples: Samples, task: str | None) -> bool | None:
     if task is not None:
         return task == "numbers"
     y = samples.y
-    whole = y is not None and y.dtype.kind in "iuf"
-    return True if whole and len(np.unique(y[samples.labelled])) > MANY_VALUES else None
+    if y is None or y.dtype.kind not in "iuf":
+        return None
+    return len(np.unique(y[samples.labelled])) > MANY_VALUES or None
 
 
 def to_numbers(X: DataFrame, plans: list[ColumnPlan]) -> tuple[Array, list[str]]:

@@ -2,7 +2,8 @@
 
 :func:`diagnose` asks in turn which domains differ (:mod:`~skatter.diagnosis.pairs`), which features
 carry the shift (:mod:`~skatter.diagnosis.features`), whether class balance shifts
-(:mod:`~skatter.diagnosis.class_balance`) or numbers do (:mod:`~skatter.diagnosis.number_shift`), whether what is learnt in one domain holds in another
+(:mod:`~skatter.diagnosis.class_balance`) or labels that are numbers do
+(:mod:`~skatter.diagnosis.number_shift`), whether what is learnt in one domain holds in another
 (:mod:`~skatter.diagnosis.transfer`) and how much of the variance is domain or class
 (:mod:`~skatter.diagnosis.variance`). A :class:`Diagnosis` says it.
 """
