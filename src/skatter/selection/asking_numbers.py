@@ -69,6 +69,17 @@ class NumberVerdict:
     n_answered: int
     n_more: int
 
+    @property
+    def summary(self) -> str:
+        """The verdict in one sentence."""
+        told = f"by {self.n_answered:,} labels"
+        if self.verdict == "equal":
+            return f"Both models are equally good {told}."
+        better = f"{self.best} is better {told} (probability {self.probability:.1%})"
+        if self.verdict == "decided":
+            return f"{better.capitalize()}."
+        return f"Undecided: {better}; about {self.n_more:,} more would decide it."
+
 
 def pick_numbers_to_label(
     predictions: Mapping[str, Any], n_labels: int = 40, *, random_state: Any = None
