@@ -117,16 +117,16 @@ def number_page(
     tell("predicting")
     rows, answers = _answers(model, X, sample_domain, domains, predictions, rng)
     told = Told(model, numbers, domains, rows, answers)
-    if diagnosis is None:
-        tell("looking for a shift")
-        diagnosis = _diagnose(told, X, rng)
+    tell("looking for a shift")
+    moved = _diagnose(told, X, rng)
     tell("writing the page")
     return render_page(
         HERE,
         "numbers.html.j2",
         style=read_part(HERE, "report.css"),
         script="",
-        content=_content(told, X, sample_domain, diagnosis, by_labels, settings, title, rng),
+        content=_content(told, X, sample_domain, moved, by_labels, settings, title, rng)
+        | {"words": _words(diagnosis or moved)},
     )
 
 
@@ -141,7 +141,7 @@ def _read(
     if y is None:
         raise ValueError("y must hold the numbers that the fit saw; NaN where there was none.")
     n = n_rows(X)
-    numbers = read_numbers(np.asarray(y, dtype=float), n_samples=n)
+    numbers = read_numbers(y, n_samples=n)
     seen = numbers if labelled is None else read_numbers(numbers, labelled=labelled, n_samples=n)
     domains = read_domains(marks(seen), model.ids(sample_domain), n_samples=n)
     if domains.labelled.all() or not domains.labelled.any():
@@ -187,7 +187,7 @@ def _content(
     told: Told,
     X: Any,
     sample_domain: Any,
-    diagnosis: Diagnosis | None,
+    moved: Diagnosis | None,
     by_labels: NumberVerdict | None,
     settings: Mapping[str, Any] | None,
     title: str | None,
@@ -207,7 +207,7 @@ def _content(
         "label": short(shown_name(model.label)),
         "ship": model.ship,
         "other": "plain" if model.ship == "adapted" else "adapted",
-        "summary": _summary(told, diagnosis, by_labels),
+        "summary": _summary(told, moved, by_labels),
         "facts": {
             "rows": f"{len(X):,}",
             "with a label in the fit": f"{told.domains.n_labelled:,}",
@@ -215,8 +215,7 @@ def _content(
             "columns": f"{len(model.columns):,}",
             "regressors that vote": f"{len(told.hedge.members_):,}",
         },
-        "diagnosis": [] if diagnosis is None else _features(diagnosis),
-        "words": [] if diagnosis is None else [visible(w) for w in diagnosis.words.split("\n")],
+        "columns": _columns(moved),
         "errors": _errors(told, by_labels),
         "spread": told.say(float(np.std(told.taught))),
         "covered": _covered(told),
@@ -258,12 +257,11 @@ def _title(told: Told, places: Array) -> str:
 
 
 def _summary(
-    told: Told, diagnosis: Diagnosis | None, by_labels: NumberVerdict | None
+    told: Told, moved: Diagnosis | None, by_labels: NumberVerdict | None
 ) -> list[tuple[str, str]]:
     """Answer the questions of somebody who has a minute."""
     few = f"Sources or target have fewer than {MIN_SAMPLES} rows: too few to tell."
-    moved = few if diagnosis is None else " ".join(diagnosis.words.split("\n")[:2])
-    answers = [("Is there a shift?", visible(moved))]
+    answers = [("Is there a shift?", " ".join(_words(moved)[:2]) or few)]
     judgement, ship = told.hedge.judgement_, told.model.ship
     reasons = [] if by_labels is None else [by_labels.summary]
     if judgement is not None:
@@ -283,11 +281,17 @@ def _summary(
     return answers
 
 
-def _features(diagnosis: Diagnosis) -> list[Any]:
+def _words(diagnosis: Diagnosis | None) -> list[str]:
+    return [] if diagnosis is None else [visible(line) for line in diagnosis.words.split("\n")]
+
+
+def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
     """Return the columns that differ most, as they are shown."""
+    if moved is None:
+        return []
     return [
         (short(visible(f.name)), f.distance, f.mean_difference, f.spread_ratio, f.moved)
-        for f in diagnosis.features[:N_LISTED]
+        for f in moved.features[:N_LISTED]
     ]
 
 
@@ -307,7 +311,8 @@ def _errors(told: Told, by_labels: NumberVerdict | None) -> list[tuple[str, str,
         )
     if by_labels is not None:
         adapted, plain = (told.estimate(by_labels.error[ship]) for ship in ("adapted", "plain"))
-        lines.append((f"By {by_labels.n_answered:,} labels of the target", adapted, plain))
+        basis = f"By {by_labels.n_answered:,} labels of the target that the models had not seen"
+        lines.append((basis, adapted, plain))
     if hidden.any():
         truth = told.numbers[told.rows][hidden]
         adapted, plain = (

@@ -75,10 +75,13 @@ class NumberVerdict:
         told = f"by {self.n_answered:,} labels"
         if self.verdict == "equal":
             return f"Both models are equally good {told}."
-        better = f"{self.best} is better {told} (probability {self.probability:.1%})"
+        better = f"{told}: the {self.best} model is better with a probability of"
         if self.verdict == "decided":
-            return f"{better.capitalize()}."
-        return f"Undecided: {better}; about {self.n_more:,} more would decide it."
+            return f"Decided {better} {self.probability:.1%}."
+        return (
+            f"Undecided {better} only {self.probability:.1%}; about {self.n_more:,} more labels "
+            "would decide it."
+        )
 
 
 def pick_numbers_to_label(
