@@ -172,10 +172,10 @@ def test_bars_are_shares_and_points_lie_where_the_numbers_say():
     drawn = histogram([few, many])
     heights = [np.array([bar[3] for bar in bars]) for bars in drawn.bars]
     assert heights[0].sum() == pytest.approx(heights[1].sum(), rel=1e-3)
-    assert max(height.max() for height in heights) == 340
+    assert max(height.max() for height in heights) == 332
     places = np.array(points(few, few + 1).places)
     np.testing.assert_allclose(np.ptp(places[:, 0] + places[:, 1]), 0, atol=0.2)  # a parallel
-    assert points(np.ones(3), np.ones(3)).places[0] == (222.0, 170.0)
+    assert points(np.ones(3), np.ones(3)).places[0] == (226.0, 166.0)
 
 
 # --- what it refuses, and what it needs -----------------------------------------------------------

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 _WIDE, _FLOOR, _ROOF = 640, 166, 150
 _MOST_BARS, _MOST_MARKS, _N_BINS = 200, 6, 24
-_EDGE, _SIDE = 52, 340
+_EDGE, _SIDE = 60, 332
 """Of a square chart: what is left of it, and how long its axes are."""
 
 
@@ -187,7 +187,7 @@ def round_numbers(low: float, high: float) -> list[float]:
     unit = 10.0 ** np.floor(np.log10(span / 3))
     step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
     numbers = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
-    return [float(f"{number:.10g}") for number in numbers]
+    return [float(f"{number:.10g}") + 0.0 for number in numbers]  # no minus zero
 
 
 def histogram(groups: list[Array]) -> Histogram:
@@ -197,7 +197,7 @@ def histogram(groups: list[Array]) -> Histogram:
     --------
     >>> drawn = histogram([np.zeros(3), np.arange(24.0)])
     >>> drawn.bars[0][0][3], round(24 * drawn.bars[1][0][3])
-    (340.0, 340)
+    (332.0, 332)
     """
     together = np.concatenate(groups)
     low, high = float(together.min()), float(together.max())
