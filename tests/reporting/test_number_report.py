@@ -86,7 +86,7 @@ def test_questions_are_answered_in_order(story, page):
 
 def test_columns_that_moved_come_first_and_categories_by_their_column(story, page):
     shown = cells(page, "shift")
-    assert [row[0] for row in shown][0] == "a"
+    assert shown[0][0] == "a"
     assert {row[0] for row in shown} == {"a", "b", "ward"}
     here, there = (story.X["a"][story.site == name] for name in ("here", "there"))
     assert float(shown[0][1]) == pytest.approx(ks_2samp(here, there).statistic, abs=0.006)
