@@ -88,7 +88,7 @@ def measure(folder: Path, n_rows: int) -> tuple[list[str], str]:
     frame, truth = make_table(n_rows)
     frame.to_csv(folder / "table.csv", index=False)
     frame.to_parquet(folder / "table.parquet", index=False)
-    out, model = folder / "out.parquet", folder / "model.skops"
+    out, model = folder / "out.parquet", folder / "model.skatter"
     lines, said = [], ""
     for ending in ("csv", "parquet"):
         table = folder / f"table.{ending}"

@@ -56,8 +56,10 @@ SETTINGS = list(product(BETAS, DELTAS))
 ASKED = tuple(name for name in CRITERIA if name != "leave one domain out")
 """With a single source there is no domain to leave out."""
 
+NAME = " + ".join(BEST)
+
 COMBINED = {
-    "expected accuracy + scatter": ("expected accuracy", "scatter"),
+    NAME: BEST,
     "scatter + circular": ("scatter", "circular"),
     "scatter + source accuracy": ("scatter", "source accuracy"),
     "circular + source accuracy": ("circular", "source accuracy"),
@@ -359,9 +361,9 @@ def main() -> None:
                 warnings.simplefilter("ignore")
                 results[name]["tasks"].append(study(task))
             done = results[name]["tasks"][-1]
-            best = done["criteria"][BEST]
+            best = done["criteria"][NAME]
             print(
-                f"{title}, {task.name}: {BEST} rho {best['rho']:.2f}, regret "
+                f"{title}, {task.name}: {NAME} rho {best['rho']:.2f}, regret "
                 f"{best['regret']:.1f}; {perf_counter() - start:.0f} s",
                 flush=True,
             )

@@ -184,7 +184,7 @@ for name, value in back.items():
 # one HTML file: embeddings to look at, scatters, settings, and a paragraph for a manager.
 
 with tempfile.TemporaryDirectory() as folder:
-    again = load_model(save_model(model, Path(folder) / "digits.skops"))
+    again = load_model(save_model(model, Path(folder) / "digits.skatter"))
     page = report(
         sca,
         X,

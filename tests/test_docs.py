@@ -22,13 +22,12 @@ ELSEWHERE = {"streaming": "tests/test_chunks.py", "cluster": "tests/test_distrib
 """Pages that need files or workers of their own, and who runs them."""
 
 NEEDS = {
-    "command-line": ("skops", "table"),
+    "command-line": ("pandas", "table"),
     "few-labels": ("pandas", "table"),
     "gpu": ("torch", "torch"),
-    "index": ("skops", "table"),
+    "index": ("pandas", "table"),
     "pandas": ("pandas", "table"),
-    "quickstart": ("skops", "table"),
-    "saving": ("skops", "io"),
+    "quickstart": ("pandas", "table"),
 }
 """The optional module of a page, and the extra that brings it."""
 

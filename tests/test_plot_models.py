@@ -188,7 +188,7 @@ def test_a_pipeline_and_a_search_are_drawn_by_what_they_hold(two_domains, fitted
     np.testing.assert_allclose(
         widths(plot_scatters(pipeline)), widths(plot_scatters(fitted)), rtol=1e-9
     )
-    search = SCACV(n_components=[2], betas=[0.1], deltas=[1.0], criterion="scatter")
+    search = SCACV(n_components=[2], betas=[0.1], deltas=[1.0])
     search.fit(data.X, data.known, sample_domain=data.domain)
     expected = search.best_estimator_.eigenvalues_
     np.testing.assert_array_equal(heights(plot_spectrum(search)), expected)
@@ -213,7 +213,7 @@ def test_of_several_steps_one_must_be_chosen(two_domains):
 
 
 def test_a_search_that_did_not_refit_says_so(two_domains):
-    search = SCACV(n_components=[2], betas=[0.1], deltas=[1.0], criterion="scatter", refit=False)
+    search = SCACV(n_components=[2], betas=[0.1], deltas=[1.0], refit=False)
     search.fit(two_domains.X, two_domains.known, sample_domain=two_domains.domain)
     with pytest.raises(ValueError, match="refit=True"):
         plot_scatters(search)

@@ -11,6 +11,7 @@ from skatter.class_span import ClassSpan
 from skatter.hedging import (
     ChampionClassifier,
     ChampionRegressor,
+    DomainGeneralizer,
     HedgedClassifier,
     HedgedRegressor,
     does_it_help,
@@ -20,7 +21,7 @@ from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
-from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut
+from skatter.selection import SCACV, LeaveOneDomainOut
 from skatter.self_training import SCAClassifier
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -35,9 +34,11 @@ from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice
 from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
+from skatter.files import write_atomically
 from skatter.scatter import (
     Scatters,
     class_factor,
+    class_indicators,
     conditional_factor,
     domain_factor,
     indicator_means,
@@ -127,10 +128,10 @@ class Moments:
     def class_offsets(self) -> Array:
         """Means of the labelled cells, less the mean of their class; zero for unlabelled ones."""
         cells, means = self.cells, self.centred_means
-        of_class = indicator_means(cells.label, len(cells.classes), cells.count).T @ means
-        offsets = np.zeros_like(means)
-        offsets[cells.labelled] = means[cells.labelled] - of_class[cells.label[cells.labelled]]
-        return offsets
+        Q = class_indicators(cells)
+        return np.asarray(
+            cells.labelled[:, None] * means - Q @ (Q.T @ means) / cells.counts[:, None]
+        )
 
     def inside(self, labelled: bool) -> Array:
         """Sum of the second moments of the labelled, or of the unlabelled, cells."""
@@ -172,16 +173,13 @@ class Moments:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to an ``.npz`` file, whole or not at all; no pickle is involved."""
-        folder = Path(path).resolve().parent
-        handle, beside = tempfile.mkstemp(dir=folder, prefix=".moments-", suffix=".npz")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                arrays: dict[str, Any] = _as_arrays(self)
+
+        def write(part: Path) -> None:
+            arrays: dict[str, Any] = _as_arrays(self)
+            with part.open("wb") as file:
                 np.savez(file, **arrays)
-            os.replace(beside, path)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+
+        write_atomically(path, write)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Moments:
@@ -267,7 +265,8 @@ def merge_moments(parts: Iterable[Moments]) -> Moments:
     view = concatenate_domains([part.cells for part in parts])
     cells, cell = view.cells()
     given = np.vstack([part.means for part in parts])
-    means = indicator_means(cell, cells.n_rows, view.count).T @ given
+    shares = view.counts / cells.counts[cell]
+    means = sparse.csr_array((shares, cell, np.arange(len(cell) + 1))).T @ given
     second = np.zeros((_n_second(cells, parts[0].kept), *parts[0].second.shape[1:]))
     start = 0
     for part in parts:

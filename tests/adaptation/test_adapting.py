@@ -371,7 +371,9 @@ def test_a_method_that_holds_rows_times_rows_is_refused_for_many_rows(frame, mon
 def test_tuned_settings_of_sca_are_those_of_its_own_search(frame, two_domains):
     result = adapt(frame, label="tree", domain="town", method="sca", tune=True)
     X = StandardScaler().fit_transform(two_domains.X)
-    search = SCACV(SCA(random_state=0)).fit(X, two_domains.known, sample_domain=two_domains.domain)
+    search = SCACV(SCA(random_state=0), criterion="expected accuracy").fit(
+        X, two_domains.known, sample_domain=two_domains.domain
+    )
     assert result.settings["tuned"]["params"] == search.best_params_
     for name, value in search.best_params_.items():
         assert getattr(result.model.adapted["sca"], name) == value

@@ -31,7 +31,7 @@ WIDE = {"COLUMNS": "300", "TERM": "dumb"}
 
 @pytest.fixture(autouse=True)
 def extras(require):
-    for name in ("skops.io", "pyarrow"):
+    for name in ("pandas", "pyarrow"):
         require(name, "table")
 
 
@@ -94,7 +94,7 @@ def test_standard_input_and_output_are_a_table_and_nothing_else(table, expected)
 
 
 def test_a_saved_model_predicts_new_rows_as_it_did(table, tmp_path, frame, expected):
-    model, out = tmp_path / "model.skops", tmp_path / "out.csv"
+    model, out = tmp_path / "model.skatter", tmp_path / "out.csv"
     assert run_adapt(table, "--out", out, "--model", model).exit_code == 0
     new = tmp_path / "new.csv"
     hidden = frame["tree"].isna()
@@ -109,7 +109,7 @@ def test_a_saved_model_predicts_new_rows_as_it_did(table, tmp_path, frame, expec
 
 
 def test_what_a_model_expects_can_be_read_from_its_file(table, tmp_path):
-    model = tmp_path / "model.skops"
+    model = tmp_path / "model.skatter"
     run_adapt(table, "--out", tmp_path / "out.csv", "--model", model)
     about = describe_model(model)
     assert about["columns"] == ["x0", "x1", "x2", "x3", "x4"]
@@ -156,7 +156,7 @@ def test_if_one_file_cannot_be_made_none_is_written(table, tmp_path, monkeypatch
         raise OSError("no space left")
 
     monkeypatch.setattr(adapt_module, "write_table", fail)
-    result = run_adapt(table, "--out", tmp_path / "out.csv", "--model", tmp_path / "m.skops")
+    result = run_adapt(table, "--out", tmp_path / "out.csv", "--model", tmp_path / "m.skatter")
     assert result.exit_code == 1
     assert "no space left" in result.stderr
     assert files(tmp_path) == ["trees.csv"]
@@ -265,7 +265,7 @@ def test_hostile_names_are_printed_and_not_obeyed(frame, tmp_path):
 
 
 def test_predict_scores_rows_that_have_a_label(table, tmp_path, frame):
-    model = tmp_path / "m.skops"
+    model = tmp_path / "m.skatter"
     save_model(adapt(frame, label="tree", domain="town").model, model)
     new = frame[frame["tree"].notna()].copy()
     new.loc[new.index[:6], "tree"] = "beech"
@@ -277,7 +277,7 @@ def test_predict_scores_rows_that_have_a_label(table, tmp_path, frame):
 
 
 def test_predict_says_that_a_domain_is_new_or_missing(tmp_path, frame):
-    model = save_model(adapt(frame, label="tree", domain="town").model, tmp_path / "m.skops")
+    model = save_model(adapt(frame, label="tree", domain="town").model, tmp_path / "m.skatter")
     for change, words in (
         (frame.assign(town="mars"), "town holds 1 new values, such as mars"),
         (frame.drop(columns="town"), "There is no column town"),
@@ -289,7 +289,7 @@ def test_predict_says_that_a_domain_is_new_or_missing(tmp_path, frame):
 
 @pytest.mark.parametrize("kind", ["not a model", "another model", "missing column", "no rows"])
 def test_predict_refuses_in_one_line(tmp_path, frame, kind):
-    model = tmp_path / "m.skops"
+    model = tmp_path / "m.skatter"
     adapted = adapt(frame, label="tree", domain="town").model
     save_model(adapted.plain if kind == "another model" else adapted, model)
     new = frame.drop(columns="x3") if kind == "missing column" else frame

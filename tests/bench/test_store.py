@@ -255,7 +255,7 @@ def leave_behind(folder: str, key: str) -> None:
     """Make what a process leaves that is killed while it writes."""
     store = Store(folder)
     store.claim(key)
-    path_of(store, key).with_suffix(".part").write_text('{"key": "half')
+    path_of(store, key).with_name(".skatter-0123.part").write_text('{"key": "half')
 
 
 def test_what_a_killed_process_left_is_no_record_and_is_cleaned_up(store):
@@ -265,7 +265,7 @@ def test_what_a_killed_process_left_is_no_record_and_is_cleaned_up(store):
     assert list(store) == []
     assert len(leftovers(store)) == 4
     store.prepare()  # this process holds its lock, the other one is gone
-    assert sorted(leftovers(store)) == [f"{KEY}.lock", f"{KEY}.part"]
+    assert sorted(leftovers(store)) == [f"{KEY}.lock"]
 
 
 # --- claims ---------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def test_own_candidates_compete_and_stay_unfitted(problem):
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({"candidates": {}}, ValueError, "candidates is empty"),
+        ({"candidates": {}}, ValueError, "candidates must map names"),
         ({"candidates": {"p": Perceptron()}}, TypeError, r"candidates\['p'\] .*predict_proba"),
         ({"candidates": {"s": StandardScaler()}}, TypeError, r"candidates\['s'\].*StandardScaler"),
         ({"metric": "f1"}, ValueError, r"metric must .*'f1'"),

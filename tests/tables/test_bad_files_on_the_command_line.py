@@ -17,7 +17,7 @@ SMALL = [bad for bad in BAD_FILES if not bad.bomb]
 
 @pytest.fixture(scope="module")
 def app(require):
-    for name in ("pandas", "pyarrow", "skops"):
+    for name in ("pandas", "pyarrow"):
         require(name, "table")
     return build_app()
 
@@ -37,7 +37,7 @@ def test_diagnose_and_adapt_answer_or_refuse_in_one_line(bad, app, tmp_path):
     result = runner.invoke(app, ["diagnose", str(path), *COLUMNS])
     if result.exit_code:
         assert_refused_in_one_line(result, "diagnose")
-    outputs = ["predictions.csv", "model.skops", "report.html"]
+    outputs = ["predictions.csv", "model.skatter", "report.html"]
     files = [str(tmp_path / name) for name in outputs]
     options = ["--out", files[0], "--model", files[1], "--report", files[2], "--method", "sca"]
     result = runner.invoke(app, ["adapt", str(path), *COLUMNS, *options])

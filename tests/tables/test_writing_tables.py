@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from skatter.tables import TableError, check_target, read_table, write_atomically, write_table
+from skatter.files import write_atomically
+from skatter.tables import TableError, check_target, read_table, write_table
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_process_that_is_killed_while_writing_leaves_the_old_file(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
     code = (
-        "import os, sys; from pathlib import Path; from skatter.tables import write_atomically\n"
+        "import os, sys; from pathlib import Path; from skatter.files import write_atomically\n"
         "def write(part): part.write_text('half'); os.kill(os.getpid(), 9)\n"
         "write_atomically(Path(sys.argv[1]), write)"
     )
@@ -68,7 +69,7 @@ def test_a_full_disk_is_one_line(tmp_path):
         part.write_text("half")
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(TableError, match=r"out\.txt cannot be written: No space left on device\."):
+    with pytest.raises(OSError, match=r"out\.txt cannot be written: No space left on device\."):
         write_atomically(tmp_path / "out.txt", full)
     assert os.listdir(tmp_path) == []
 

@@ -71,7 +71,9 @@ def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
 
 
 def _search(estimator: Any, table: Table) -> Tuned:
-    search = SCACV(estimator, refit=False).fit(table.X, **table.given)
+    search = SCACV(estimator, criterion="expected accuracy", refit=False).fit(
+        table.X, **table.given
+    )
     n_settings = len(search.cv_results_["params"])
     return Tuned(dict(search.best_params_), n_settings, n_settings, len(table.X))
 

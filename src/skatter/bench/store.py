@@ -3,13 +3,10 @@
 A store is a folder::
 
     cells/3f/3f9a....json      the record of a cell
-    cells/3f/3f9a....part      a record that is being written
     cells/3f/3f9a....lock      the cell is claimed, while a process holds a lock on this file
 
-A record is written beside its place, flushed to the disk and renamed, so that a process that is
-killed leaves the whole record or none. A part is written only under the lock of its cell. The lock
-belongs to the operating system and dies with the process: a part whose lock can be had is one that
-a killed process left, and may be overwritten or removed.
+A record is written atomically, so that a process that is killed leaves the whole record or none.
+The lock belongs to the operating system and dies with the process.
 """
 
 from __future__ import annotations
@@ -21,10 +18,11 @@ import re
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from skatter.files import remove_stale, sync_folder, write_atomically
 
 try:
     import fcntl
@@ -175,11 +173,12 @@ class Store:
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove locks that nobody holds; a part that was left has such a lock beside it."""
+        """Remove locks that nobody holds, and records that were half written."""
         for path in self._cells.glob("??/*.lock"):
             if _is_key(path.stem) and (claim := self.claim(path.stem)) is not None:
-                with claim:
-                    path.with_suffix(".part").unlink(missing_ok=True)
+                claim.release()
+        for folder in self._cells.glob("??"):
+            remove_stale(folder)
 
     def put(self, key: str, record: Record) -> None:
         """Keep the record of a cell, in place of the one that is there.
@@ -245,23 +244,11 @@ class Store:
         return Claim(self, key, lock)
 
     def _write(self, key: str, text: bytes) -> None:
-        """Write beside and rename; under the lock of the cell."""
         path = self._path(key, ".json")
-        # Where nothing locks, two processes may write one record at once: to a part of their own.
-        part = self._path(key, ".part" if fcntl else f".{os.getpid()}.part")
         try:
-            with part.open("wb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-            _sync_folder(path.parent)
-        except BaseException as error:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise _cannot_write(path, error) from error
-            raise
+            write_atomically(path, lambda part: part.write_bytes(text))
+        except OSError as error:
+            raise _cannot_write(path, error) from error
 
     # --- places -----------------------------------------------------------------------------------
 
@@ -336,18 +323,7 @@ def _warn_of_no_locks(folder: Path) -> None:
 def _make_folder(folder: Path) -> None:
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        _sync_folder(folder.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder written to the disk; Windows cannot, and need not."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(folder.parent)
 
 
 def _cannot_write(path: Path, error: OSError) -> StoreError:
@@ -356,7 +332,8 @@ def _cannot_write(path: Path, error: OSError) -> StoreError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT)
         else "See that the folder can be written"
     )
+    reason = os.strerror(error.errno or errno.EIO)
     return StoreError(
-        f"cannot write {path}: {error.strerror}. {remedy} and run again: the records that are "
-        "there are whole, and their cells are not done again."
+        f"cannot write {path}: {reason}. {remedy} and run again: the records that are there are "
+        "whole, and their cells are not done again."
     )

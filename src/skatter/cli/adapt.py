@@ -24,6 +24,7 @@ from skatter.cli.options import (
     Force,
     Frequencies,
     Ignored,
+    KeyFile,
     Label,
     LabelTask,
     Out,
@@ -31,13 +32,14 @@ from skatter.cli.options import (
     Seed,
     TableFile,
     class_frequencies,
+    read_key,
     read_shares,
     split_names,
 )
 from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
-from skatter.saving import save_model
+from skatter.saving import pack_model
 from skatter.tables import (
     ColumnPlan,
     printable,
@@ -77,11 +79,12 @@ def adapt_file(
     features: Features = None,
     ignore: Ignored = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skops.")
+        Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skatter.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report, e.g. as report.html.")
     ] = None,
+    key_file: KeyFile = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
@@ -96,10 +99,10 @@ def adapt_file(
     Example:
 
     skatter adapt digits.csv --label digit --domain collection --out predictions.parquet
-    --model model.skops --report report.html
+    --model model.skatter --report report.html
     """
     check_method(method)
-    shares = read_shares(frequencies)
+    shares, key = read_shares(frequencies), read_key(key_file)
     with said_in_one_line("adapt"):
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say:
@@ -120,7 +123,7 @@ def adapt_file(
                 random_state=seed,
                 progress=say,
             )
-            jobs = _jobs(result, paths, say)
+            jobs = _jobs(result, paths, key, say)
             say("writing the files")
             write_together(jobs, lambda: write_table(result.predictions, out, force=force))
         _show(result_console(out), result, paths)
@@ -141,11 +144,15 @@ def check_method(name: str) -> None:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _jobs(result: Adaptation, paths: dict[str, Path], say: Callable[[str], None]) -> list[Job]:
+def _jobs(
+    result: Adaptation, paths: dict[str, Path], key: bytes | None, say: Callable[[str], None]
+) -> list[Job]:
     """Return what is written beside the predictions."""
     jobs: list[Job] = []
     if "--model" in paths:
-        jobs.append((paths["--model"], lambda part: save_model(result.model, part)))
+        jobs.append(
+            (paths["--model"], lambda part: part.write_bytes(pack_model(result.model, key=key)))
+        )
     if "--report" in paths:
         page = _report(result, say)
         jobs.append((paths["--report"], lambda part: part.write_text(page, encoding="utf-8")))

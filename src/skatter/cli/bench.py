@@ -35,9 +35,10 @@ from skatter.bench.suite import Suite
 from skatter.bench.suites import SUITES, get_suite
 from skatter.bench.tasks import load_data
 from skatter.cli.files import prepare_folder
+from skatter.files import write_atomically
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
-from skatter.tables import TableError, write_atomically
+from skatter.tables import TableError
 
 app = typer.Typer(
     name="bench",

@@ -28,9 +28,9 @@ from skatter.cli.options import Seed
 from skatter.cli.speech import announced, said_in_one_line
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
+from skatter.files import write_atomically
 from skatter.plots import plot_before_after
 from skatter.scatter import Geometry, Scatters, measure
-from skatter.tables import write_atomically
 
 Factory = Callable[[int], Any]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import typer
 
-from skatter.tables import TableError, check_target, table_kind, write_atomically
+from skatter.files import write_atomically
+from skatter.tables import TableError, check_target, table_kind
 
 STANDARD = "-"
 """Standard input or output."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ import typer
 
 from skatter.adaptation.classes import class_code
 from skatter.adaptation.task import Task
+from skatter.files import read_regular
 from skatter.hedging.champion import Metric
 from skatter.tables import TableError, read_labels
 from skatter.tables.errors import listed
@@ -91,7 +93,22 @@ Frequencies = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Holds the secret that signs the model, 16 bytes or more as they are."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """Return the secret of a key file, or None where there is none."""
+    try:
+        return None if path is None else read_regular(path, limit=2**16)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise typer.BadParameter(f"{path}: {reason}.", param_hint="--key-file") from error
 
 
 def split_names(given: Sequence[str] | None, names: Collection[str]) -> list[str]:

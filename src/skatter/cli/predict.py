@@ -9,13 +9,20 @@ import numpy as np
 import typer
 
 from skatter.adaptation import TableModel
-from skatter.adaptation.model import Answer
+from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.words import confidence_words
 from skatter.cli.adapt import answer_table
 from skatter.cli.files import check_outputs
-from skatter.cli.options import Force, Out, TableFile
-from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
+from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
+from skatter.cli.speech import (
+    EXPECTED,
+    announced,
+    result_console,
+    said_in_one_line,
+    say_all,
+    say_files,
+)
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import read_table, write_table
 from skatter.tables.columns import read_labels
@@ -33,6 +40,7 @@ def predict_file(
     ],
     file: TableFile,
     out: Out,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> None:
     """Predict new rows with a saved model.
@@ -42,21 +50,23 @@ def predict_file(
     missing, are taken for rows of the target. Every row is predicted, whether it has a label or
     not; where some have one, it is said how many are predicted right.
 
-    A model file is loaded without pickle, and only if every type in it is known.
+    A model file holds data and no code; one that is not as it should be is refused. With a key,
+    only a model that was signed with it is loaded.
 
     Example:
 
-    skatter predict model.skops new.csv --out predictions.csv
+    skatter predict model.skatter new.csv --out predictions.csv
     """
+    key = read_key(key_file)
     with said_in_one_line("predict"):
         paths = check_outputs({"--out": out}, force=force)
         with announced() as say:
             say("loading the model")
-            loaded = _load(model)
+            loaded = _load(model, key)
             say("reading the table")
             frame = read_table(file)
             say("predicting")
-            answers = loaded.answers(frame)
+            answers = _answers(loaded, frame, model)
             predictions = add_answers(frame, answers, loaded.ship, loaded.label)
             say("writing the predictions")
             write_table(predictions, out, force=force)
@@ -68,14 +78,26 @@ def predict_file(
         say_files(console, paths)
 
 
-def _load(path: Path) -> TableModel:
-    loaded: Any = load_model(path)
+def _load(path: Path, key: bytes | None) -> TableModel:
+    loaded: Any = load_model(path, key=key)
     if not isinstance(loaded, TableModel):
         raise ModelFileError(
             f"{path} holds a {type(loaded).__name__}, and not a model of a table; load it from "
             "Python with skatter.saving.load_model."
         )
     return loaded
+
+
+def _answers(model: TableModel, frame: pd.DataFrame, path: Path) -> dict[Ship, Answer]:
+    try:
+        return model.answers(frame)
+    except EXPECTED:
+        raise
+    # Parts that are right one by one, and made for different tables, fail in any way.
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} cannot predict: its parts do not fit together ({type(error).__name__})."
+        ) from error
 
 
 def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from skatter.files import write_atomically
+
 
 def fetch(url: str, path: Path, check: Callable[[Path], None]) -> None:
     """Download a file, and put it in its place once it has passed a check.
-
-    The bytes are written into a folder of their own beside the place, so nothing half-written is
-    ever found there, and two processes do not disturb each other.
 
     Parameters
     ----------
@@ -36,16 +33,15 @@ def fetch(url: str, path: Path, check: Callable[[Path], None]) -> None:
     """
     by_hand = f"Or get the file by hand and put it at {path}."
     download = _downloader(url, by_hand)
+
+    def write(part: Path) -> None:
+        with part.open("wb") as file:
+            download(url, file, None)
+        check(part)
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as beside:
-            part = Path(beside) / path.name
-            with part.open("wb") as file:
-                download(url, file, None)
-                file.flush()
-                os.fsync(file.fileno())
-            check(part)
-            os.replace(part, path)
+        write_atomically(path, write)
     except OSError as error:  # requests' own errors are among them
         raise FileNotFoundError(
             f"{path} is missing, and {url} could not be downloaded: {error}. Try again later. "

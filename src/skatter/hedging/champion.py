@@ -185,14 +185,8 @@ class Contest(BaseEstimator):
 
     def _own_candidates(self, fits: Callable[[Any], bool], kind: str) -> dict[str, Any]:
         """Return clones of the candidates that the user gave, or say which one does not fit."""
-        if not self.candidates:
-            raise ValueError(f"candidates is empty; name a {kind}, or None for the standard ones.")
-        for name, candidate in self.candidates.items():
-            if not fits(candidate):
-                raise TypeError(
-                    f"candidates[{name!r}] must be a {kind}, got {type(candidate).__name__}."
-                )
-        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+        check_candidates(self.candidates, fits, kind)
+        return {name: clone(each) for name, each in (self.candidates or {}).items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -308,15 +302,36 @@ class ChampionClassifier(ScoresLabelled, Contest):
     def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
         if self.candidates is None:
             return standard_classifiers(X, n_classes, metric=self.metric, random_state=seed)
-        return self._own_candidates(
-            lambda each: is_classifier(each) and hasattr(each, "predict_proba"),
-            "classifier with predict_proba",
-        )
+        return self._own_candidates(has_probabilities, PROBABILISTIC)
 
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
         score = score_of(self.metric, label[rows], held_out)
         return Contender(name, estimator, score)
+
+
+def has_probabilities(candidate: Any) -> bool:
+    """Whether it is a classifier with probabilities."""
+    return is_classifier(candidate) and hasattr(candidate, "predict_proba")
+
+
+PROBABILISTIC = "classifier with predict_proba"
+
+
+def check_candidates(
+    candidates: Any, fits: Callable[[Any], bool] = has_probabilities, kind: str = PROBABILISTIC
+) -> None:
+    """Raise unless candidates map names to estimators of a kind, one at least."""
+    if not isinstance(candidates, Mapping) or not candidates:
+        raise ValueError(
+            f"candidates must map names to estimators, one {kind} at least, or be None for the "
+            f"standard ones; got {candidates!r}."
+        )
+    for name, candidate in candidates.items():
+        if not fits(candidate):
+            raise TypeError(
+                f"candidates[{name!r}] must be a {kind}, got {type(candidate).__name__}."
+            )
 
 
 def read_labels(

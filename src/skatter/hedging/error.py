@@ -10,10 +10,11 @@ for a sample on which members disagree by s, its label is expected in
     h ± q √(σ² + s²) √S,
 
 and any other model f is expected to have the mean squared error E² + k mean((f − h)²). The numbers
-c, q (for some coverages) and k were fitted on everyday tables by ``benchmarks/numbers.py`` and lie
-in ``error.json``; docs/numbers.md says how far off they were on tables left out. They are averages
-over many tables. What no sign can show is a change of the labels' mean that has nothing to do with
-the samples, such as prices of another year: a few labels of the target show it.
+c, q (for some coverages) and k were fitted on everyday tables by ``benchmarks/hedged_numbers.py``
+and lie in ``error.json``; docs/numbers.md says how far off they were on tables left out. They are
+averages over many tables. Where whole sources were held out, σ knows of transfer, and is multiplied
+by a number below one. What no sign can show is a change of the labels' mean that has nothing to
+do with the samples, such as prices of another year: a few labels of the target show it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ SHIFT_PRIOR = 2.0
 PRIOR_LABELS = 4.0
 """Labels of the target that the expected error is worth."""
 
+NO_LABELS: Array = np.empty(0)
+
 
 @cache
 def error_numbers() -> Mapping[str, Any]:
@@ -47,33 +50,47 @@ def error_numbers() -> Mapping[str, Any]:
     return json.loads(text)
 
 
-def expected_error(source_error: float, spread: float, residuals: Array) -> Estimate:
+def widening(spread: float, *, by_source: bool) -> float:
+    """Return √S, times what makes errors on whole sources left out comparable.
+
+    Parameters
+    ----------
+    spread : float
+        S, disagreement of members in the target in units of that on held-out source samples.
+    by_source : bool
+        Whether whole sources were held out.
+    """
+    return float(np.sqrt(spread)) * (error_numbers()["several_sources"] if by_source else 1.0)
+
+
+def expected_error(source_error: float, residuals: Array) -> Estimate:
     """Return the root mean squared error to expect in the target, with a 90 % interval.
 
     Parameters
     ----------
     source_error : float
-        On held-out source labels.
-    spread : float
-        S, disagreement of members in the target in units of that on held-out source samples.
+        On held-out source labels, times :func:`widening`.
     residuals : ndarray
         Errors on labelled samples of the target that were held out; may be empty.
 
     Examples
     --------
     >>> import numpy as np
-    >>> blind, seen = (expected_error(1.0, 1.0, np.full(n, 2.0)) for n in (0, 40))
+    >>> blind, seen = (expected_error(1.0, np.full(n, 2.0)) for n in (0, 40))
     >>> blind.value < seen.value, seen.high - seen.low < blind.high - blind.low
     (True, True)
     """
     numbers = error_numbers()["error"]
-    expected = numbers["factor"] * source_error * np.sqrt(spread)
-    n = len(residuals)
-    squares = PRIOR_LABELS * expected**2 + float(residuals @ residuals)
-    value = float(np.sqrt(squares / (PRIOR_LABELS + n)))
-    narrower = np.sqrt(PRIOR_LABELS / (PRIOR_LABELS + n))
+    value = _with_labels(numbers["factor"] * source_error, residuals)
+    narrower = np.sqrt(PRIOR_LABELS / (PRIOR_LABELS + len(residuals)))
     low, high = (value * numbers[end] ** narrower for end in ("low", "high"))
     return Estimate(value, float(low), float(high))
+
+
+def _with_labels(expected: float, residuals: Array) -> float:
+    """Return an expected error after errors on labels were seen."""
+    squares = PRIOR_LABELS * expected**2 + float(residuals @ residuals)
+    return float(np.sqrt(squares / (PRIOR_LABELS + len(residuals))))
 
 
 def shrunken_shift(residuals: Array) -> tuple[float, Array]:
@@ -177,7 +194,7 @@ def judge_numbers(
     plain: Array,
     error: Estimate,
     *,
-    n_labelled: int = 0,
+    plain_residuals: Array = NO_LABELS,
     shift: float = 0.0,
 ) -> NumberJudgement:
     """Judge two models by what they and the hedge predict for the target.
@@ -188,14 +205,17 @@ def judge_numbers(
         Predictions.
     error : Estimate
         Error to expect of the hedge.
-    n_labelled, shift : int, float
-        Labelled samples of the target, and what was learnt from them.
+    plain_residuals : ndarray
+        Errors of the plain model on labelled samples of the target that were held out.
+    shift : float
+        What was learnt from them.
     """
     numbers = error_numbers()["gain"]
     ours, theirs = (
         np.sqrt(error.value**2 + numbers["distance"] * float(np.mean((each - hedge) ** 2)))
         for each in (adapted, plain)
     )
+    theirs = _with_labels(float(theirs), plain_residuals)
     gain = 1 - ours / max(theirs, 1e-300)
     apart = float(np.mean((adapted - plain) ** 2))
     scale = float(np.sqrt(apart / max(apart + ours**2, 1e-300)))
@@ -208,7 +228,7 @@ def judge_numbers(
     expected = Estimate(float(ours), float(error.low * larger), float(error.high * larger))
     verdict, reason = _decide(float(gain), len(hedge), numbers)
     return NumberJudgement(
-        verdict, reason, expected, float(theirs), interval, len(hedge), n_labelled, shift
+        verdict, reason, expected, theirs, interval, len(hedge), len(plain_residuals), shift
     )
 
 

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
 from sklearn.linear_model import RidgeCV
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skatter.accuracy import ScoresNumbers
 from skatter.checks import FLOATS, check_integer
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging.champion import (
     LARGEST_ROUND,
-    MAX_GROWN,
     MAX_ROWS,
     N_FOLDS,
     Contender,
@@ -43,6 +42,12 @@ KERNEL_POWERS = (0.25, 1.0, 4.0)
 
 MAX_KERNEL = 1_000
 """Rows that kernel ridge regression learns from: its cost is cubic."""
+
+MAX_GROWN_NUMBERS = 2_000
+"""Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
+
+LARGEST_FOLD = 2 / 3
+"""Share of the samples that whole sources may take out of a fold."""
 
 LEAST_LABELLED = 10
 """Labelled samples without which nothing can be held out."""
@@ -91,13 +96,10 @@ class KernelRidgeCV(RegressorMixin, BaseEstimator):
         return self
 
     def fit_with_oob(self, X: Any, y: Any) -> Array:
-        """Learn, and predict every sample without itself."""
+        """Learn, and predict each sample without itself; those beyond ``max_rows`` are NaN."""
         rows, left_out = self._fit(X, y)
         out = np.full(len(y), np.nan)
         out[rows] = left_out
-        others = np.setdiff1d(np.arange(len(y)), rows)
-        if len(others):
-            out[others] = self.predict(X[others])
         return out
 
     def _fit(self, X: Any, y: Any) -> tuple[Codes, Array]:
@@ -242,6 +244,8 @@ def read_labelled_numbers(
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    if len(getattr(y, "shape", ())) == 2:
+        y = column_or_1d(y, warn=True)
     numbers = read_numbers(y, labelled=labelled, n_samples=n_samples)
     known = ~np.isnan(numbers)
     if known.sum() < LEAST_LABELLED:
@@ -273,7 +277,7 @@ def standard_regressors(X: Any, *, random_state: int) -> dict[str, Any]:
     """Return the regressors that a good practitioner tries first, not fitted."""
     found: dict[str, Any] = {
         "ridge": RidgeCV(ALPHAS),
-        "forest": ForestRegressor(max_rows=MAX_GROWN, random_state=random_state),
+        "forest": ForestRegressor(max_rows=MAX_GROWN_NUMBERS, random_state=random_state),
     }
     if not sparse.issparse(X) and 20 + X.shape[1] <= LARGEST_ROUND:
         found["boosting"] = BoostingRegressor(random_state=random_state)
@@ -320,6 +324,9 @@ class HeldOut:
         """Fit on all labelled samples; return the estimator and its R² on held-out ones."""
         if hasattr(estimator, "fit_with_oob") and not self.by_source:
             held_out = estimator.fit_with_oob(X[self.known], self.numbers)[self.drawn]
+            unseen = np.flatnonzero(np.isnan(held_out))
+            if len(unseen):
+                held_out[unseen] = estimator.predict(X[self.rows[unseen]])
         else:
             held_out = np.empty(len(self.rows))
             for learn, test in self.folds:
@@ -336,12 +343,13 @@ class HeldOut:
 
 def _folds(domains: Domains, seed: int) -> tuple[bool, Folds]:
     """Return whether folds hold whole sources, and the rows that each learns from and tests."""
-    place = np.random.default_rng(seed).permutation(domains.n_rows)
+    fold = np.random.default_rng(seed).permutation(domains.n_rows) % N_FOLDS
     sources, codes = np.unique(domains.domain[domains.source], return_inverse=True)
-    by_source = len(sources) > 1
-    fold = place % min(N_FOLDS, len(sources) if by_source else N_FOLDS)
-    if by_source:
-        fold[domains.source] = codes % N_FOLDS
+    whole = fold % min(N_FOLDS, max(len(sources), 1))
+    whole[domains.source] = codes % N_FOLDS
+    # Where one source has most samples, too little would be left to learn from without it.
+    by_source = len(sources) > 1 and np.bincount(whole).max() <= LARGEST_FOLD * len(fold)
+    fold = whole if by_source else fold
     return by_source, [
         (np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in np.unique(fold)
     ]

@@ -18,11 +18,13 @@ from skatter.domains import Domains, which_domain
 from skatter.hedging.champion import OWN, check_with_gaps
 from skatter.hedging.draw import draw_both_sides
 from skatter.hedging.error import (
+    NO_LABELS,
     NumberJudgement,
     expected_error,
     half_width,
     judge_numbers,
     shrunken_shift,
+    widening,
 )
 from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
 from skatter.hedging.number_champion import (
@@ -81,10 +83,12 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         Who is averaged, with what each thought and weighs.
     champion_ : ChampionRegressor
         The plain model, fitted.
-    doubt_ : float
-        Weight of the members that are scaled in each domain.
+    contradiction_, separation_, doubt_ : float
+        κ, s, and the weight of the members that are scaled in each domain.
     source_error_ : float
         Root mean squared error on held-out source labels.
+    by_source_ : bool
+        Whether whole sources were held out.
     shift_ : float
         What labels of the target add to predictions for it.
     judgement_ : NumberJudgement or None
@@ -214,7 +218,7 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         if self.judgement_ is None:
             raise ValueError("all samples of fit had a label: there was no target to judge by.")
         ours, theirs = (np.asarray(column_or_1d(each), dtype=float) for each in (adapted, plain))
-        return self._judged(hedge, ours, theirs)
+        return judge_numbers(hedge, ours, theirs, self.expected_error_, shift=self.shift_)
 
     # --- parameters -------------------------------------------------------------------------------
 
@@ -277,43 +281,49 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         rows = np.flatnonzero(~domains.labelled)
         rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
         there = self._ask(members, views.take(rows)) if len(rows) else here
-        groups = [
-            np.array([place for place, each in enumerate(members) if each.scaling == scaling])
-            for scaling in SCALINGS
-        ]
-        weights, near = np.zeros(len(members)), np.zeros(len(members))
-        for group in groups:
-            if len(group):
-                distance = distances(there[group], errors[group])
-                weights[group] = number_weights(distance, errors[group])
-                near[group] = 1 / (1 + distance**2)
-        self.doubt_ = 0.0
-        if len(groups[1]) and len(rows):
-            alike = [[p for p in group if members[p].name in ALIKE] for group in groups]
-            contradicted = contradiction(
-                [there[places] for places in alike], [here[places] for places in alike]
-            )
-            self.doubt_ = doubt_in_pooled(contradicted, self._separation(views, domains, seed))
+        scaled = np.array([each.scaling == "domain" for each in members])
+        weights, distance = np.zeros(len(members)), np.zeros(len(members))
+        for group in (scaled, ~scaled) if scaled.any() else (~scaled,):
+            distance[group] = distances(there[group], errors[group])
+            weights[group] = number_weights(distance[group], errors[group])
+        self.contradiction_, self.separation_, self.doubt_ = 1.0, 0.0, 0.0
+        if scaled.any() and len(rows):
+            alike = np.array([each.name in ALIKE for each in members])
+            both = (alike & ~scaled, alike & scaled)
+            self.contradiction_ = contradiction([there[g] for g in both], [here[g] for g in both])
+            drawn = draw_both_sides(domains, self.max_rows, seed)
+            self.separation_ = separation(views.pooled[drawn], domains.target[drawn], seed)
+            self.doubt_ = doubt_in_pooled(self.contradiction_, self.separation_)
             if held_out.by_source:
-                sums = [weights[group] @ here[group] for group in groups]
-                both = [np.sqrt(1 - held_out.score(each)) for each in sums]
-                self.doubt_ = max(self.doubt_, doubt_by_transfer(*both))
-        weights[groups[0]] *= 1 - self.doubt_
-        weights[groups[1]] *= self.doubt_
+                means = (weights[group] @ here[group] for group in (~scaled, scaled))
+                off = [float(np.sqrt(np.mean((each - held_out.truth) ** 2))) for each in means]
+                self.doubt_ = max(self.doubt_, doubt_by_transfer(*off))
+        weights *= np.where(scaled, self.doubt_, 1 - self.doubt_)
         self.members_ = tuple(
-            replace(each, agreement=float(a), weight=float(w))
-            for each, a, w in zip(members, near, weights, strict=True)
+            replace(each, agreement=float(1 / (1 + d**2)), weight=float(w))
+            for each, d, w in zip(members, distance, weights, strict=True)
         )
         self._expect(weights, here, there, held_out, domains)
         self.judgement_: NumberJudgement | None = None
         if len(rows):
             ours = weights @ there + self.shifts_[domains.domain[rows]]
-            best = self.champion_.contender(self.champion_.champion_)
-            self.judgement_ = self._judged(ours, ours, best.estimator.predict(views.pooled[rows]))
+            self.judgement_ = self._judge(ours, views.pooled[rows], held_out, domains)
 
-    def _separation(self, views: Views, domains: Domains, seed: int) -> float:
-        rows = draw_both_sides(domains, self.max_rows, seed)
-        return separation(views.pooled[rows], domains.target[rows], seed)
+    def _judge(
+        self, ours: Array, pooled: Any, held_out: HeldOut, domains: Domains
+    ) -> NumberJudgement:
+        """Judge the hedge against the champion, by the target's labels as well."""
+        names = [each.name for each in self.champion_.contenders_]
+        best = names.index(self.champion_.champion_)
+        off = held_out.predictions[best] - held_out.truth
+        return judge_numbers(
+            ours,
+            ours,
+            self.champion_.contenders_[best].estimator.predict(pooled),
+            self.expected_error_,
+            plain_residuals=off[domains.target[held_out.rows]],
+            shift=self.shift_,
+        )
 
     def _expect(
         self, weights: Array, here: Array, there: Array, held_out: HeldOut, domains: Domains
@@ -330,13 +340,13 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
             self.shifts_[code], left_out[domain[target] == code] = shrunken_shift(
                 residuals[domain == code]
             )
-        self.n_target_labels_ = len(left_out)
         spreads = [np.mean(_spread(weights, each)[1] ** 2) for each in (there, here)]
-        wider = float(np.clip(np.sqrt(spreads[0] / max(spreads[1], 1e-300)), *SPREADS))
-        self.expected_error_ = expected_error(self.source_error_, wider, left_out)
-        blind = expected_error(self.source_error_, wider, np.empty(0)).value
-        seen = self.expected_error_.value / max(blind, 1e-300)
-        self.widening_ = float(np.sqrt(wider) * seen)
+        ratio = float(np.clip(np.sqrt(spreads[0] / max(spreads[1], 1e-300)), *SPREADS))
+        self.by_source_ = held_out.by_source
+        wider = widening(ratio, by_source=self.by_source_)
+        self.expected_error_ = expected_error(wider * self.source_error_, left_out)
+        blind = expected_error(wider * self.source_error_, NO_LABELS).value
+        self.widening_ = wider * self.expected_error_.value / max(blind, 1e-300)
 
     def _combine(self, X: Any, sample_domain: Any) -> tuple[Array, Array]:
         """Return predictions, and how far members disagree on each."""
@@ -350,16 +360,6 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
             else which_domain(sample_domain, self.domain_ids_, n_samples=n)
         )
         return mean + self.shifts_[codes], spread
-
-    def _judged(self, hedge: Array, adapted: Array, plain: Array) -> NumberJudgement:
-        return judge_numbers(
-            hedge,
-            adapted,
-            plain,
-            self.expected_error_,
-            n_labelled=self.n_target_labels_,
-            shift=self.shift_,
-        )
 
     def _learnt(self) -> list[Section]:
         if not hasattr(self, "members_"):

@@ -1,8 +1,13 @@
-"""Entries of the hedge and of the champion, whose estimators are in :mod:`skatter.hedging`."""
+"""Entries of what votes or competes, whose estimators are in :mod:`skatter.hedging`."""
 
 from __future__ import annotations
 
-from skatter.hedging import ChampionClassifier, HedgedClassifier, HedgedRegressor
+from skatter.hedging import (
+    ChampionClassifier,
+    DomainGeneralizer,
+    HedgedClassifier,
+    HedgedRegressor,
+)
 from skatter.methods.record import Method
 
 _CITATION = "skatter developers: docs/trust.md, 2026."
@@ -30,6 +35,19 @@ METHODS = (
         uses=("target labels",),
         cost="4 classifiers × 6 fits",
         citation=_CITATION,
+        linear=True,
+    ),
+    Method(
+        name="domain-generalizer",
+        estimator=DomainGeneralizer,
+        kind="classifier",
+        summary="plain classifiers and SCA vote, weighed by source domains left out",
+        when="the target cannot be seen yet",
+        needs=("source labels",),
+        uses=("target labels", "several sources"),
+        cost="8 classifiers × at most 6 fits; beyond 4,000 samples linear",
+        citation="skatter developers: docs/generalization.md, 2026.",
+        grid={"criterion": ("mean", "worst")},
         linear=True,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from skatter.tables import write_atomically
+from skatter.files import write_atomically
 
 
 def check_path(path: str | os.PathLike[str], *, force: bool) -> Path:

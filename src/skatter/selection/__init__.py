@@ -24,7 +24,6 @@ from skatter.selection.criteria import (
     scatter_criterion,
 )
 from skatter.selection.folds import nearest_labels
-from skatter.selection.generalize import DomainGeneralizer, generalization_candidates
 from skatter.selection.search import BETAS, DELTAS, SCACV
 from skatter.selection.splitters import LeaveOneDomainOut
 
@@ -35,7 +34,6 @@ __all__ = [
     "SCACV",
     "Choice",
     "Criterion",
-    "DomainGeneralizer",
     "Estimate",
     "LabelSheet",
     "LabelVerdict",
@@ -43,7 +41,6 @@ __all__ = [
     "NumberVerdict",
     "choose",
     "effective_sample_size",
-    "generalization_candidates",
     "importance_weights",
     "is_collapsed",
     "judge",

@@ -33,7 +33,7 @@ from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
 from skatter.selection.criteria.evidence import MakeJudge
-from skatter.selection.criteria.registry import BEST, CRITERIA
+from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
 from skatter.summaries import Section, ShowsLearnt, learnt_search
@@ -80,10 +80,11 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         fold learns nothing from them.
     classifier : classifier or None
         Judge of a setting; None is 1-nearest-neighbour, for which all k are scored in one pass.
-    criterion : {"expected accuracy", "scatter"}
-        How predictions for an unlabelled target are judged. The first fits a
-        :class:`~skatter.HedgedClassifier`, whose calibrated probabilities say how often they will
-        be right; the second takes no time.
+    criterion : {"scatter", "expected accuracy"}
+        How predictions for an unlabelled target are judged: by the class scatter that they share
+        with the sources, which takes no time and is better where columns share one unit, as pixels
+        and embeddings do; or by the calibrated probabilities of a
+        :class:`~skatter.HedgedClassifier`, which is better on everyday tables.
     refit : bool
         Fit ``best_estimator_`` on all labels; needed for ``transform``.
     verbose : int
@@ -134,7 +135,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         deltas: Sequence[float] | None = None,
         cv: Any = None,
         classifier: Any = None,
-        criterion: str = BEST,
+        criterion: str = "scatter",
         refit: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -159,6 +160,11 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         if not (self.estimator is None or type(self.estimator) is SCA):
             raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
         template = SCA() if self.estimator is None else clone(self.estimator)
+        if template.label_splines is not None:
+            raise ValueError(
+                "SCACV judges a setting by classes. For label_splines choose settings with "
+                "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
+            )
         self._forget()
         betas, deltas = self._grid(template)
         samples, domains = template._read(X, y, sample_domain, labelled)

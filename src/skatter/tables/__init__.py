@@ -5,7 +5,7 @@ from skatter.tables.errors import TableError, printable
 from skatter.tables.plans import ColumnPlan, describe_columns
 from skatter.tables.preprocessing import align_columns, make_preprocessor, to_numbers
 from skatter.tables.reading import read_table
-from skatter.tables.writing import check_target, table_kind, write_atomically, write_table
+from skatter.tables.writing import check_target, table_kind, write_table
 
 __all__ = [
     "ColumnPlan",
@@ -21,6 +21,5 @@ __all__ = [
     "read_table",
     "table_kind",
     "to_numbers",
-    "write_atomically",
     "write_table",
 ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
 
+from skatter.files import write_atomically
 from skatter.tables.errors import TableError, load
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def write_table(
     Raises
     ------
     TableError
-        If the file is there already, or cannot be written.
+        If the file is there already, or its name says nothing.
+    OSError
+        If it cannot be written.
 
     Examples
     --------
@@ -167,43 +169,6 @@ def _hindrance(path: Path, *, force: bool) -> str | None:
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL character
         return f"{str(path)[:200]} is no name of a file: {_reason(error)}."
     return None
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside ``path`` and rename: no reader ever sees half a file, nor does a power cut.
-
-    Parameters
-    ----------
-    path : Path
-        The file; if it is a link, what it points to is replaced.
-    write : callable
-        Writes all of the content to the path that it is given.
-
-    Raises
-    ------
-    TableError
-        If the disk is full, or the file cannot be written for another reason of the system.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "note.txt"
-    ...     write_atomically(path, lambda part: part.write_text("whole"))
-    ...     print(path.read_text(), len(list(path.parent.iterdir())))
-    whole 1
-    """
-    place = Path(os.path.realpath(path))
-    part = place.with_name(f".{place.name[:100]}.{os.getpid()}.part")
-    try:
-        write(part)
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, place)
-    except OSError as error:
-        raise TableError(f"{path} cannot be written: {_reason(error)}.") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _reason(error: Exception) -> str:

@@ -21,7 +21,7 @@ def judge(
     *,
     sample_domain: Any = None,
     labelled: Any = None,
-    criteria: str | Sequence[str] = (BEST,),
+    criteria: str | Sequence[str] = BEST,
     random_state: Any = None,
 ) -> dict[str, float]:
     """Judge a model for an unlabelled target by criteria that need no label of it.
@@ -101,7 +101,7 @@ def choose(
     *,
     sample_domain: Any = None,
     labelled: Any = None,
-    criteria: str | Sequence[str] = (BEST,),
+    criteria: str | Sequence[str] = BEST,
     random_state: Any = None,
 ) -> Choice:
     """Choose among models for an unlabelled target; several criteria vote by their mean rank.

@@ -1,0 +1,158 @@
+"""Files: written whole or not at all, and read only if they are regular files of a bounded size."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows
+
+_PLAINLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Neither through a link nor waiting for a pipe."""
+
+PREFIX, SUFFIX = ".skatter-", ".part"
+"""Of temporary files, which lie beside the file that they become."""
+
+STALE = 60.0
+"""Seconds after which an empty one has been left: a process is about to lock it until then."""
+
+
+def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
+    """Write beside ``path`` and rename: no reader ever sees half a file, nor does a power cut.
+
+    The temporary file is made exclusively under a name that nobody can know, so that neither
+    threads nor processes meet in it and no link planted there is followed. It is removed if
+    writing fails and on SIGTERM; those that killed processes left are removed by the next write.
+
+    Parameters
+    ----------
+    path : path
+        The file; if it is a link, what it points to is replaced.
+    write : callable
+        Writes all of the content into the file that it is given, and puts no other in its place.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, or the file cannot be written for another reason of the system.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "note.txt"
+    ...     write_atomically(path, lambda part: part.write_text("whole"))
+    ...     print(path.read_text(), len(list(path.parent.iterdir())))
+    whole 1
+    """
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+    try:
+        with _exits_on_sigterm(), _made(part):
+            write(part)
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(part, place)
+            sync_folder(place.parent)
+    except OSError as error:
+        if error.strerror is None:  # not the system's: it says what it has to say
+            raise
+        failure = OSError(f"{path} cannot be written: {error.strerror}.")
+        failure.errno = error.errno
+        raise failure from error
+    remove_stale(place.parent)
+
+
+def remove_stale(folder: Path) -> None:
+    """Remove the temporary files that killed processes left, and none that is being written."""
+    for path in folder.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | _PLAINLY)
+            try:
+                found = os.fstat(handle)
+                old = found.st_size > 0 or time.time() - found.st_mtime > STALE
+                if old and stat.S_ISREG(found.st_mode) and _lock(handle):
+                    path.unlink()
+            finally:
+                os.close(handle)
+
+
+def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
+    """Read a regular file of at most ``limit`` bytes; a pipe, a device or a folder is refused.
+
+    Raises
+    ------
+    OSError
+        If it is none, or cannot be read.
+    ValueError
+        If it is larger.
+    """
+    # A pipe that nobody writes to would wait for ever, were it opened as other files.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(0, "it is no regular file")
+        if found.st_size > limit:
+            raise ValueError(f"it is larger than {limit:,} bytes")
+        return file.read(found.st_size)
+
+
+@contextmanager
+def _made(part: Path) -> Iterator[None]:
+    """Make a temporary file, lock it as long as it is used, and see that it is gone at the end."""
+    handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+    try:
+        _lock(handle)
+        yield
+    finally:
+        os.close(handle)
+        part.unlink(missing_ok=True)
+
+
+def _lock(handle: int) -> bool:
+    """Lock a file if nobody else has; False as well where there are no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder written to the disk; Windows cannot, and need not."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _exits_on_sigterm() -> Iterator[None]:
+    """Leave by an exception on SIGTERM, where the program has no way of its own."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

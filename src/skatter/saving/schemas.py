@@ -1,0 +1,672 @@
+"""The types that a model file may hold, and what their attributes must be.
+
+A type of ours is saved with one line here: its name in :data:`OURS` (methods of the registry are
+there already). Its constructor's parameters must all be there, and what ``fit`` learns may be any
+data, except that attributes named in :data:`LEARNT` or :data:`OWN` must be as specified, so that
+arrays agree. Of scikit-learn only the types of :data:`SCIKIT_LEARN` are known, with the attributes
+listed there and no others: compiled code trusts some of them blindly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import kernel_metrics
+
+from skatter.methods import METHODS
+from skatter.saving.specs import Part, Refused, check_attributes
+from skatter.trees import TreeEnsemble
+
+OURS = (
+    "skatter.adaptation.model.TableModel",
+    "skatter.class_span.ClassSpan",
+    "skatter.components._MappedLinear",
+    "skatter.hedging.champion.CalibratedSVC",
+    "skatter.hedging.champion.Contender",
+    "skatter.hedging.error.NumberJudgement",
+    "skatter.hedging.expectation.Judgement",
+    "skatter.hedging.members.Member",
+    "skatter.hedging.number_champion.ChampionRegressor",
+    "skatter.hedging.number_champion.KernelRidgeCV",
+    "skatter.hedging.regressor.HedgedRegressor",
+    "skatter.kernels.Kernel",
+    "skatter.maps.LandmarkMap",
+    "skatter.methods.coral.FullPower",
+    "skatter.methods.coral.ThinPower",
+    "skatter.methods.easy_adapt._Copies",
+    "skatter.methods.hfa._Side",
+    "skatter.methods.marginal_kernel.MeanEmbeddings",
+    "skatter.methods.neighbourhood.Neighbourhood",
+    "skatter.neighbours.NearestNeighbour",
+    "skatter.pipeline.DomainPipeline",
+    "skatter.principal.PrincipalMap",
+    "skatter.scaling.DomainScaler",
+    "skatter.scatter.geometry.Scatters",
+    "skatter.selection.asking.Estimate",
+    "skatter.selection.search.SCACV",
+    "skatter.self_training.classifier.Candidate",
+    "skatter.self_training.classifier._Path",
+    "skatter.self_training.rounds.Round",
+    "skatter.support_vectors.SupportVectors",
+    "skatter.trees.BoostingClassifier",
+    "skatter.trees.BoostingRegressor",
+    "skatter.trees.ForestClassifier",
+    "skatter.trees.ForestRegressor",
+    "skatter.trees.TreeEnsemble",
+)
+"""Types of skatter beside the methods."""
+
+PARAMETERS = {"n_jobs": "none", "memory": "none", "verbose": "bool | int"}
+"""Parameters of any estimator: nothing in a file starts processes, or names a folder."""
+
+LEARNT = {
+    "n_features_in_": "int p",
+    "feature_names_in_": "o p",
+    "classes_": "l c",
+    "class_counts_": "i c",
+    "domain_ids_": "l d",
+    "domain_counts_": "i d",
+    "source_ids_": "l s",
+    "n_components_": "int k",
+    "kernel_": "@Kernel p",
+    "X_fit_": "f n p | none",
+    "dual_coef_": "f n k",
+    "support_": "i n",
+    "eigenvalues_": "f k",
+    "offset_": "f k",
+    "components_": "f k *",
+    "mean_": "f p",
+    "source_mean_": "f p",
+    "target_mean_": "f p",
+    "intercept_": "f out",
+    "prior_": "f c",
+    "odds_": "f c",
+    "class_frequencies_": "f c",
+}
+"""Attributes of our estimators, where the type has no specification of its own."""
+
+_CHAMPION = {"scaler_": "@ p", "contenders_": "[@Contender]", "champion_": "str"}
+_MACHINE = {"dual_coef_": "f n out"}
+_EXEMPLARS = {
+    "exemplar_coef_": "f e p",
+    "exemplar_intercept_": "f e",
+    "exemplar_class_": "i e <c",
+    "exemplar_weights_": "f e",
+}
+_KERNELS = f"= {' '.join(sorted(kernel_metrics()))} precomputed"
+
+OWN: dict[str, dict[str, str]] = {
+    "TableModel": {
+        "adapted": "@DomainPipeline",
+        "plain": "@DomainPipeline",
+        "ship": "= adapted plain",
+        "label": "str",
+        "domain": "str | none",
+        "numbers": "{any}",
+        "settings": "{any}",
+    },
+    "Kernel": {
+        "metric": f"{_KERNELS} | @_MappedLinear",
+        "params": "{any}",
+        "origin": "f p | none",
+    },
+    "LandmarkMap": {"landmarks_": "f k p", "normalization_": "f k k", "n_features_out_": "int k"},
+    "DomainScaler": {"means_": "f d+1 p", "scales_": "f d+1 p"},
+    "NearestNeighbour": {"_codes": "i n <c", "_keys": "f n", "X_fit_": "f n p"},
+    "ClassSpan": {"unit_": "num"},
+    "FullPower": {"matrix": "f p p"},
+    "ThinPower": {"multiple": "num", "X": "f n p", "H": "f n n"},
+    "_Copies": {"ids": "l e", "shared_weight": "num"},
+    "_Side": {"kernel": "@Kernel p", "rows": "i n", "samples": "f n p | none"},
+    "MeanEmbeddings": {
+        "kernel": "@Kernel p",
+        "X": "f n p | none",
+        "rows": "i n",
+        "shares": "f n s",
+        "inner": "f s s",
+    },
+    "Neighbourhood": {"_origin": "f p | num", "_samples": "f n p", "_k": "int", "reach": "g n"},
+    "CalibratedSVC": {"machine_": "@SupportVectors p", "link_": "@LogisticRegression c"},
+    "SupportVectors": {
+        "vectors": "f n p",
+        "coef": "f n pairs",
+        "intercept": "f pairs",
+        "gamma": "num",
+        "classes": "i c",
+    },
+    "ChampionClassifier": _CHAMPION,
+    "ChampionRegressor": _CHAMPION,
+    "HedgedClassifier": {
+        "champion_": "@ChampionClassifier p",
+        "domain_scaler_": "@DomainScaler p | none",
+        "members_": "[@Member]",
+        "power_": "num",
+    },
+    "HedgedRegressor": {
+        "champion_": "@ChampionRegressor p",
+        "domain_scaler_": "@DomainScaler p | none",
+        "members_": "[@Member]",
+        "range_": "[num]",
+        "shifts_": "f d+1",
+    },
+    "KernelRidgeCV": {
+        "samples_": "f n p",
+        "coefficients_": "f n",
+        "mean_": "num",
+        "power_": "num",
+    },
+    "Contender": {"name": "str", "estimator": "@", "score": "num"},
+    "Member": {"name": "str", "scaling": "= pooled domain", "estimator": "@", "weight": "num"},
+    "SCAClassifier": {"label_distributions_": "f * c", "_paths": "[@_Path]"},
+    "_Path": {
+        "scaler": "@DomainScaler | none",
+        "feature_map": "@PrincipalMap",
+        "components": "@SCA",
+        "neighbours": "@KNeighborsRegressor",
+    },
+    "ForestClassifier": {"trees_": "@TreeEnsemble p"},
+    "BoostingClassifier": {"trees_": "@TreeEnsemble p"},
+    "BoostingRegressor": {"trees_": "@TreeEnsemble p"},
+    "ForestRegressor": {"trees_": "@TreeEnsemble p"},
+    "AdaptiveSVM": _MACHINE,
+    "DAM": _MACHINE,
+    "LRESVM": _EXEMPLARS,
+    "LRESVMAdaptation": _MACHINE | _EXEMPLARS,
+    "EasyAdapt": {"_copies": "@_Copies e", "copy_ids_": "l e"},
+    "EasyAdaptSVM": {"_copies": "@_Copies e", "copy_ids_": "l e", "dual_coef_": "f n e+1 out"},
+    "MarginalKernelSVM": {
+        "dual_coef_": "f n s out",
+        "marginal_ids_": "l m",
+        "marginal_distances_": "f m s",
+        "_embeddings": "@MeanEmbeddings",
+    },
+    "UndoBias": {
+        "dual_coef_": "f n s+1 out",
+        "_weights": "f s+1 out p | none",
+        "domain_intercept_": "f s out",
+    },
+    "HFA": {
+        "source_coef_": "f * out",
+        "target_coef_": "f * out",
+        "_source": "@_Side p",
+        "_target": "@_Side p",
+    },
+    "Landmarks": {"coef_": "f out p"},
+    "MTAE": {"coef_": "f k p", "intercept_": "f k", "minimum_": "f p", "range_": "f p"},
+    "CORAL": {"whitening_": "@ p", "colouring_": "@ p"},
+    "GFK": {"metric_factor_": "f p k"},
+    "SGF": {"basis_": "f p b", "coefficients_": "f b k"},
+    "SubspaceAlignment": {"source_map_": "f p k", "target_map_": "f p k"},
+    "TSC": {
+        "components_": "f k p",
+        "_anchors": "f n k",
+        "_mean_gap": "f k",
+        "_neighbourhood": "@Neighbourhood p",
+    },
+}
+"""Specifications of single types of ours."""
+
+_SEEN = {"n_features_in_": "int p", "feature_names_in_?": "o p"}
+_CLASSES = _SEEN | {"classes_": "l c"}
+_LINEAR = _CLASSES | {"coef_": "f out p", "intercept_": "f out"}
+_REGRESSION = _SEEN | {"coef_": "f p | f t p", "intercept_": "num | f t"}
+_NEIGHBOURS = _SEEN | {
+    "n_neighbors": "int",
+    "algorithm": "= auto brute",
+    "weights": "= uniform distance | none",
+    "metric": "str",
+    "metric_params": "none",
+    "radius": "num | none",
+    "effective_metric_params_": "{num}",
+    "effective_metric_": "= chebyshev cityblock cosine euclidean l1 l2 manhattan minkowski "
+    "nan_euclidean sqeuclidean",
+    "_fit_method": "= brute",
+    "_fit_X": "f n p",
+    "n_samples_fit_": "int n",
+    "_tree": "none",
+}
+_MACHINES = _SEEN | {
+    "kernel": "= linear poly rbf sigmoid",
+    "degree": "int",
+    "coef0": "num",
+    "cache_size": "num",
+    "support_": "w n",
+    "support_vectors_": "d n p",
+    "_gamma": "num",
+    "_sparse": "false",
+    "_probA": "d 0 | d pairs",
+    "_probB": "d 0 | d pairs",
+    "_intercept_": "d pairs",
+    "_dual_coef_": "d c-1 n",
+    "intercept_": "d pairs",
+    "dual_coef_": "d c-1 n",
+    "fit_status_": "int",
+    "shape_fit_": "[int]",
+    "nu": "num",
+    "_effective_probability?": "bool",
+    "_num_iter?": "w *",
+    "n_iter_?": "w * | int",
+}
+_SPREAD = {"n_samples_seen_": "num | x p"}
+
+SCIKIT_LEARN: dict[str, dict[str, str]] = {
+    "sklearn.compose.ColumnTransformer": {
+        "n_features_in_": "int p",
+        "feature_names_in_?": "o p",
+        "transformers": "[any]",
+        "transformers_": "[any]",
+        "sparse_output_": "bool",
+        "output_indices_": "{any}",
+        "_columns": "[any]",
+        "_remainder": "[any]",
+        "_transformer_to_input_indices": "{[int]}",
+        "_n_features?": "int p",
+        "_name_to_fitted_passthrough?": "{@}",
+    },
+    "sklearn.decomposition.PCA": _SEEN
+    | {
+        "mean_": "f p",
+        "components_": "f k p",
+        "n_components_": "int k",
+        "explained_variance_": "f k",
+        "explained_variance_ratio_": "g k",
+        "singular_values_": "f k",
+        "noise_variance_": "num",
+        "n_samples_": "int",
+        "_fit_svd_solver?": "str",
+    },
+    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": _LINEAR
+    | {
+        "priors_": "f c",
+        "means_": "f c p",
+        "_max_components": "int",
+        "xbar_?": "f p",
+        "scalings_?": "f p *",
+        "covariance_?": "f p p",
+        "explained_variance_ratio_?": "f *",
+        "_n_features_out?": "int",
+    },
+    "sklearn.frozen.FrozenEstimator": {"estimator": "@"},
+    "sklearn.impute.SimpleImputer": _SEEN
+    | {
+        "strategy": "= mean median most_frequent constant",
+        "add_indicator": "false",
+        "statistics_": "x p",
+        "indicator_": "none",
+        "_fit_dtype": "dtype",
+        "_fill_dtype?": "dtype",
+    },
+    "sklearn.kernel_approximation.Nystroem": _SEEN
+    | {
+        "kernel": _KERNELS,
+        "components_": "f k p",
+        "normalization_": "f k k",
+        "component_indices_": "i k",
+        "_n_features_out": "int k",
+    },
+    "sklearn.kernel_approximation.RBFSampler": _SEEN
+    | {
+        "random_weights_": "f p k",
+        "random_offset_": "f k",
+        "_n_features_out": "int k",
+        "_gamma?": "num",
+    },
+    "sklearn.linear_model.LinearRegression": _REGRESSION | {"rank_?": "int", "singular_?": "f *"},
+    "sklearn.linear_model.LogisticRegression": _LINEAR | {"n_iter_": "i *"},
+    "sklearn.linear_model.RidgeCV": _REGRESSION
+    | {"alphas": "[num]", "alpha_": "num", "best_score_": "num", "cv_results_?": "f *"},
+    "sklearn.linear_model.Ridge": _REGRESSION | {"n_iter_": "none | i *", "solver_": "str"},
+    "sklearn.naive_bayes.GaussianNB": _CLASSES
+    | {
+        "theta_": "f c p",
+        "var_": "f c p",
+        "class_prior_": "f c",
+        "class_count_": "f c",
+        "epsilon_": "num",
+    },
+    "sklearn.neighbors.KNeighborsClassifier": _NEIGHBOURS
+    | {"classes_": "l c", "_y": "i n <c", "outputs_2d_": "false"},
+    "sklearn.neighbors.KNeighborsRegressor": _NEIGHBOURS | {"_y": "f n | f n *"},
+    "sklearn.pipeline.Pipeline": {"steps": "[any]"},
+    "sklearn.preprocessing.KernelCenterer": {
+        "n_features_in_": "int n",
+        "K_fit_rows_": "f n",
+        "K_fit_all_": "num",
+    },
+    "sklearn.preprocessing.MaxAbsScaler": _SEEN | _SPREAD | {"scale_": "g p", "max_abs_": "g p"},
+    "sklearn.preprocessing.MinMaxScaler": _SEEN
+    | _SPREAD
+    | dict.fromkeys(("scale_", "min_", "data_min_", "data_max_", "data_range_"), "g p"),
+    "sklearn.preprocessing.Normalizer": _SEEN | {"norm": "= l1 l2 max"},
+    "sklearn.preprocessing.OneHotEncoder": _SEEN
+    | {
+        "dtype": "type",
+        "feature_name_combiner": "= concat",
+        "categories_": "[x *]",
+        "_n_features_outs": "[int]",
+        "drop_idx_": "x p | none",
+        "_drop_idx_after_grouping": "x p | none",
+        "_infrequent_enabled": "bool",
+        "_infrequent_indices?": "[any]",
+        "_default_to_infrequent_mappings?": "[any]",
+    },
+    "sklearn.preprocessing.RobustScaler": _SEEN | {"center_": "g p | none", "scale_": "g p | none"},
+    "sklearn.preprocessing.StandardScaler": _SEEN
+    | _SPREAD
+    | {"mean_": "g p | none", "var_": "g p | none", "scale_": "g p | none"},
+    "sklearn.svm.LinearSVC": _LINEAR | {"intercept_": "f out | num", "n_iter_": "int"},
+    "sklearn.svm.SVC": _MACHINES
+    | {"classes_": "l c", "class_weight_": "d c", "_n_support": "w c", "epsilon": "num"},
+    "sklearn.svm.SVR": _MACHINES
+    | dict.fromkeys(("_probA", "_probB"), "d 0")
+    | dict.fromkeys(("_intercept_", "intercept_"), "d 1")
+    | dict.fromkeys(("_dual_coef_", "dual_coef_"), "d 1 n")
+    | {"_n_support": "w 2", "probability": "false", "class_weight": "none", "random_state": "none"},
+}
+"""Types of scikit-learn and their attributes; those with a question mark may be missing."""
+
+_TREES = "use skatter.trees.ForestClassifier or BoostingClassifier"
+
+REMEDIES = {
+    "KDTree": "build the neighbours with algorithm='brute'",
+    "BallTree": "build the neighbours with algorithm='brute'",
+    "csr_matrix": "give the model dense samples",
+    "csr_array": "give the model dense samples",
+    "Tensor": "bring the model home with model.to('numpy')",
+    "Generator": "give random_state an integer",
+    "Moments": "save the moments with Moments.save, and the model once it is fitted at once",
+    **dict.fromkeys(("GridSearchCV", "RandomizedSearchCV"), "save its best_estimator_"),
+    **dict.fromkeys(
+        (
+            "DecisionTreeClassifier",
+            "ExtraTreesClassifier",
+            "GradientBoostingClassifier",
+            "HistGradientBoostingClassifier",
+            "RandomForestClassifier",
+        ),
+        _TREES,
+    ),
+}
+"""What to do about types that are not on the list, by the name of the class."""
+
+FUNCTION = "a model file holds data, and no functions or calls"
+
+UNKNOWN = (
+    "it is not on the list of docs/saving.md; apply that step yourself, before the model, and save "
+    "a pipeline of the others"
+)
+
+
+@cache
+def known_types() -> dict[str, None]:
+    """Return the names of all types, in a fixed order."""
+    methods = (each.estimator for each in METHODS.values())
+    ours = sorted({*OURS, *(f"{each.__module__}.{each.__qualname__}" for each in methods)})
+    return dict.fromkeys([*ours, *SCIKIT_LEARN])
+
+
+@cache
+def class_of(name: str) -> type:
+    """Return a class of the list; the name is never that of a file, but the list's own."""
+    module, _, kind = name.rpartition(".")
+    found: type = getattr(import_module(module), kind)
+    return found
+
+
+def name_of(kind: type) -> str | None:
+    """Return the name by which the list knows a class, or None."""
+    public = [word for word in kind.__module__.split(".") if not word.startswith("_")]
+    for name in (f"{kind.__module__}.{kind.__qualname__}", ".".join([*public, kind.__qualname__])):
+        if name in known_types() and class_of(name) is kind:
+            return name
+    return None
+
+
+def check_part(part: Part) -> None:
+    """Refuse an object that is not as its type wants it; those inside it were checked before."""
+    kind = class_of(part.name)
+    record = is_dataclass(kind) or hasattr(kind, "_fields") or not issubclass(kind, BaseEstimator)
+    specs = dict(SCIKIT_LEARN.get(part.name) or OWN.get(part.kind, {}))
+    if part.name in SCIKIT_LEARN:
+        must = _strict(part, kind, specs)
+    elif record:
+        must = _fields(part, kind, specs)
+    else:
+        must = _estimator(part, kind)
+        specs = {**LEARNT, **specs}
+    for name in must:
+        if name not in part.state:
+            raise Refused(f"{part.kind} has no {name}")
+    plain = {name.rstrip("?"): spec for name, spec in specs.items()}
+    check_attributes(part, plain if record else {**plain, **PARAMETERS})
+    if part.kind in _AGREE and (record or _is_fitted(part, kind) or part.kind in _STEPPED):
+        try:
+            _AGREE[part.kind](part.state)
+        except (AttributeError, LookupError, TypeError) as error:
+            raise Refused(f"{part.kind} lacks something that it needs") from error
+
+
+def _parameters(kind: type) -> set[str]:
+    return set(signature(kind).parameters)
+
+
+def _is_fitted(part: Part, kind: type) -> bool:
+    return bool(part.state.keys() - _parameters(kind) - _SET_BY_CONSTRUCTORS)
+
+
+_SET_BY_CONSTRUCTORS = {
+    *("memory", "transform_input", "radius", "nu", "epsilon", "probability"),
+    *("class_weight", "random_state"),
+}
+"""What scikit-learn's constructors set beside their own parameters."""
+
+
+def _strict(part: Part, kind: type, specs: dict[str, str]) -> set[str]:
+    """Return what must be there of scikit-learn's: the parameters, and all that a fit leaves."""
+    parameters = _parameters(kind)
+    known = parameters | _SET_BY_CONSTRUCTORS | {name.rstrip("?") for name in specs}
+    if foreign := part.state.keys() - known:
+        raise Refused(f"{part.kind} knows no attribute {min(foreign)!r}")
+    learnt = {name for name in specs if not name.endswith("?")} - _SET_BY_CONSTRUCTORS
+    return parameters | learnt if _is_fitted(part, kind) else parameters
+
+
+def _fields(part: Part, kind: type, specs: dict[str, str]) -> set[str]:
+    """Return the fields of a record: all of them and no others."""
+    must = set(getattr(kind, "_fields", ()) or specs)
+    if is_dataclass(kind):
+        must = {field.name for field in fields(kind)}
+    if foreign := part.state.keys() - must:
+        raise Refused(f"{part.kind} knows no attribute {min(foreign)!r}")
+    return must
+
+
+def _estimator(part: Part, kind: type) -> set[str]:
+    """Return the parameters of ours; what is learnt must look like it, and hide no method."""
+    parameters = _parameters(kind)
+    for name in part.state.keys() - parameters - _SET_BY_CONSTRUCTORS:
+        learnt = name.endswith("_") or name.startswith("_")
+        if not learnt or name.startswith("__") or hasattr(kind, name) or not name.isidentifier():
+            raise Refused(f"{part.kind} knows no attribute {name!r}")
+    return parameters
+
+
+# --- what must agree beyond sizes -----------------------------------------------------------------
+
+
+def _check(holds: bool, reason: str) -> None:
+    if not holds:
+        raise Refused(reason)
+
+
+def _check_kernel(state: dict[str, Any]) -> None:
+    known = set() if isinstance(state["metric"], Part) else {"gamma", "degree", "coef0"}
+    _check(set(state["params"]) <= known, "a kernel has gamma, degree and coef0")
+
+
+def _check_trees(state: dict[str, Any]) -> None:
+    try:
+        TreeEnsemble(**state)
+    except (TypeError, ValueError) as error:
+        raise Refused(str(error).rstrip(".")) from error
+
+
+def _check_tree_classifier(state: dict[str, Any]) -> None:
+    outputs, n = len(state["trees_"].state["baseline"]), len(state["classes_"])
+    _check(outputs == n or (outputs == 1 and n == 2), "the trees know other classes")
+
+
+def _check_machine(state: dict[str, Any]) -> None:
+    right = state["_n_support"].sum() == len(state["support_"])
+    _check(bool(right), "_n_support and support_ of SVC disagree")
+
+
+def _check_neighbours(state: dict[str, Any]) -> None:
+    _check(1 <= state["n_neighbors"] <= state["n_samples_fit_"], "there are too few neighbours")
+    _check(set(state["effective_metric_params_"]) <= {"p"}, "metrics may have the parameter p")
+
+
+def _check_encoder(state: dict[str, Any]) -> None:
+    """Columns are written where these numbers say, unchecked."""
+    categories, n = state["categories_"], state["n_features_in_"]
+    none = [None] * n
+    rare = state.get("_infrequent_indices", none) if state["_infrequent_enabled"] else none
+    maps = state.get("_default_to_infrequent_mappings", none)
+    maps = maps if state["_infrequent_enabled"] else none
+    drop = none if state["drop_idx_"] is None else state["drop_idx_"].tolist()
+    again = state["_drop_idx_after_grouping"]
+    _check(drop == (none if again is None else again.tolist()), "drop_idx_ disagrees")
+    _check(all(len(each) == n for each in (categories, rare, maps)), "categories_ disagree")
+    widths = []
+    for known, few, way, dropped in zip(categories, rare, maps, drop, strict=True):
+        size = len(known)
+        if known.dtype.kind in "iuf":
+            _check(bool((known[1:] > known[:-1])[: size - 2].all()), "categories_ are not sorted")
+        else:
+            _check(all(isinstance(each, str | float | int | None) for each in known.tolist()), "")
+        _check(dropped is None or (0 <= dropped < size and few is None), "drop_idx_ disagrees")
+        if few is not None:
+            frequent = np.setdiff1d(np.arange(size), few)
+            expected = np.full(size, len(frequent))
+            expected[frequent] = np.arange(len(frequent))
+            _check(np.array_equal(expected, way), "infrequent categories disagree")
+            size = len(frequent) + 1
+        else:
+            _check(way is None, "infrequent categories disagree")
+        widths.append(size - (dropped is not None))
+    _check(widths == list(state["_n_features_outs"]), "_n_features_outs disagrees")
+
+
+def _check_steps(state: dict[str, Any]) -> None:
+    steps = state["steps"]
+    right = len(steps) > 0 and all(
+        isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in steps
+    )
+    _check(right and len({name for name, _ in steps}) == len(steps), "steps make no pipeline")
+    passes = (None, "passthrough")
+    parts = [isinstance(step, Part) or step in passes for _, step in steps]
+    _check(all(parts), "a step is no estimator")
+
+
+def _check_columns(state: dict[str, Any]) -> None:
+    for name in ("transformers", "transformers_"):
+        for each in state.get(name, ()):
+            right = isinstance(each, tuple) and len(each) == 3 and isinstance(each[0], str)
+            _check(right, "transformers make no ColumnTransformer")
+            way, columns = each[1:]
+            _check(isinstance(way, Part) or way in ("drop", "passthrough"), "no transformer")
+            plain = isinstance(columns, list | str | int | slice)
+            names = columns if isinstance(columns, list) else []
+            plain = plain and all(isinstance(one, str | int) for one in names)
+            _check(plain, "columns are given by name or place")
+
+
+def _within(part: Part, state: dict[str, Any]) -> None:
+    """Refuse a classifier whose classes are no numbers of the outer one's."""
+    while part.kind in ("Pipeline", "DomainPipeline"):
+        part = part.state["steps"][-1][1]
+    codes = part.state["classes_"]
+    right = codes.dtype.kind in "iu" and len(codes) > 0 and codes.min() >= 0
+    _check(right and codes.max() < len(state["classes_"]), "a member has other classes")
+
+
+def _check_members(state: dict[str, Any]) -> None:
+    inside = [*state.get("contenders_", ()), *state.get("members_", ())]
+    _check(len(inside) > 0, "there are no members")
+    for each in inside:
+        if "classes_" in state:
+            _within(each.state["estimator"], state)
+    if "contenders_" in state:
+        names = [each.state["name"] for each in state["contenders_"]]
+        _check(state["champion_"] in names, "champion_ is none of the contenders")
+
+
+def _check_calibrated(state: dict[str, Any]) -> None:
+    codes, n = state["machine_"].state["classes"], len(state["classes_"])
+    _check(len(codes) > 0 and codes.max() < n, "machine_ has other classes")
+    _check(len(state["link_"].state["classes_"]) == len(state["classes_"]), "link_ disagrees")
+
+
+def _check_paths(state: dict[str, Any]) -> None:
+    n = len(state["classes_"])
+    for each in state["_paths"]:
+        _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "_paths disagree")
+
+
+def _check_table(state: dict[str, Any]) -> None:
+    for name in ("adapted", "plain"):
+        steps = state[name].state["steps"]
+        first = steps[0][1]
+        named = isinstance(first, Part) and "feature_names_in_" in first.state
+        right = named and first.kind == "ColumnTransformer" and len(steps) > 1
+        _check(right, f"{name} is no pipeline of a table")
+    for name in ("sources", "targets"):
+        _check(_all_text(state["settings"].get(name, [])), f"{name} are no names")
+    _check(all(type(each) is int for each in state["numbers"].values()), "numbers are no numbers")
+
+
+def _all_text(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)
+
+
+_STEPPED = {"Pipeline", "DomainPipeline", "ColumnTransformer"}
+
+_AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
+    "Kernel": _check_kernel,
+    "TreeEnsemble": _check_trees,
+    "ForestClassifier": _check_tree_classifier,
+    "BoostingClassifier": _check_tree_classifier,
+    "SVC": _check_machine,
+    "KNeighborsClassifier": _check_neighbours,
+    "KNeighborsRegressor": _check_neighbours,
+    "OneHotEncoder": _check_encoder,
+    "Pipeline": _check_steps,
+    "DomainPipeline": _check_steps,
+    "ColumnTransformer": _check_columns,
+    "ChampionClassifier": _check_members,
+    "ChampionRegressor": _check_members,
+    "HedgedClassifier": _check_members,
+    "HedgedRegressor": _check_members,
+    "CalibratedSVC": _check_calibrated,
+    "SCAClassifier": _check_paths,
+    "TableModel": _check_table,
+}
+
+
+def parts_in(value: Any) -> Iterator[Part]:
+    """Yield the objects in a value, one level down, however deep in its containers."""
+    if isinstance(value, Part):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from parts_in(each)
+    elif isinstance(value, list | tuple | set):
+        for each in value:
+            yield from parts_in(each)
