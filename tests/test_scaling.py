@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from skatter import DomainScaler
+from skatter import DomainScaler, HedgedRegressor, make_domain_pipeline
 
 
 @pytest.fixture
@@ -67,6 +68,28 @@ def test_a_feature_that_is_constant_in_a_domain_becomes_zero_there(samples):
     X = np.column_stack([X, np.where(site == "lab", 0.1, X[:, 0])])
     scaled = DomainScaler().fit_transform(X, y, sample_domain=site)
     assert_allclose(scaled[site == "lab", 3], 0, atol=1e-12)
+
+
+def test_numbers_say_who_is_the_target_as_classes_do(samples):
+    X, y, site = samples
+    numbers = np.where(y < 0, np.nan, y + 0.25)
+    expected = DomainScaler().fit(X, y, sample_domain=site).transform(X)
+    assert_allclose(DomainScaler().fit(X, numbers, sample_domain=site).transform(X), expected)
+    assert_allclose(
+        DomainScaler().fit_transform(X, y + 0.25, labelled=y >= 0),
+        DomainScaler().fit_transform(X, y),
+    )
+
+
+@pytest.mark.parametrize("regressor", [Ridge(), HedgedRegressor()], ids=["ridge", "hedge"])
+def test_a_pipeline_scales_each_domain_before_a_regressor(regressor):
+    rng = np.random.default_rng(0)
+    site, X = np.repeat(["lab", "ship"], 60), rng.normal(size=(120, 3))
+    y = 2 * X[:, 0] - X[:, 1] + 0.5
+    X[60:] = 4 * X[60:] + 7  # another unit and another origin
+    known = np.where(site == "lab", y, np.nan)
+    model = make_domain_pipeline(DomainScaler(), regressor).fit(X, known, sample_domain=site)
+    assert model.score(X[60:], y[60:], sample_domain=site[60:]) > 0.8
 
 
 @pytest.mark.parametrize("routing", [False, True])

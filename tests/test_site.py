@@ -61,7 +61,8 @@ def build(folder: Path) -> None:
     copy = folder / "copy"
     shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns(*MADE))
     shutil.copytree(ROOT / "examples", copy / "examples")
-    shutil.copytree(ROOT / "benchmarks" / "results", copy / "benchmarks" / "results")
+    for part in ("results", "data"):
+        shutil.copytree(ROOT / "benchmarks" / part, copy / "benchmarks" / part)
     for page in ROOT.glob("*.md"):
         shutil.copy(page, copy)
     done = subprocess.run(

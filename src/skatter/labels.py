@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 from skatter.checks import check_integer
-from skatter.domains import UNLABELLED, Codes, is_unlabelled, read_domains
+from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_domains
 from skatter.tensors import host, is_tensor
 
 Array = NDArray[Any]
@@ -173,6 +173,24 @@ def marks(numbers: Array) -> Array:
     array([ 0., nan,  0.])
     """
     return np.where(np.isnan(numbers), np.nan, 0.0)
+
+
+def read_marked(
+    y: Any, sample_domain: Any = None, *, labelled: Any = None, n_samples: int | None = None
+) -> Domains:
+    """Read who is labelled and where, for what has no use for labels themselves.
+
+    Takes classes as :func:`skatter.domains.read_domains` does, and numbers where one of them is
+    not whole.
+
+    Examples
+    --------
+    >>> read_marked([0.5, 1.0, None], ["a", "a", "b"]).target
+    array([False, False,  True])
+    """
+    if y is not None and is_continuous(y):
+        y, labelled = marks(read_numbers(y, labelled=labelled, n_samples=n_samples)), None
+    return read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
 
 
 def check_bins(bins: Any) -> int | Array:

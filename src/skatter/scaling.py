@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
-from skatter.domains import read_domains, which_domain
+from skatter.domains import which_domain
+from skatter.labels import read_marked
 
 Array = NDArray[Any]
 
@@ -58,7 +59,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Samples of all domains.
         y : array-like of shape (n_samples,) or None
-            Classes; they say which domains are targets, and nothing else.
+            Classes or numbers; they say which domains are targets, and nothing else.
         sample_domain : array-like of shape (n_samples,) or None
             Domain of each sample. None: labelled samples are one domain and unlabelled ones
             another.
@@ -68,7 +69,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_samples(self, X, reset=True, sparse=False)
         if y is None and sample_domain is None:
             sample_domain = np.zeros(len(X), dtype=int)
-        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=len(X))
+        domains = read_marked(y, sample_domain, labelled=labelled, n_samples=len(X))
         others = domains.target if domains.target.any() else np.ones(len(X), dtype=bool)
         groups = [*(domains.domain == d for d in range(domains.n_domains)), others]
         self.domain_ids_ = np.array(domains.domain_ids)
@@ -86,7 +87,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.fit(X, y, sample_domain=sample_domain, labelled=labelled)
         X = check_samples(self, X, reset=False, sparse=False)
         if sample_domain is None and y is not None:
-            domains = read_domains(y, None, labelled=labelled, n_samples=len(X))
+            domains = read_marked(y, None, labelled=labelled, n_samples=len(X))
             return self._scaled(X, domains.domain)
         return self.transform(X, sample_domain=sample_domain)
 

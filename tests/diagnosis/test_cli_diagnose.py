@@ -88,6 +88,21 @@ def test_the_command_gives_what_the_function_gives(table, path):
     assert said["pairs"][0]["mmd"] == pytest.approx(direct["pairs"][0]["mmd"], abs=1e-5)
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["fractions", "many whole numbers"])
+def test_numbers_are_told_by_mean_and_spread_and_nothing_is_said_of_classes(table, tmp_path, whole):
+    dose = np.where(table["site"] == "basel", 40.25, 90.25) + np.arange(120) % 60
+    file = tmp_path / "numbers.csv"
+    table.assign(ill=dose.round() if whole else dose).to_csv(file, index=False)
+    result = invoke(file, "-d", "site", "-l", "ill")
+    assert result.exit_code == 0, result.output
+    words, notes = (" ".join(part.split()) for part in result.stdout.split("\nNotes\n"))
+    assert "Labels shift too (p < 0.001), most between basel and cairo: mean " in words
+    assert "class" not in words.replace("A classifier tells", "")
+    assert "class balance does not apply" in notes
+    as_classes = invoke(file, "-d", "site", "-l", "ill", "--task", "classes")
+    assert (as_classes.exit_code == 0) == whole
+
+
 def test_the_next_command_is_shown_with_its_names_quoted(path):
     out = invoke(path, "-d", "site", "-l", "ill").stdout
     assert f"skatter adapt '{path}' --label ill --domain site" in out

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, chi2_contingency, kruskal, ks_2samp, mannwhit
 from sklearn.ensemble import ExtraTreesClassifier
 
 from skatter.diagnosis import recognition, transfer
-from skatter.diagnosis.class_balance import compare_labels, read_labels
+from skatter.diagnosis.class_balance import compare_labels
 from skatter.diagnosis.discrepancy import (
     draw_splits,
     enough_permutations,
@@ -19,6 +19,7 @@ from skatter.diagnosis.discrepancy import (
     pairwise_mmd,
 )
 from skatter.diagnosis.features import compare_features, largest_distances, rank_test
+from skatter.diagnosis.number_shift import compare_numbers
 from skatter.diagnosis.recognition import recognise
 from skatter.diagnosis.samples import Samples, standardise
 from skatter.diagnosis.significance import holm, say_p
@@ -310,10 +311,10 @@ def test_columns_of_one_name_are_one_feature():
 
 
 def balance(y, domain, **options):
-    view, classes, cut = read_labels(y, domain, None, len(domain))
+    view = read_domains(y, domain)
     names = tuple(str(name) for name in view.domain_ids)
     options = {"n_permutations": 999, "level": 0.05, "seed": 0, **options}
-    return compare_labels(view, classes, names, cut=cut, **options)
+    return compare_labels(view, names, **options)
 
 
 def test_class_balance_is_tested_as_scipy_does_where_counts_are_large():
@@ -360,11 +361,25 @@ def test_an_unlabelled_domain_is_not_guessed():
     assert found.test == "only one domain is labelled"
 
 
-def test_numbers_are_cut_into_classes_of_equal_counts():
-    found = balance(np.arange(50) + 0.5, np.repeat(["a", "b"], 25))
-    assert found.cut
-    assert np.sum(found.counts, axis=0).tolist() == [10] * 5
-    assert found.classes[0] == "≤ 9.5"
+def test_numbers_are_compared_by_mean_spread_and_ranks():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(5, 1, 40), rng.normal(5, 3, 60)
+    y, domain = np.concatenate([a, b, [np.nan] * 9, [1.0]]), np.repeat(range(4), [40, 60, 9, 1])
+    found = compare_numbers(y, domain, ("a", "b", "open", "one"), level=0.05)
+    assert found.counts == (40, 60, 0, 1)
+    np.testing.assert_allclose(found.means, [a.mean(), b.mean(), np.nan, 1.0])
+    np.testing.assert_allclose(found.spreads, [a.std(), b.std(), np.nan, 0.0])
+    assert found.distance == pytest.approx(ks_2samp(a, b).statistic)
+    assert (found.first, found.second, found.shifted) == ("a", "b", True)
+    same = compare_numbers(np.exp(y), domain, ("a", "b", "open", "one"), level=0.05)
+    assert same.p_value == found.p_value  # ranks alone decide
+
+
+def test_where_one_domain_alone_has_numbers_nothing_is_tested():
+    y, domain = np.append(np.arange(9.0), [np.nan] * 9), np.repeat([0, 1], 9)
+    found = compare_numbers(y, domain, ("a", "b"), level=0.05)
+    assert (found.p_value, found.shifted) == (None, None)
+    assert "fewer than two domains" in found.why_not
 
 
 # --- trained here, tested there -------------------------------------------------------------------

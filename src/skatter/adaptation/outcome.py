@@ -87,6 +87,33 @@ def add_checked(
     return filled
 
 
+def read_numbers_told(predictions: pd.DataFrame, label: str) -> tuple[Array, dict[Ship, Answer]]:
+    """Read what :func:`add_answers` wrote where labels are numbers: rows, and what was said.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        The table with its answers in the last columns.
+    label : str
+        Column that was predicted.
+    """
+    ships: tuple[Ship, ...] = ("adapted", "plain")
+    wanted = [f"{ship}_{what}" for ship in ships for what in (label, "low", "high")]
+    found = [str(name) for name in predictions.columns[-len(wanted) :]]
+    if len(found) < len(wanted) or not all(map(str.startswith, found, wanted)):
+        raise ValueError(
+            "predictions must be the table of skatter.adapt, which ends in the columns "
+            f"{', '.join(wanted)}; leave them out to have rows predicted here."
+        )
+    values = predictions.iloc[:, -len(wanted) :].to_numpy(dtype=float)
+    rows = np.flatnonzero(~np.isnan(values).any(axis=1))
+    unknown = np.full(len(rows), np.nan)
+    return rows, {
+        ship: Answer(values[rows, 3 * i], unknown, values[rows, 3 * i + 1 : 3 * i + 3])
+        for i, ship in enumerate(ships)
+    }
+
+
 def _sure(before: str, answer: Answer) -> dict[str, Array]:
     """Return columns that say how sure a model is."""
     if answer.interval is None:

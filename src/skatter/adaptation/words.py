@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.fit import Fitted
@@ -18,10 +20,24 @@ from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
 
+Array = NDArray[Any]
+
 UNSURE = 0.5
 """Confidence below which a prediction is called unsure."""
 
 RMSE = "root mean squared error"
+
+QUANTILES = {
+    0.0: "lowest",
+    0.1: "one in ten is below",
+    0.5: "half are below",
+    0.9: "nine in ten are below",
+    1.0: "highest",
+}
+"""Of predicted numbers, which are shown."""
+
+SCALED = {"pooled": "over all rows", "domain": "in each domain"}
+"""How the rows of a member are standardised."""
 
 NAMED = 5
 """Names that a sentence lists."""
@@ -125,7 +141,7 @@ def _expected(comparison: Comparison) -> list[str]:
     return [
         f"Expected {RMSE} there: {_error(judgement.error)} adapted, "
         f"{judgement.plain_error:.3g} plain.",
-        *judgement.summary.splitlines()[-1:],
+        judgement.about_mean,
     ]
 
 
@@ -149,6 +165,14 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
         f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
         f"{_percent(unsure)} of the rows. {worth}"
     ]
+
+
+def quantiles(answer: Answer) -> Iterator[tuple[str, Array]]:
+    """Yield rows that stand for others: what they are, their prediction, and its interval."""
+    columns = np.column_stack([answer.label, np.asarray(answer.interval)])
+    order = np.argsort(answer.label, kind="stable")
+    for share, name in QUANTILES.items():
+        yield name, columns[order[round(share * (len(order) - 1))]]
 
 
 def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:

@@ -16,6 +16,7 @@ from rich.text import Text
 from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.model import Answer
 from skatter.adaptation.plan import AUTO, HEDGED
+from skatter.adaptation.words import SCALED, quantiles
 from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
     METRIC,
@@ -49,15 +50,6 @@ from skatter.tables import (
 
 MAX_LISTED = 12
 """Classes that are listed one by one."""
-
-QUANTILES = {
-    0.0: "lowest",
-    0.1: "one in ten is below",
-    0.5: "half are below",
-    0.9: "nine in ten are below",
-    1.0: "highest",
-}
-"""Of predicted numbers, which are shown."""
 
 LEFT_OUT = "left out"
 """What is done to a column that is not used."""
@@ -181,7 +173,7 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
         samples.y,
         samples.sample_domain,
         labelled=samples.labelled,
-        benefit=result.judgement,
+        benefit=result.judgement if result.model.task == "classes" else result.by_labels,
         predictions=result.predictions,
         settings={**result.settings, "seconds": round(result.seconds, 1)},
         random_state=result.settings["random_state"],
@@ -213,11 +205,8 @@ def _number_table(answer: Answer, label: str) -> Table:
     table = Table(title="Predicted", title_justify="left", title_style="bold")
     for name in ("rows", printable(label), "low", "high"):
         table.add_column(Text(name), justify="left" if name == "rows" else "right")
-    columns = np.column_stack([answer.label, np.asarray(answer.interval)])
-    order = np.argsort(answer.label, kind="stable")
-    for share, name in QUANTILES.items():
-        place = order[round(share * (len(order) - 1))]
-        table.add_row(name, *(f"{value:.4g}" for value in columns[place]))
+    for name, values in quantiles(answer):
+        table.add_row(name, *(f"{value:.4g}" for value in values))
     return table
 
 
@@ -254,7 +243,7 @@ def _members(result: Adaptation) -> Table:
         known = each["source_score"]
         table.add_row(
             each["name"],
-            "over all rows" if each["scaling"] == "pooled" else "in each domain",
+            SCALED[each["scaling"]],
             f"{each['weight']:.0%}",
             f"{each['agreement']:.0%}",
             "-" if known is None else f"{known:.2f}" if numbers else f"{known:.0%}",

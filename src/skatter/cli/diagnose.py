@@ -6,15 +6,15 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from skatter.cli.options import Features, Ignored, Seed, TableFile, split_names
+from skatter.adaptation.task import MANY_VALUES
+from skatter.cli.options import Features, Ignored, LabelTask, Seed, TableFile, split_names
 from skatter.cli.speech import announced, said_in_one_line
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.diagnosis.layout import prose
@@ -27,21 +27,14 @@ from skatter.tables import (
     printable,
     read_columns,
     read_table,
+    to_numbers,
 )
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-Array = NDArray[Any]
 
 NARROWEST, WIDEST = 40, 160
 """Columns that the output is laid out for, whatever the terminal says."""
 
 MAX_LISTED = 10
 """Columns that were left out and are named."""
-
-CATEGORIES = "categories"
-"""The part of a preprocessor that makes several features of one column."""
 
 
 def diagnose_file(
@@ -65,6 +58,7 @@ def diagnose_file(
             help="Column of classes, or of numbers; cells are empty where unknown.",
         ),
     ] = None,
+    task: LabelTask = None,
     features: Features = None,
     ignore: Ignored = None,
     permutations: Annotated[
@@ -98,12 +92,14 @@ def diagnose_file(
             samples, plans = read_samples(
                 file, label=label, domain=domain, features=features, ignore=ignore
             )
-            X, names = to_numbers(samples.X, plans)
+            prepare = make_preprocessor(samples.X, plans)
+            X, names = to_numbers(samples.X, prepare.fit(align_columns(samples.X, prepare)))
             found = diagnose(
                 X,
                 samples.y,
                 sample_domain=samples.sample_domain,
                 labelled=samples.labelled if samples.y is not None else None,
+                numbers=are_numbers(samples, task),
                 feature_names=names,
                 n_permutations=permutations,
                 level=level,
@@ -141,37 +137,14 @@ def read_samples(
     return samples, describe_columns(samples.X)
 
 
-def to_numbers(X: DataFrame, plans: list[ColumnPlan]) -> tuple[Array, list[str]]:
-    """Return the numbers that a table becomes, and the column that each of them comes from.
-
-    Missing numbers stay missing: how often they are is part of the diagnosis.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"ward": ["a", "b", "a"], "dose": [1.0, None, 3.0]})
-    >>> to_numbers(X, describe_columns(X))[1]
-    ['dose', 'ward', 'ward']
-    """
-    preprocessor = make_preprocessor(X, plans)
-    aligned = align_columns(X, preprocessor)
-    numbers = np.array(preprocessor.fit_transform(aligned), dtype=np.float64)
-    names: list[str] = []
-    for part, step, columns in preprocessor.transformers_:
-        if part == CATEGORIES:
-            names += _columns_of_categories(step, columns)
-        elif part != "remainder":
-            at = np.arange(len(names), len(names) + len(columns))
-            numbers[:, at] = np.where(aligned[columns].isna(), np.nan, numbers[:, at])
-            names += columns
-    return numbers, names
-
-
-def _columns_of_categories(step: Any, columns: Sequence[str]) -> list[str]:
-    """Name the column behind every feature that the encoder makes."""
-    # Numbers stand in for the columns, whose own names may hold anything.
-    numbered = step[-1].get_feature_names_out([f"{j}" for j in range(len(columns))])
-    return [columns[int(name.partition("_")[0])] for name in numbered]
+def are_numbers(samples: Samples, task: str | None) -> bool | None:
+    """Tell numbers from classes: as told, else many whole numbers are numbers too."""
+    if task is not None:
+        return task == "numbers"
+    y = samples.y
+    if y is None or y.dtype.kind not in "iuf":
+        return None
+    return len(np.unique(y[samples.labelled])) > MANY_VALUES or None
 
 
 # --- showing --------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ Label = Annotated[
         "--label",
         "-l",
         metavar="COLUMN",
-        help="Column of classes; its cells are empty where the row is to be predicted.",
+        help="Column of classes or numbers; its cells are empty where the row is to be predicted.",
         show_default=False,
     ),
 ]

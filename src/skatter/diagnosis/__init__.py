@@ -2,7 +2,8 @@
 
 :func:`diagnose` asks in turn which domains differ (:mod:`~skatter.diagnosis.pairs`), which features
 carry the shift (:mod:`~skatter.diagnosis.features`), whether class balance shifts
-(:mod:`~skatter.diagnosis.class_balance`), whether what is learnt in one domain holds in another
+(:mod:`~skatter.diagnosis.class_balance`) or labels that are numbers do
+(:mod:`~skatter.diagnosis.number_shift`), whether what is learnt in one domain holds in another
 (:mod:`~skatter.diagnosis.transfer`) and how much of the variance is domain or class
 (:mod:`~skatter.diagnosis.variance`). A :class:`Diagnosis` says it.
 """
@@ -10,6 +11,7 @@ carry the shift (:mod:`~skatter.diagnosis.features`), whether class balance shif
 from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.examine import diagnose
 from skatter.diagnosis.features import FeatureShift
+from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.pairs import PairShift
 from skatter.diagnosis.record import Diagnosis, DomainFacts, MissingShift
 from skatter.diagnosis.transfer import Transfer, TransferPair
@@ -21,6 +23,7 @@ __all__ = [
     "FeatureShift",
     "LabelShift",
     "MissingShift",
+    "NumberShift",
     "PairShift",
     "Transfer",
     "TransferPair",

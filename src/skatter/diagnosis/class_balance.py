@@ -7,20 +7,15 @@ from labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, random_table
 
-from skatter.domains import Codes, Domains, read_domains
-from skatter.labels import classes_of, edges_of, is_continuous, marks, read_numbers
+from skatter.domains import Codes, Domains
 
 Array = NDArray[Any]
-
-N_BINS = 5
-"""Classes into which labels that are numbers are cut."""
 
 FEW = 5
 """Where fewer samples are expected in a cell, the χ² distribution does not hold."""
@@ -38,8 +33,6 @@ class LabelShift:
         Labelled samples of each domain and class.
     unlabelled : tuple of int
         Unlabelled samples of each domain.
-    cut : bool
-        Whether the labels are numbers that were cut into classes of equal counts.
     p_value : float or None
         Test of "all labelled domains have the same class balance"; None where nothing can be
         tested.
@@ -62,7 +55,6 @@ class LabelShift:
     domains: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
     unlabelled: tuple[int, ...]
-    cut: bool
     p_value: float | None
     test: str
     floor: float
@@ -73,40 +65,10 @@ class LabelShift:
     shifted: bool | None
 
 
-def read_labels(
-    y: Any, sample_domain: Any, labelled: Any, n_samples: int
-) -> tuple[Domains, tuple[str, ...], bool]:
-    """Return the view of labels and domains, the names of classes, and whether they were cut.
-
-    Examples
-    --------
-    >>> read_labels([0.5, 1.0, 7.5, None], ["a", "a", "b", "b"], None, 4)[1]
-    ('≤ 0.5', '0.5 to 1', '> 1')
-    """
-    if y is None or not is_continuous(y):
-        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
-        return domains, tuple(str(name) for name in domains.classes), False
-    numbers = read_numbers(y, labelled=labelled, n_samples=n_samples)
-    known = ~np.isnan(numbers)
-    different = np.unique(numbers[known])
-    if len(different) < 2:
-        domains = read_domains(marks(numbers), sample_domain, n_samples=n_samples)
-        return domains, tuple(f"{number:.4g}" for number in different), False
-    edges = edges_of(numbers, min(N_BINS, len(different)))
-    codes = classes_of(numbers, edges)
-    domains = read_domains(codes, sample_domain, labelled=known, n_samples=n_samples)
-    ends = [f"{edge:.4g}" for edge in edges]
-    between = [f"{low} to {high}" for low, high in pairwise(ends)]
-    names = (f"≤ {ends[0]}", *between, f"> {ends[-1]}")
-    return domains, tuple(names[code] for code in domains.classes), True
-
-
 def compare_labels(
     domains: Domains,
-    classes: tuple[str, ...],
     names: tuple[str, ...],
     *,
-    cut: bool,
     n_permutations: int,
     level: float,
     seed: int,
@@ -114,6 +76,7 @@ def compare_labels(
     """Compare the class balance of labelled domains; None where nothing is labelled."""
     if not domains.n_labelled:
         return None
+    classes = tuple(str(name) for name in domains.classes)
     table = np.zeros((domains.n_domains, len(classes)), dtype=np.int64)
     np.add.at(table, (domains.domain[domains.labelled], domains.label[domains.labelled]), 1)
     known = np.flatnonzero(table.any(axis=1))
@@ -125,7 +88,6 @@ def compare_labels(
         names,
         counts=tuple(tuple(row) for row in table.tolist()),
         unlabelled=tuple((domains.domain_counts - table.sum(axis=1)).tolist()),
-        cut=cut,
         p_value=p_value,
         test=test,
         floor=floor,

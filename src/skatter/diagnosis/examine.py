@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_integer, check_real
-from skatter.diagnosis.class_balance import compare_labels, read_labels
+from skatter.diagnosis.class_balance import LabelShift, compare_labels
 from skatter.diagnosis.features import compare_features
+from skatter.diagnosis.number_shift import compare_numbers
 from skatter.diagnosis.pairs import compare_pairs
 from skatter.diagnosis.record import Diagnosis, DomainFacts, MissingShift
 from skatter.diagnosis.samples import (
@@ -25,7 +26,8 @@ from skatter.diagnosis.samples import (
 )
 from skatter.diagnosis.transfer import compare_transfer
 from skatter.diagnosis.variance import share_variance
-from skatter.domains import Domains
+from skatter.domains import Domains, read_domains
+from skatter.labels import is_continuous, marks, read_numbers
 from skatter.selection.criteria.evidence import seed_of
 
 Array = NDArray[Any]
@@ -37,6 +39,7 @@ def diagnose(
     *,
     sample_domain: Any,
     labelled: Any = None,
+    numbers: bool | None = None,
     feature_names: Any = None,
     n_permutations: int = 200,
     level: float = 0.05,
@@ -51,11 +54,14 @@ def diagnose(
     X : array-like of shape (n_samples, n_features)
         Numbers; NaN where a value is missing.
     y : array-like of shape (n_samples,) or None
-        Classes, or numbers, which are cut into five classes; -1, NaN or None where unknown.
+        Classes; -1, NaN or None where unknown. Or numbers; NaN or None where unknown.
     sample_domain : array-like of shape (n_samples,)
         Domain of each sample.
     labelled : array-like of bool of shape (n_samples,) or None
         Which labels to use; wins over the marks in ``y``.
+    numbers : bool or None
+        Whether labels are numbers: their mean and spread are compared then, and nothing is said of
+        classes. None: they are where one of them is not whole.
     feature_names : sequence of str or None
         One per column of ``X``; None takes those of a data frame. Columns of one name are one
         feature, such as the columns of an encoded category.
@@ -100,14 +106,20 @@ def diagnose(
     level = check_real("level", level, low=0, high=0.5, open_low=True)
     seed = seed_of(random_state)
     announce("reading samples")
-    numbers = check_numbers(X)
-    columns = check_names(feature_names, X, numbers.shape[1])
-    view, classes, cut = read_labels(y, sample_domain, labelled, len(numbers))
+    table = check_numbers(X)
+    columns = check_names(feature_names, X, table.shape[1])
+    given: dict[str, Any] = {"labelled": labelled, "n_samples": len(table)}
+    if numbers is None:
+        numbers = y is not None and is_continuous(y)
+    if numbers:
+        y = read_numbers(y, **given)
+        given["labelled"] = None
+    view = read_domains(marks(y) if numbers else y, sample_domain, **given)
     compared = comparable(view)
-    rates = missing_rates(numbers, view)
-    budget = min(max_samples, MAX_CELLS // numbers.shape[1])
+    rates = missing_rates(table, view)
+    budget = min(max_samples, MAX_CELLS // table.shape[1])
     rows = draw(view, compared, budget, np.random.default_rng(seed))
-    samples = _read_samples(numbers, view, rows)
+    samples = _read_samples(table, view, rows)
     names = tuple(str(name) for name in view.domain_ids)
     own = tuple(names[d] for d in compared)
     announce("features, one by one")
@@ -116,10 +128,13 @@ def diagnose(
         samples, own, n_permutations=n_permutations, level=level, seed=seed, announce=announce
     )
     announce("labels and scatters")
-    labels = compare_labels(
-        view, classes, names, cut=cut, n_permutations=n_permutations, level=level, seed=seed
+    labels = (
+        compare_numbers(y, view.domain, names, level=level)
+        if numbers
+        else compare_labels(view, names, n_permutations=n_permutations, level=level, seed=seed)
     )
-    transfer = compare_transfer(samples, own, seed=seed) if labels is not None else None
+    classes = isinstance(labels, LabelShift)
+    transfer = compare_transfer(samples, own, seed=seed) if classes else None
     return Diagnosis(
         _facts(view, names, samples, rates),
         pairs.pairs,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.layout import Grid
+from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.words import percent
 from skatter.tables import printable
@@ -159,18 +160,45 @@ def _labels(found: Diagnosis, width: int) -> Iterator[Grid]:
     labels = found.labels
     if labels is None:
         return
+    if isinstance(labels, NumberShift):
+        yield _numbers(labels)
+        return
     totals = [sum(column) for column in zip(*labels.counts, strict=True)]
     kept = _fitting(labels, totals, width - NAME_WIDTH)
     others = len(totals) - len(kept)
     heads = [_short(labels.classes[k]) for k in kept] + ([f"{others:,} others"] if others else [])
-    rows = tuple(_balance(labels, d, kept, bool(others)) for d in _largest(labels))
-    hidden = len(labels.domains) - len(rows)
-    note = f"{hidden:,} domains with fewer labels are not shown. " if hidden else ""
+    shown = _largest(tuple(sum(own) for own in labels.counts))
+    rows = tuple(_balance(labels, d, kept, bool(others)) for d in shown)
+    note = _fewer(len(labels.domains) - len(rows))
     if labels.p_value is not None:
         p = say_p(labels.p_value, labels.floor)
         note += f"Same balance in all labelled domains: p {p} ({labels.test}), "
         note += f"Cramér's V {labels.strength:.2f}."
     yield Grid("Class balance", ("domain", "labelled", *heads), rows, note=note)
+
+
+def _numbers(labels: NumberShift) -> Grid:
+    shown = _largest(labels.counts)
+    rows = tuple(
+        (
+            printable(labels.domains[d]),
+            f"{labels.counts[d]:,}",
+            *(
+                f"{figure[d]:.4g}" if labels.counts[d] else "?"
+                for figure in (labels.means, labels.spreads)
+            ),
+        )
+        for d in shown
+    )
+    note = _fewer(len(labels.domains) - len(rows))
+    if labels.p_value is not None:
+        note += f"Same labels in all labelled domains: p {say_p(labels.p_value)} (ranks), "
+        note += f"largest distance of two {labels.distance:.2f}."
+    return Grid("Labels", ("domain", "labelled", "mean", "std"), rows, note=note)
+
+
+def _fewer(hidden: int) -> str:
+    return f"{hidden:,} domains with fewer labels are not shown. " if hidden else ""
 
 
 def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
@@ -187,8 +215,8 @@ def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
     return sorted(kept)
 
 
-def _largest(labels: LabelShift) -> list[int]:
-    by_labels = sorted(range(len(labels.domains)), key=lambda d: -sum(labels.counts[d]))
+def _largest(counts: tuple[int, ...]) -> list[int]:
+    by_labels = sorted(range(len(counts)), key=lambda d: -counts[d])
     return sorted(by_labels[:MANY_DOMAINS])
 
 
@@ -259,6 +287,6 @@ def _variance(found: Diagnosis) -> Grid:
         "Where the variance is",
         ("scatter", "value", "share", "by chance"),
         tuple(rows),
-        note="Standardised features, every domain counted the same; classes among labelled "
-        "samples.",
+        note="Standardised features, every domain counted the same"
+        + ("." if v.class_share is None else "; classes among labelled samples."),
     )

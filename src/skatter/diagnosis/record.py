@@ -13,6 +13,7 @@ from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.features import FeatureShift
 from skatter.diagnosis.grids import grids_of
 from skatter.diagnosis.layout import grid_as_html, grid_as_text, prose
+from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.pairs import PairShift
 from skatter.diagnosis.transfer import Transfer
 from skatter.diagnosis.variance import VarianceShares
@@ -82,10 +83,10 @@ class Diagnosis:
         Every pair of domains that were compared.
     features : tuple of FeatureShift
         Every feature, those that differ most first.
-    labels : LabelShift or None
-        Class balance; None where nothing is labelled.
+    labels : LabelShift, NumberShift or None
+        Class balance, or mean and spread of numbers; None where nothing is labelled.
     transfer : Transfer or None
-        Classifiers trained in one domain and tested in another; None where nothing is labelled.
+        Classifiers trained in one domain and tested in another; None where no class is labelled.
     variance : VarianceShares
         Shares of domain and class in the variance.
     missing : tuple of MissingShift
@@ -105,7 +106,7 @@ class Diagnosis:
     domains: tuple[DomainFacts, ...]
     pairs: tuple[PairShift, ...]
     features: tuple[FeatureShift, ...]
-    labels: LabelShift | None
+    labels: LabelShift | NumberShift | None
     transfer: Transfer | None
     variance: VarianceShares
     missing: tuple[MissingShift, ...] = field(default=())

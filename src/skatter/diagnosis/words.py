@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.transfer import WORTH_SAYING, TransferPair
@@ -167,7 +168,9 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
     if labels is None:
         yield "No label is known, so nothing can be said of labels."
         return
-    if labels.p_value is None:
+    if isinstance(labels, NumberShift):
+        yield _say_numbers(labels)
+    elif labels.p_value is None:
         yield f"Whether labels shift cannot be told: {labels.test}."
     elif labels.shifted and labels.gap is not None:
         yield (
@@ -185,7 +188,23 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
     if without:
         whose = "its" if len(without) == 1 else "their"
         has = "has" if len(without) == 1 else "have"
-        yield f"{join(without)} {has} no labels: {whose} class balance cannot be told from labels."
+        numbers = isinstance(labels, NumberShift)
+        what = f"how large {whose} labels are" if numbers else f"{whose} class balance"
+        yield f"{join(without)} {has} no labels: {what} cannot be told from labels."
+
+
+def _say_numbers(labels: NumberShift) -> str:
+    if labels.p_value is None:
+        return f"Whether labels shift cannot be told: {labels.why_not}."
+    p = f"(p {_relation(say_p(labels.p_value))})"
+    if not labels.shifted:
+        return f"No difference in the labels was found between labelled domains {p}."
+    a, b = (labels.domains.index(str(name)) for name in (labels.first, labels.second))
+    return (
+        f"Labels shift too {p}, most between {called(labels.domains[a])} and "
+        f"{called(labels.domains[b])}: mean {labels.means[a]:.3g} and {labels.means[b]:.3g}, "
+        f"standard deviation {labels.spreads[a]:.3g} and {labels.spreads[b]:.3g}."
+    )
 
 
 def _relation(said: str) -> str:
@@ -271,7 +290,8 @@ def _say_variance(found: Diagnosis) -> Iterator[str]:
 
 def _say_next(found: Diagnosis) -> str:
     if not found.shift and found.labels is not None and found.labels.shifted:
-        return "train as usual, and mind that class balance differs; features show no shift."
+        what = "labels differ" if isinstance(found.labels, NumberShift) else "class balance differs"
+        return f"train as usual, and mind that {what}; features show no shift."
     if not found.shift:
         return "train as usual on all labelled samples; adapting has nothing to correct that shows."
     labelled = [domain for domain in found.domains if domain.n_labelled]
@@ -296,15 +316,15 @@ def say_notes(found: Diagnosis) -> Iterator[str]:
     compared = sum(domain.n_samples for domain in found.domains if domain.n_drawn)
     if found.n_drawn < compared:
         yield (
-            f"{found.n_drawn:,} of {compared:,} samples were drawn, alike from the domains; class "
-            "balance and missing rates are those of all samples."
+            f"{found.n_drawn:,} of {compared:,} samples were drawn, alike from the domains; labels "
+            "and missing rates are those of all samples."
         )
     if found.missing:
         yield "Missing values were replaced by the median of the feature before anything else."
     if found.constant:
         yield f"Constant, and so without a say: {join(found.constant, 5)}."
-    if found.labels is not None and found.labels.cut:
-        yield f"Labels are numbers; they were cut into {len(found.labels.classes)} classes."
+    if isinstance(found.labels, NumberShift):
+        yield "Labels are numbers: class balance does not apply; mean and spread are compared."
     if found.transfer is not None and found.transfer.why_not:
         yield f"No classifier was trained across domains: {found.transfer.why_not}."
     yield from _say_tests(found)

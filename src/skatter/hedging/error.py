@@ -164,20 +164,24 @@ class NumberJudgement:
     def summary(self) -> str:
         """The answer and the figures behind it, in a few plain sentences."""
         error = self.error
-        blind = (
-            f"Its {self.n_labelled:,} labels move predictions by {self.shift:+.3g}."
-            if self.n_labelled
-            else "A change of the labels' mean that the samples do not show cannot be seen without "
-            "labels of the target; some ten of them would show it."
-        )
         return "\n".join(
             [
                 self.reason,
                 f"Expected root mean squared error in the target: {error.value:.3g} "
                 f"({error.low:.3g} to {error.high:.3g}) adapted, {self.plain_error:.3g} plain.",
                 f"Expected saving: {self.gain}.",
-                blind,
+                self.about_mean,
             ]
+        )
+
+    @property
+    def about_mean(self) -> str:
+        """What is known of a change of the labels' mean."""
+        if self.n_labelled:
+            return f"Its {self.n_labelled:,} labels move predictions by {self.shift:+.3g}."
+        return (
+            "A change of the labels' mean that the samples do not show cannot be seen without "
+            "labels of the target; some ten of them would show it."
         )
 
     def __str__(self) -> str:

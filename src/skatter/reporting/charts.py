@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skatter.self_training import Candidate, Round
 
+Array = NDArray[Any]
+
 _WIDE, _FLOOR, _ROOF = 640, 166, 150
-_MOST_BARS = 200
+_MOST_BARS, _MOST_MARKS, _N_BINS = 200, 6, 24
+_EDGE, _SIDE = 60, 332
+"""Of a square chart: what is left of it, and how long its axes are."""
 
 
 class Bar(NamedTuple):
@@ -69,6 +74,29 @@ class Tick(NamedTuple):
 
     x: float
     number: int
+
+
+class Mark(NamedTuple):
+    """A number along an axis of a square chart: where it is to the right, and upwards."""
+
+    x: float
+    y: float
+    words: str
+
+
+class Histogram(NamedTuple):
+    """Shares of groups of numbers: bars as x, y, width and height, and marks of both axes."""
+
+    bars: list[list[tuple[float, float, float, float]]]
+    marks: list[Mark]
+    heights: list[Mark]
+
+
+class Points(NamedTuple):
+    """Pairs of numbers on the same scale along both axes."""
+
+    places: list[tuple[float, float]]
+    marks: list[Mark]
 
 
 class Height(NamedTuple):
@@ -145,3 +173,62 @@ def _rows(candidates: list[Candidate]) -> Iterator[RoundRow]:
         kept = kept_round(candidate)
         for each in candidate.rounds:
             yield RoundRow(name, candidate.weight, each, each is kept)
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Return a few round numbers between two.
+
+    Examples
+    --------
+    >>> round_numbers(0.13, 1.02)
+    [0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    span = (high - low) or 1.0
+    unit = 10.0 ** np.floor(np.log10(span / 3))
+    step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
+    numbers = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return [float(f"{number:.10g}") + 0.0 for number in numbers]  # no minus zero
+
+
+def histogram(groups: list[Array]) -> Histogram:
+    """Return the shares of each group in bins that all have in common.
+
+    Examples
+    --------
+    >>> drawn = histogram([np.zeros(3), np.arange(24.0)])
+    >>> drawn.bars[0][0][3], round(24 * drawn.bars[1][0][3])
+    (332.0, 332)
+    """
+    together = np.concatenate(groups)
+    low, high = float(together.min()), float(together.max())
+    shares = [np.histogram(own, _N_BINS, (low, high))[0] / len(own) for own in groups]
+    highest = max(float(own.max()) for own in shares)
+    step, wide = _SIDE / _N_BINS, 0.9 * _SIDE / _N_BINS / len(groups)
+    bars = [
+        [
+            (round(_EDGE + (i + 0.05) * step + g * wide, 2), round(_SIDE - h, 2), round(wide, 2), h)
+            for i, h in enumerate(np.round(_SIDE * own / highest, 2).tolist())
+        ]
+        for g, own in enumerate(shares)
+    ]
+    return Histogram(bars, _marks(low, high), _marks(0, 100 * highest))
+
+
+def points(x: Array, y: Array) -> Points:
+    """Return pairs of numbers, y upwards."""
+    both = np.concatenate([x, y])
+    room = 0.03 * float(np.ptp(both)) or 1.0
+    low, high = float(both.min()) - room, float(both.max()) + room
+    right, up = (np.round(_SIDE * (each - low) / (high - low), 1).tolist() for each in (x, y))
+    places = [(round(_EDGE + a, 1), round(_SIDE - b, 1)) for a, b in zip(right, up, strict=True)]
+    return Points(places, _marks(low, high))
+
+
+def _marks(low: float, high: float) -> list[Mark]:
+    span = (high - low) or 1.0
+    numbers = round_numbers(low, high)
+    places = [round(_SIDE * (number - low) / span, 1) for number in numbers]
+    return [
+        Mark(round(_EDGE + at, 1), round(_SIDE - at, 1), f"{number:,.6g}")
+        for at, number in zip(places, numbers, strict=True)
+    ]

@@ -19,6 +19,7 @@ from skatter.pages import (
 from skatter.reporting.about import citations, shown_settings, steps_of, versions
 from skatter.reporting.anatomy import take_apart
 from skatter.reporting.findings import Findings, find
+from skatter.reporting.number_report import number_page
 from skatter.reporting.samples import read_samples
 from skatter.reporting.views import palette_style
 from skatter.reporting.words import default_title, summary
@@ -50,7 +51,8 @@ def report(
 
     Embeddings before and after, the five scatters, the spectrum, distances between the domains,
     accuracy where labels exist, and sliders for β, δ and k. What does not apply to the model is
-    left out, with a word. The same input gives the same bytes.
+    left out, with a word. The same input gives the same bytes. A table's model of numbers has a
+    page of its own: what moved, the error to expect, predictions with intervals, rows to look at.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ def report(
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         The samples that it was fitted on, as they were given to it.
     y : array-like of shape (n_samples,) or None
-        Classes; -1, NaN or None where unknown.
+        Classes; -1, NaN or None where unknown. For a model of numbers: numbers, NaN where unknown.
     sample_domain : array-like of shape (n_samples,) or None
         Domain of each sample.
     labelled : array-like of bool of shape (n_samples,) or None
@@ -71,7 +73,8 @@ def report(
     diagnosis : Diagnosis or None
         What :func:`skatter.diagnosis.diagnose` said of the samples.
     benefit : Benefit or None
-        What :func:`skatter.does_it_help` said.
+        What :func:`skatter.does_it_help` said. For a model of numbers, ``by_labels`` of
+        :func:`skatter.adapt`; what it expects without labels the model knows itself.
     predictions : mapping, DataFrame or None
         One entry a sample: ``"predicted"``, and where known ``"confidence"`` and ``"plain"``, what
         a model says that does not adapt; or the table of :func:`skatter.adaptation.adapt`. None:
@@ -120,6 +123,24 @@ def report(
     require_engine()
     tell = progress or (lambda step: None)
     tell("reading the samples")
+    if isinstance(model, TableModel) and model.task == "numbers":
+        page = number_page(
+            model,
+            X,
+            y,
+            sample_domain,
+            labelled=labelled,
+            diagnosis=diagnosis,
+            by_labels=benefit,
+            predictions=predictions,
+            settings=settings,
+            title=title,
+            random_state=random_state,
+            tell=tell,
+        )
+        if target is not None:
+            write_page(target, page, force=force)
+        return page
     shown = dict[Any, str]()
     if isinstance(model, TableModel):
         shown = {number: name for name, number in model.numbers.items()}

@@ -69,6 +69,20 @@ class NumberVerdict:
     n_answered: int
     n_more: int
 
+    @property
+    def summary(self) -> str:
+        """The verdict in one sentence."""
+        told = f"by {self.n_answered:,} labels"
+        if self.verdict == "equal":
+            return f"Both models are equally good {told}."
+        better = f"{told}: the {self.best} model is better with a probability of"
+        if self.verdict == "decided":
+            return f"Decided {better} {self.probability:.1%}."
+        return (
+            f"Undecided {better} only {self.probability:.1%}; about {self.n_more:,} more labels "
+            "would decide it."
+        )
+
 
 def pick_numbers_to_label(
     predictions: Mapping[str, Any], n_labels: int = 40, *, random_state: Any = None

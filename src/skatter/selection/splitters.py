@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
-from skatter.domains import Codes, Domains, read_domains
-from skatter.labels import is_continuous, marks, read_numbers
+from skatter.domains import Codes, Domains
+from skatter.labels import read_marked
 
 
 class LeaveOneDomainOut(BaseCrossValidator):
@@ -78,9 +78,7 @@ class LeaveOneDomainOut(BaseCrossValidator):
                 "LeaveOneDomainOut needs the domain of each sample: pass groups=..., or enable "
                 "scikit-learn's metadata routing and pass sample_domain=...."
             )
-        if y is not None and is_continuous(y):
-            y = marks(read_numbers(y))
-        return read_domains(np.zeros(len(given)) if y is None else y, given)
+        return read_marked(np.zeros(len(given)) if y is None else y, given)
 
     def _sources(self, domains: Domains) -> Codes:
         """Return the codes of the domains to be left out, two at least."""

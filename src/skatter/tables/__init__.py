@@ -4,7 +4,7 @@ from skatter.tables.carrying import OpenTable, open_table
 from skatter.tables.columns import Samples, read_columns, read_labels
 from skatter.tables.errors import TableError, printable
 from skatter.tables.plans import ColumnPlan, describe_columns
-from skatter.tables.preprocessing import align_columns, make_preprocessor
+from skatter.tables.preprocessing import align_columns, make_preprocessor, to_numbers
 from skatter.tables.reading import read_table
 from skatter.tables.writing import check_target, table_kind, write_table
 
@@ -23,5 +23,6 @@ __all__ = [
     "read_labels",
     "read_table",
     "table_kind",
+    "to_numbers",
     "write_table",
 ]

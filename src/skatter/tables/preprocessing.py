@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -32,6 +33,8 @@ from skatter.tables.plans import (
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+
+Array = NDArray[Any]
 
 MISSING = "missing"
 """The category of empty cells."""
@@ -167,6 +170,43 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
         else:
             parts.append(_all_numbers(frame[names]))
     return pandas.concat(parts, axis=1)[list(frame.columns)]
+
+
+def to_numbers(X: DataFrame, preprocessor: ColumnTransformer) -> tuple[Array, list[str]]:
+    """Return the numbers that a table becomes, and the column that each of them comes from.
+
+    Missing numbers stay missing.
+
+    Parameters
+    ----------
+    X : DataFrame
+        A table with the columns of the preprocessor.
+    preprocessor : ColumnTransformer
+        As of :func:`make_preprocessor`, fitted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import align_columns, make_preprocessor, to_numbers
+    >>> X = pd.DataFrame({"ward": ["a", "b", "a"], "dose": [1.0, None, 3.0]})
+    >>> step = make_preprocessor(X)
+    >>> to_numbers(X, step.fit(align_columns(X, step)))[1]
+    ['dose', 'ward', 'ward']
+    """
+    aligned = align_columns(X, preprocessor)[list(preprocessor.feature_names_in_)]
+    numbers = np.array(preprocessor.transform(aligned), dtype=np.float64)
+    behind: list[str] = []
+    for step, columns in _columns_by_step(aligned, preprocessor).items():
+        if step == STEPS[CATEGORY]:
+            # Numbers stand in for the columns, whose own names may hold anything.
+            encoder = preprocessor.named_transformers_[step][-1]
+            made = encoder.get_feature_names_out([f"{j}" for j in range(len(columns))])
+            behind += [columns[int(name.partition("_")[0])] for name in made]
+        else:
+            own = slice(len(behind), len(behind) + len(columns))
+            numbers[:, own] = np.where(aligned[columns].isna(), np.nan, numbers[:, own])
+            behind += columns
+    return numbers, behind
 
 
 def _columns_by_step(frame: DataFrame, preprocessor: ColumnTransformer) -> dict[str, list[str]]:

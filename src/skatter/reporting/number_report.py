@@ -1,0 +1,361 @@
+"""The report of a model that predicts numbers: one page, read from the top."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from skatter.adaptation.model import Answer, Ship, TableModel
+from skatter.adaptation.outcome import read_numbers_told
+from skatter.adaptation.words import SCALED, quantiles
+from skatter.checks import n_rows
+from skatter.diagnosis import Diagnosis, diagnose
+from skatter.diagnosis.samples import MIN_SAMPLES
+from skatter.diagnosis.words import join
+from skatter.domains import Codes, Domains, read_domains
+from skatter.hedging import HedgedRegressor
+from skatter.labels import marks, read_numbers
+from skatter.pages import read_part, render_page, visible
+from skatter.reporting.about import citations, shown_settings, steps_of, versions
+from skatter.reporting.anatomy import take_apart
+from skatter.reporting.charts import histogram, points
+from skatter.reporting.samples import MAX_DRAWN, MAX_MEASURED, short, shown_name
+from skatter.selection import Estimate, NumberVerdict
+from skatter.tables import to_numbers
+
+Array = NDArray[Any]
+
+HERE = "skatter.reporting"
+MAX_POINTS = 800
+"""Points of the picture of both models."""
+N_LISTED = 10
+"""Rows and columns that are listed."""
+SOURCES, TARGET = "sources", "target"
+
+
+class Told(NamedTuple):
+    """What both models say of some rows, and what is known of these.
+
+    Attributes
+    ----------
+    model : TableModel
+        The model.
+    numbers : ndarray of shape (n_samples,)
+        All labels that are known; NaN elsewhere.
+    domains : Domains
+        Domains, and who had a label in the fit.
+    rows : ndarray of int
+        Rows that were predicted.
+    answers : mapping of "adapted" and "plain" to Answer
+        What the models say of them.
+    """
+
+    model: TableModel
+    numbers: Array
+    domains: Domains
+    rows: Codes
+    answers: Mapping[Ship, Answer]
+
+    @property
+    def hedge(self) -> HedgedRegressor:
+        """The adapted model, which judges."""
+        return self.model.adapted[-1]
+
+    @property
+    def shipped(self) -> Answer:
+        """What the shipped model says."""
+        return self.answers[self.model.ship]
+
+    @property
+    def apart(self) -> Array:
+        """How far the models are apart."""
+        return np.abs(self.answers["adapted"].label - self.answers["plain"].label)
+
+    @property
+    def taught(self) -> Array:
+        """Labels of the sources that the fit saw."""
+        return self.numbers[self.domains.source & self.domains.labelled]
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Rows of the target; those without a label where no domain is one."""
+        return self.domains.target if self.domains.target.any() else ~self.domains.labelled
+
+    def say(self, value: float) -> str:
+        """Write a number with as many decimals as the spread of the labels asks for."""
+        size = np.log10(max(float(np.std(self.taught)), 1e-300))
+        decimals = max(0, 2 - int(np.floor(size)))
+        return f"{value:,.{decimals}f}" if -7 < size < 9 else f"{value:.4g}"
+
+    def estimate(self, found: Estimate) -> str:
+        """Write a number and its interval."""
+        return f"{self.say(found.value)} ({self.say(found.low)} to {self.say(found.high)})"
+
+
+def number_page(
+    model: TableModel,
+    X: Any,
+    y: Any,
+    sample_domain: Any,
+    *,
+    labelled: Any,
+    diagnosis: Diagnosis | None,
+    by_labels: NumberVerdict | None,
+    predictions: Any,
+    settings: Mapping[str, Any] | None,
+    title: str | None,
+    random_state: Any,
+    tell: Callable[[str], None],
+) -> str:
+    """Return the page; takes what :func:`skatter.reporting.report` takes."""
+    rng = check_random_state(random_state)
+    domains, numbers = _read(model, X, y, sample_domain, labelled)
+    tell("predicting")
+    rows, answers = _answers(model, X, sample_domain, domains, predictions, rng)
+    told = Told(model, numbers, domains, rows, answers)
+    tell("looking for a shift")
+    moved = _diagnose(told, X, rng)
+    tell("writing the page")
+    return render_page(
+        HERE,
+        "numbers.html.j2",
+        style=read_part(HERE, "report.css"),
+        script="",
+        content=_content(told, X, sample_domain, moved, by_labels, settings, title, rng)
+        | {"words": _words(diagnosis or moved)},
+    )
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def _read(
+    model: TableModel, X: Any, y: Any, sample_domain: Any, labelled: Any
+) -> tuple[Domains, Array]:
+    if not hasattr(X, "iloc"):
+        raise TypeError(f"X must be a DataFrame with the table's columns, got {type(X).__name__}.")
+    if y is None:
+        raise ValueError("y must hold the numbers that the fit saw; NaN where there was none.")
+    n = n_rows(X)
+    numbers = read_numbers(y, n_samples=n)
+    seen = numbers if labelled is None else read_numbers(numbers, labelled=labelled, n_samples=n)
+    domains = read_domains(marks(seen), model.ids(sample_domain), n_samples=n)
+    if domains.labelled.all() or not domains.labelled.any():
+        raise ValueError(
+            "y must hold labels that the fit saw and rows without one: NaN in y, or False in "
+            "labelled, marks the rows that were predicted."
+        )
+    return domains, numbers
+
+
+def _answers(
+    model: TableModel, X: Any, sample_domain: Any, domains: Domains, predictions: Any, rng: Any
+) -> tuple[Codes, Mapping[Ship, Answer]]:
+    """Read what was predicted, or predict some rows."""
+    if predictions is not None:
+        if len(predictions) != len(X):
+            raise ValueError(
+                f"predictions has {len(predictions)} rows, and X has {len(X)}: give one a row."
+            )
+        return read_numbers_told(predictions, model.label)
+    rows = np.sort(rng.permutation(np.flatnonzero(~domains.labelled))[:MAX_DRAWN])
+    frame = X.iloc[rows]
+    if model.domain is not None and sample_domain is not None:
+        frame = frame.assign(**{model.domain: np.asarray(sample_domain)[rows]})
+    return rows, model.answers(frame)
+
+
+def _diagnose(told: Told, X: Any, rng: Any) -> Diagnosis | None:
+    """Compare the columns of sources and target, on a draw of both; None where rows are few."""
+    sides = [np.flatnonzero(~told.there), np.flatnonzero(told.there)]
+    if min(len(own) for own in sides) < MIN_SAMPLES:
+        return None
+    rows = np.concatenate([np.sort(rng.permutation(own)[:MAX_MEASURED]) for own in sides])
+    numbers, columns = to_numbers(X.iloc[rows], told.model.adapted[0])
+    side = np.where(told.there[rows], TARGET, SOURCES)
+    return diagnose(numbers, sample_domain=side, feature_names=columns, random_state=0)
+
+
+# --- content --------------------------------------------------------------------------------------
+
+
+def _content(
+    told: Told,
+    X: Any,
+    sample_domain: Any,
+    moved: Diagnosis | None,
+    by_labels: NumberVerdict | None,
+    settings: Mapping[str, Any] | None,
+    title: str | None,
+    rng: Any,
+) -> dict[str, Any]:
+    """Return what the template shows."""
+    model, anatomy, software = told.model, take_apart(told.model.adapted), versions()
+    places = _places(told, sample_domain)
+    drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
+    adapted, plain = (told.answers[ship].label for ship in ("adapted", "plain"))
+    widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
+    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
+    return {
+        "title": _title(told, places) if title is None else visible(title),
+        "version": software["skatter"],
+        "versions": software,
+        "label": short(shown_name(model.label)),
+        "ship": model.ship,
+        "other": "plain" if model.ship == "adapted" else "adapted",
+        "summary": _summary(told, moved, by_labels),
+        "facts": {
+            "rows": f"{len(X):,}",
+            "with a label in the fit": f"{told.domains.n_labelled:,}",
+            "predicted": f"{len(told.rows):,}",
+            "columns": f"{len(model.columns):,}",
+            "regressors that vote": f"{len(told.hedge.members_):,}",
+        },
+        "columns": _columns(moved),
+        "errors": _errors(told, by_labels),
+        "spread": told.say(float(np.std(told.taught))),
+        "covered": _covered(told),
+        "histogram": histogram([told.taught, told.shipped.label]),
+        "in_words": [_in_words(told, each) for each in (told.taught, told.shipped.label)],
+        "points": points(plain[drawn], adapted[drawn]),
+        "n_points": len(drawn),
+        "apart": [told.say(float(figure(told.apart))) for figure in (np.mean, np.max)],
+        "quantiles": [
+            (name, [told.say(each) for each in values]) for name, values in quantiles(told.shipped)
+        ],
+        "lists": [
+            ("The models differ most", _rows(told, np.argsort(-told.apart, kind="stable"), places)),
+            ("Their interval is widest", _rows(told, widest, places)),
+        ],
+        "hidden": bool(_hidden(told).any()),
+        "domain": None if model.domain is None else short(shown_name(model.domain)),
+        "members": [
+            (each.name, SCALED[each.scaling], each.weight, each.agreement, each.source_score)
+            for each in sorted(told.hedge.members_, key=lambda each: -each.weight)
+        ],
+        "steps": steps_of(anatomy),
+        "settings": shown_settings(shown),
+        "citations": citations(anatomy),
+    }
+
+
+def _places(told: Told, sample_domain: Any) -> Array:
+    """Return the name of each row's domain."""
+    if sample_domain is None:
+        return np.where(told.there, TARGET, SOURCES)
+    return np.asarray(sample_domain).astype(str)
+
+
+def _title(told: Told, places: Array) -> str:
+    sides = (np.unique(places[rows]).tolist() for rows in (~told.there, told.there))
+    sources, target = (join([short(visible(name)) for name in own]) for own in sides)
+    return f"{short(visible(told.model.label))}: from {sources} to {target}"
+
+
+def _summary(
+    told: Told, moved: Diagnosis | None, by_labels: NumberVerdict | None
+) -> list[tuple[str, str]]:
+    """Answer the questions of somebody who has a minute."""
+    few = f"Sources or target have fewer than {MIN_SAMPLES} rows: too few to tell."
+    answers = [("Is there a shift?", " ".join(_words(moved)[:2]) or few)]
+    judgement, ship = told.hedge.judgement_, told.model.ship
+    reasons = [] if by_labels is None else [by_labels.summary]
+    if judgement is not None:
+        error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
+        answers.append(
+            (
+                "How well will it do there?",
+                f"Expected root mean squared error: {error} adapted, {plain} plain. Adapting is "
+                f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals.",
+            )
+        )
+        reasons.append(judgement.reason)
+    answers.append(("Which model is shipped?", " ".join([f"The {ship} model.", *reasons])))
+    if judgement is not None:
+        asked = "What do labels there say?" if judgement.n_labelled else "What can nobody see?"
+        answers.append((asked, judgement.about_mean))
+    return answers
+
+
+def _words(diagnosis: Diagnosis | None) -> list[str]:
+    return [] if diagnosis is None else [visible(line) for line in diagnosis.words.split("\n")]
+
+
+def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
+    """Return the columns that differ most, as they are shown."""
+    if moved is None:
+        return []
+    return [
+        (short(visible(f.name)), f.distance, f.mean_difference, f.spread_ratio, f.moved)
+        for f in moved.features[:N_LISTED]
+    ]
+
+
+def _errors(told: Told, by_labels: NumberVerdict | None) -> list[tuple[str, str, str]]:
+    """Return root mean squared errors of the adapted and the plain model, by what they rest on."""
+    judgement, hidden = told.hedge.judgement_, _hidden(told)
+    lines = []
+    if judgement is not None:
+        n = judgement.n_labelled
+        basis = f"with {n:,} labels of the target" if n else "without a label of the target"
+        lines.append(
+            (
+                f"Expected there, {basis}",
+                told.estimate(judgement.error),
+                told.say(judgement.plain_error),
+            )
+        )
+    if by_labels is not None:
+        adapted, plain = (told.estimate(by_labels.error[ship]) for ship in ("adapted", "plain"))
+        basis = f"By {by_labels.n_answered:,} labels of the target that the models had not seen"
+        lines.append((basis, adapted, plain))
+    if hidden.any():
+        truth = told.numbers[told.rows][hidden]
+        adapted, plain = (
+            told.say(float(np.sqrt(np.mean((told.answers[ship].label[hidden] - truth) ** 2))))
+            for ship in ("adapted", "plain")
+        )
+        lines.append((f"On {hidden.sum():,} labels that were kept from the model", adapted, plain))
+    here = told.say(told.hedge.source_error_)
+    return [*lines, ("On held-out labels of the sources", here, "·")]
+
+
+def _hidden(told: Told) -> NDArray[np.bool_]:
+    """Predicted rows whose label is known, and was kept from the fit."""
+    return ~np.isnan(told.numbers[told.rows])
+
+
+def _covered(told: Told) -> float | None:
+    """Share of the labels kept from the model that lie in their interval."""
+    hidden = _hidden(told)
+    if not hidden.any():
+        return None
+    low, high = np.asarray(told.shipped.interval)[hidden].T
+    truth = told.numbers[told.rows][hidden]
+    return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def _in_words(told: Told, numbers: Array) -> str:
+    low, middle, high = (told.say(each) for each in np.quantile(numbers, [0.25, 0.5, 0.75]))
+    return f"median {middle}, half lie between {low} and {high}"
+
+
+def _rows(told: Told, order: Codes, places: Array) -> list[tuple[int, str, list[str]]]:
+    """Return rows to look at: their number, their domain, and the figures that are shown."""
+    other = told.answers["plain" if told.model.ship == "adapted" else "adapted"].label
+    columns = [told.shipped.label, *np.asarray(told.shipped.interval).T, other, told.apart]
+    if _hidden(told).any():
+        columns.append(told.numbers[told.rows])
+    figures = np.column_stack(columns)
+    return [
+        (
+            int(told.rows[place]) + 1,
+            short(visible(places[told.rows[place]])),
+            ["·" if np.isnan(each) else told.say(each) for each in figures[place].tolist()],
+        )
+        for place in order[:N_LISTED]
+    ]
