@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.files import EMPTY
 from skatter.saving.schemas import (
     FUNCTION,
     REMEDIES,
@@ -40,9 +41,6 @@ DEPTH = 32
 
 UNFOLDED = 10_000
 """Objects of a model, each counted as often as it is used."""
-
-EMPTY = 2**20
-"""Length of an array without values, in any direction."""
 
 _BITS = (8, 16, 32, 64)
 SCALARS = (
