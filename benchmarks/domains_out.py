@@ -37,6 +37,7 @@ from problems import machine
 from skatter import SCA, make_domain_pipeline
 from skatter.bench.suites import REVIEWS, get_suite
 from skatter.bench.tasks import Problem, Task, load_problem
+from skatter.files import write_atomically
 from skatter.selection.generalize import DomainGeneralizer, generalization_candidates
 
 HERE = Path(__file__).parent / "results"
@@ -264,9 +265,7 @@ def finished(found: Found, tasks: Tasks) -> Found:
 def write(path: Path, text: str) -> None:
     """Write in one step, so that a run that is stopped leaves a whole file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_text(text)
-    part.replace(path)
+    write_atomically(path, lambda part: part.write_text(text))
 
 
 def main() -> None:

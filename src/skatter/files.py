@@ -144,9 +144,13 @@ def read_npy(data: bytes) -> NDArray[Any]:
         Where it is anything else.
     """
     file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array has an unknown version")
-    shape, in_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError("its version is not known")
+        shape, in_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    # NumPy reads headers with Python's parser, which fails on foreign text in many ways.
+    except Exception as error:
+        raise ValueError(f"an array has a bad header ({type(error).__name__})") from error
     size = dtype.itemsize
     wide = size > 8 and dtype.kind != "U"
     if dtype.kind not in "biufU" or not dtype.isnative or dtype.subdtype or wide or not size:
