@@ -41,10 +41,14 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/peers.py --out benchmarks/results --image docs/images/peers.png
 	$(BIN)/python benchmarks/criteria.py --out benchmarks/results --docs docs/choosing.md
 	$(BIN)/python benchmarks/regression.py --out benchmarks/results --docs docs
+	$(BIN)/python benchmarks/label_splines.py --out benchmarks/results
 	$(BIN)/python benchmarks/self_training.py --out benchmarks/results
 	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --docs docs/self-training.md
 	$(BIN)/python benchmarks/ablation.py --out benchmarks/results --draw docs/images/ablation.png
-	$(BIN)/python benchmarks/domains_out.py --out benchmarks/results --docs docs/generalization.md
+	$(BIN)/python benchmarks/unseen.py run --suites tables-unseen dg-office-surf dg-office-effnet dg-pacs
+	$(BIN)/python benchmarks/unseen.py pack
+	$(BIN)/python benchmarks/unseen.py fit
+	$(BIN)/python benchmarks/unseen.py report --docs docs/generalization.md
 	$(BIN)/python benchmarks/defaults.py --out benchmarks/results --docs docs/defaults.md
 	$(BIN)/python benchmarks/adapt_table.py --out benchmarks/results
 	$(BIN)/python benchmarks/classifiers_behind.py
@@ -54,6 +58,10 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/trust.py pack
 	$(BIN)/python benchmarks/trust.py fit
 	$(BIN)/python benchmarks/trust.py report --docs docs/trust.md
+	$(BIN)/python benchmarks/hedged_numbers.py run
+	$(BIN)/python benchmarks/hedged_numbers.py pack
+	$(BIN)/python benchmarks/hedged_numbers.py fit
+	$(BIN)/python benchmarks/hedged_numbers.py report --docs docs/numbers.md
 	$(BIN)/python benchmarks/asking.py --out benchmarks/results
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.

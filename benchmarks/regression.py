@@ -15,11 +15,9 @@ A contender is features and a regressor behind them. Its settings are chosen for
 mean absolute error on three groups of source domains, each held out as the target is; labels of the
 target choose nothing. SCA works on 200 landmarks of its rbf kernel.
 
-*SCA, C bins*: ``label_bins=C``, with domain scatter.
-*SCA, 10 bins, conditional*: with conditional domain scatter in its place.
-*SCA, smooth*: smooth functions of the label in place of classes, as in DICA. With K_y a Gaussian
-kernel of labels and Ω = K_y (K_y + n ε I)⁻¹, and no penalty on the constant, between-class scatter
-is tr Zᵀ(Ω − 11ᵀ/n)Z/n and within-class scatter tr Zᵀ(I − Ω)Z/n.
+*SCA, 8 splines*: ``label_splines=8``, with domain scatter.
+*SCA, 8 splines, conditional*: with conditional domain scatter in its place.
+*SCA, 10 bins*: labels cut into ten classes, with domain scatter.
 *mean*: the mean of the source labels, whatever the sample.
 
 *error*: mean absolute error over the samples of all targets. *R²*: the share of their variance that
@@ -42,7 +40,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
@@ -56,13 +53,14 @@ from paper import put
 from problems import machine
 from skatter import SCA, LandmarkMap
 from skatter.datasets import load_parkinsons
+from skatter.labels import bin_labels
 
 PER_SUBJECT = 24
 INNER = 3
 """Groups of source domains that settings are chosen on."""
 COMPONENTS = (2, 10)
-WEIGHTS = tuple(product((0.1, 0.5), (0.0, 1.0, 10.0), (1e-3, 3e-2)))
-"""β, weight of domain scatter, and ridge."""
+WEIGHTS = tuple(product((0.0, 1.0, 10.0), (1e-3, 3e-2)))
+"""Weight of domain scatter, and ridge."""
 REGRESSORS: dict[str, tuple[Any, ...]] = {
     "ridge": (Ridge(1.0), Ridge(100.0)),
     "neighbours": (KNeighborsRegressor(20), KNeighborsRegressor(60)),
@@ -150,63 +148,31 @@ def landmarks(X: Array, new: Array) -> tuple[Array, Array]:
     return features, of_new
 
 
-def components(X: Array, y: Array, domain: Array, new: Array, *, bins: int, weight: str) -> Maps:
-    """SCA with labels in bins; ``weight`` is what keeps domains together."""
+def components(
+    X: Array, y: Array, domain: Array, new: Array, *, betas: tuple[float, ...], **options: Any
+) -> Maps:
+    """SCA; ``weight`` is what keeps domains together, ``bins`` cuts labels into classes."""
+    weight, bins = options.pop("weight", "delta"), options.pop("bins", None)
+    labels = y if bins is None else bin_labels(y, bins)
     features, of_new = landmarks(X, new)
-    for beta, delta, ridge in WEIGHTS:
+    for beta, (delta, ridge) in product(betas, WEIGHTS):
         weights = {"delta": 0.0, weight: delta}
-        model = SCA(10, beta=beta, ridge=ridge, label_bins=bins, kernel="linear", **weights)
-        model.fit(features, y, sample_domain=domain)
+        k = COMPONENTS[-1] if beta < 1 else None
+        model = SCA(k, beta=beta, ridge=ridge, kernel="linear", **weights, **options)
+        model.fit(features, labels, sample_domain=domain)
         Z, Z_new = model.transform(features[~np.isnan(y)]), model.transform(of_new)
         for k in COMPONENTS:
             yield f"beta={beta} {weight}={delta} ridge={ridge} k={k}", Z[:, :k], Z_new[:, :k]
 
 
-def smooth(X: Array, y: Array, domain: Array, new: Array) -> Maps:
-    """SCA with smooth functions of the label in place of classes."""
-    features, of_new = landmarks(X, new)
-    mean = features.mean(axis=0)
-    features, of_new, labelled = features - mean, of_new - mean, ~np.isnan(y)
-    F = features[labelled]
-    total = features.T @ features / len(features)
-    explained, second = F.T @ central(y[labelled]), F.T @ F / len(F)
-    explained = explained @ explained.T / len(F)
-    between = explained - np.outer(F.mean(axis=0), F.mean(axis=0))
-    centres = np.array([features[domain == name].mean(axis=0) for name in np.unique(domain)])
-    domains = np.cov(centres.T, bias=True)
-    for beta, delta, ridge in WEIGHTS:
-        A = (1 - beta) * total + beta * between
-        C = second - explained + delta * domains + ridge * np.trace(total) * np.eye(len(A))
-        values, W = eigh(A, C, subset_by_index=(len(A) - 10, len(A) - 1))
-        W = W[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
-        for k in COMPONENTS:
-            yield f"beta={beta} delta={delta} ridge={ridge} k={k}", F @ W[:, :k], of_new @ W[:, :k]
-
-
-def central(y: Array, epsilon: float = 1e-3) -> Array:
-    """Factor of Ω; 50 places among the labels span the kernel, and the constant is free."""
-    places = np.linspace(y.min(), y.max(), 50)
-    width = np.median(np.abs(y[:, None] - y[::7]))
-
-    def kernel(a: Array, b: Array) -> Array:
-        return np.exp(-np.square(a[:, None] - b) / (2 * width**2))
-
-    values, vectors = np.linalg.eigh(kernel(places, places))
-    kept = values > 1e-8 * values[-1]
-    spanned = kernel(y, places) @ (vectors[:, kept] / np.sqrt(values[kept]))
-    free = np.full((len(y), 1), 1e3)
-    U, s, _ = np.linalg.svd(np.hstack([free, spanned]), full_matrices=False)
-    return U * np.sqrt(s**2 / (s**2 + len(y) * epsilon))
-
-
 CONTENDERS: dict[str, Callable[..., Maps]] = {
     "raw": raw,
     "PCA": principal,
-    "SCA, smooth": smooth,
-    "SCA, 3 bins": partial(components, bins=3, weight="delta"),
-    "SCA, 10 bins": partial(components, bins=10, weight="delta"),
-    "SCA, 30 bins": partial(components, bins=30, weight="delta"),
-    "SCA, 10 bins, conditional": partial(components, bins=10, weight="conditional_delta"),
+    "SCA, 10 bins": partial(components, betas=(0.1, 0.5), bins=10),
+    "SCA, 8 splines": partial(components, betas=(0.5, 1.0), label_splines=8),
+    "SCA, 8 splines, conditional": partial(
+        components, betas=(0.5, 1.0), label_splines=8, weight="conditional_delta"
+    ),
 }
 
 
@@ -310,13 +276,13 @@ def complete(results: Results) -> Results:
     return {name: case for name, case in results.items() if {*PROTOCOLS} <= {*case}}
 
 
-def table(case: dict[str, Any], key: str, contenders: tuple[str, ...]) -> Iterator[str]:
+def table(case: dict[str, Any], key: str) -> Iterator[str]:
     heads = [f"{protocol}: {name}" for protocol in PROTOCOLS for name in REGRESSORS]
     yield f"| features | {' | '.join(heads)} |"
     yield f"| :--- | {' | '.join('---:' for _ in heads)} |"
     constant = f"{case['mean'][key]:.2f}"
     yield f"| mean | {' | '.join(constant for _ in heads)} |"
-    for contender in contenders:
+    for contender in CONTENDERS:
         cells = [case[p][contender][name][key] for p in PROTOCOLS for name in REGRESSORS]
         yield f"| {contender} | {' | '.join(f'{cell:.2f}' for cell in cells)} |"
 
@@ -329,10 +295,9 @@ def report(results: Results) -> Iterator[str]:
         yield f"Targets: {case['n_groups']} groups of domains, each once. {case['machine']}."
         for key, words in (("error", "Mean absolute error"), ("r2", "R²")):
             yield f"\n{words}\n"
-            yield from table(case, key, tuple(CONTENDERS))
+            yield from table(case, key)
 
 
-SHOWN = ("raw", "PCA", "SCA, smooth", "SCA, 10 bins", "SCA, 10 bins, conditional")
 WORDS = {
     "motor": "Parkinson's, motor score",
     "total": "Parkinson's, total score",
@@ -344,7 +309,7 @@ def summary(results: Results) -> str:
     """Return the table of the docs: errors of all regressors behind each kind of features."""
     lines = []
     for name, case in complete(results).items():
-        lines += [f"{WORDS[name]}: mean absolute error\n", *table(case, "error", SHOWN), ""]
+        lines += [f"{WORDS[name]}: mean absolute error\n", *table(case, "error"), ""]
     return "\n".join(lines).strip()
 
 

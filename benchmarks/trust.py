@@ -487,10 +487,10 @@ def image_lines(found: list[Outcome]) -> list[str]:
     return ["**Images and text, columns in one unit**", "", *table(heads, rows)] if rows else []
 
 
-def put_between(path: Path, name: str, text: str) -> None:
+def put_between(path: Path, name: str, text: str, *, script: str = "trust") -> None:
     """Replace what stands between two marks of a page."""
     page = path.read_text(encoding="utf-8")
-    start, end = f"<!-- {name}: made by benchmarks/trust.py -->", f"<!-- end of {name} -->"
+    start, end = f"<!-- {name}: made by benchmarks/{script}.py -->", f"<!-- end of {name} -->"
     before, rest = page.split(start)
     path.write_text(f"{before}{start}\n\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
 

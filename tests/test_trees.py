@@ -13,13 +13,24 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 from skatter import trees
 from skatter.saving import ModelFileError, load_model, save_model
-from skatter.trees import BoostingClassifier, ForestClassifier, TreeEnsemble
+from skatter.trees import (
+    BoostingClassifier,
+    BoostingRegressor,
+    ForestClassifier,
+    ForestRegressor,
+    TreeEnsemble,
+)
 
 FOREST, BOOSTING = ForestClassifier(20), BoostingClassifier(20)
 
@@ -138,6 +149,27 @@ def test_trees_with_categories_are_refused():
         TreeEnsemble.from_boosting(model.fit(X, X[:, 0] % 2))
 
 
+def numbers():
+    X, _ = problem(4)
+    return X, X[:, 0] - 2 * np.abs(X[:, 1]) + np.random.default_rng(0).normal(size=len(X))
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_regressors_predict_what_those_of_scikit_learn_predict(gaps):
+    X, y = numbers()
+    X, weight = with_gaps(X) if gaps else X, np.linspace(0, 1, len(y))
+    forest = RandomForestRegressor(20, max_features=0.3, oob_score=True, random_state=0)
+    boosting = HistGradientBoostingRegressor(
+        max_iter=20, max_leaf_nodes=15, early_stopping=False, random_state=0
+    )
+    ours = ForestRegressor(20, max_features=0.3)
+    held_out = ours.fit_with_oob(X, y, weight)
+    np.testing.assert_allclose(held_out, forest.fit(X, y, weight).oob_prediction_, atol=1e-12)
+    for model, theirs in ((ours, forest), (BoostingRegressor(20).fit(X, y, weight), boosting)):
+        expected = theirs.fit(X, y, weight).predict(X)
+        np.testing.assert_allclose(model.predict(X), expected, rtol=0, atol=1e-12)
+
+
 # --- out of bag -----------------------------------------------------------------------------------
 
 
@@ -172,14 +204,16 @@ def test_max_rows_bounds_the_trees_and_may_exceed_the_samples():
 DRAWN = "a bootstrap draws other rows: scikit-learn's own forest fails it as well"
 
 
-def test_the_forest_passes_the_checks_of_scikit_learn():
+@pytest.mark.parametrize("kind", [ForestClassifier, ForestRegressor])
+def test_the_forest_passes_the_checks_of_scikit_learn(kind):
     names = ("equivalence_on_dense_data", "equivalence_on_sparse_data")
     expected = {f"check_sample_weight_{name}": DRAWN for name in names}
-    check_estimator(ForestClassifier(5), expected_failed_checks=expected, on_skip=None)
+    check_estimator(kind(5), expected_failed_checks=expected, on_skip=None)
 
 
-def test_boosting_passes_the_checks_of_scikit_learn():
-    check_estimator(BoostingClassifier(5), on_skip=None)
+@pytest.mark.parametrize("kind", [BoostingClassifier, BoostingRegressor])
+def test_boosting_passes_the_checks_of_scikit_learn(kind):
+    check_estimator(kind(5), on_skip=None)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +241,14 @@ def test_a_saved_model_predicts_the_same_bits(tmp_path, model, n_classes):
     model = clone(model).fit(X, y)
     again = load_model(save_model(model, tmp_path / "model.skatter"))
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    assert (again.predict(X) == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("model", [ForestRegressor(20), BoostingRegressor(20)])
+def test_a_saved_regressor_predicts_the_same_bits(tmp_path, model):
+    X, y = numbers()
+    model = clone(model).fit(X, y)
+    again = load_model(save_model(model, tmp_path / "model.skatter"))
     assert (again.predict(X) == model.predict(X)).all()
 
 

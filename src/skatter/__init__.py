@@ -8,13 +8,20 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from skatter.class_span import ClassSpan
-from skatter.hedging import ChampionClassifier, HedgedClassifier, does_it_help
+from skatter.hedging import (
+    ChampionClassifier,
+    ChampionRegressor,
+    DomainGeneralizer,
+    HedgedClassifier,
+    HedgedRegressor,
+    does_it_help,
+)
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
-from skatter.selection import SCACV, DomainGeneralizer, LeaveOneDomainOut
+from skatter.selection import SCACV, LeaveOneDomainOut
 from skatter.self_training import SCAClassifier
 
 if TYPE_CHECKING:
@@ -30,11 +37,13 @@ __all__ = [
     "SCACV",
     "USCA",
     "ChampionClassifier",
+    "ChampionRegressor",
     "ClassSpan",
     "DomainGeneralizer",
     "DomainPipeline",
     "DomainScaler",
     "HedgedClassifier",
+    "HedgedRegressor",
     "KernelFisher",
     "LandmarkMap",
     "LeaveOneDomainOut",

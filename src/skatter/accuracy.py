@@ -1,4 +1,4 @@
-"""Accuracy over the samples whose label is known: one rule for every classifier's ``score``.
+"""Scores over the samples whose label is known: one rule for all estimators.
 
 A sample without a label is neither right nor wrong. What marks it, and what is a class, is told by
 :func:`skatter.domains.is_unlabelled` from the classes that were learnt.
@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skatter.domains import is_unlabelled
-from skatter.labels import is_continuous
+from skatter.labels import is_continuous, read_numbers
 from skatter.tensors import host, is_tensor
 
 Array = NDArray[Any]
@@ -136,3 +137,42 @@ class ScoresLabelled(ClassifierMixin):
             f"{name} is no neural network, and has no module_. Where a scorer of scikit-adaptation "
             f"looks for one, give it a pipeline: make_domain_pipeline({name}(...))."
         )
+
+
+class ScoresNumbers(RegressorMixin):
+    """A regressor that takes domains and is scored on labelled samples alone."""
+
+    __metadata_request__score: ClassVar = SCORE_REQUEST
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        sample_domain: Any = None,
+        allow_source: bool = True,
+    ) -> float:
+        """Return R² over the samples whose label is known.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            True numbers; samples with NaN or None are left out.
+        sample_weight, sample_domain, allow_source
+            As in :meth:`ScoresLabelled.score`.
+
+        Raises
+        ------
+        ValueError
+            Where no sample has a label.
+        """
+        truth = read_numbers(y)
+        known = ~np.isnan(truth)
+        if not known.any():
+            raise ValueError(NOTHING_TO_SCORE)
+        predicted = self.predict(X, sample_domain=sample_domain)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(truth[known], predicted[known], sample_weight=weight))

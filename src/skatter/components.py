@@ -207,7 +207,7 @@ def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) 
 
 def _has_explicit_features(estimator: ScatterComponents) -> bool:
     """Whether samples have features of their own, so that moments say all; see ``available_if``."""
-    if estimator.label_bins is not None:
+    if estimator.label_splines is not None:
         raise AttributeError(NOT_IN_PARTS)
     if estimator._is_explicit and not estimator._needs_gram:
         return True
@@ -229,7 +229,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
-    label_bins: Any = None
+    label_splines: Any = None
     class_rows: str = "all"
     normalize: bool = True
     scale: str = "denominator"
@@ -772,10 +772,10 @@ class LabelledComponents(ScatterComponents):
                 "label, use USCA."
             )
         needed = self._two_classes()
-        if needed is not None and np.count_nonzero(domains.class_counts) < 2:
+        if needed is not None and domains.n_groups < 2:
             what, remedy = needed
             raise ValueError(f"{what} needs labelled samples of two classes or more; {remedy}.")
 
     def _default_n_components(self, domains: Domains) -> int:
-        between = int(np.count_nonzero(domains.class_counts)) - 1
+        between = domains.n_groups - 1
         return between if self._two_classes() else max(2 * between, FEWEST_COMPONENTS)

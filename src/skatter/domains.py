@@ -51,6 +51,9 @@ class Domains:
         True where the domain is a target: a negative integer id, or no label at all.
     count : ndarray of shape (n_rows,) or None
         How many samples of one domain and class a row stands for; None: a row is a sample.
+    memberships : ndarray of shape (n_classes, n_groups) or None
+        How much of each class belongs to which of a few overlapping groups, rows that sum to one:
+        class scatters compare these groups. None: every class is a group of its own.
 
     Examples
     --------
@@ -68,10 +71,13 @@ class Domains:
     domain_ids: NDArray[Any]
     is_target: Mask
     count: Codes | None = None
+    memberships: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         for array in (self.label, self.classes, self.domain, self.domain_ids, self.is_target):
             _frozen(array)
+        if self.memberships is not None:
+            _frozen(self.memberships)
 
     @property
     def n_rows(self) -> int:
@@ -117,6 +123,12 @@ class Domains:
     def class_counts(self) -> Codes:
         """Labelled samples per class; 0 for a class whose labels are all hidden."""
         return self._sizes(self.label, len(self.classes))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups that class scatters compare: the classes with a label, or fewer."""
+        present = int(np.count_nonzero(self.class_counts))
+        return present if self.memberships is None else min(present, self.memberships.shape[1])
 
     @cached_property
     def domain_counts(self) -> Codes:
@@ -181,6 +193,7 @@ class Domains:
             domain.astype(np.intp),
             self.domain_ids[domains],
             self.is_target[domains],
+            memberships=None if self.memberships is None else self.memberships[classes],
         )
 
     def hide(self, rows: Codes | Mask) -> Domains:
@@ -300,6 +313,8 @@ def read_part(
 def concatenate_domains(parts: Sequence[Domains]) -> Domains:
     """Return one view over the rows of several, which may differ in classes and domains.
 
+    Where classes belong to groups, all parts must have the same classes.
+
     Examples
     --------
     >>> both = concatenate_domains([read_domains(["cat"], ["zoo"]), read_domains(["dog"], ["sea"])])
@@ -311,7 +326,7 @@ def concatenate_domains(parts: Sequence[Domains]) -> Domains:
     is_target = _targets(ids, domain[labels != UNLABELLED])
     counted = any(part.count is not None for part in parts)
     count = np.concatenate([part.counts for part in parts]) if counted else None
-    return Domains(labels, classes, domain, ids, is_target, count)
+    return Domains(labels, classes, domain, ids, is_target, count, parts[0].memberships)
 
 
 def _common_codes(
@@ -518,7 +533,7 @@ def _read_labels(
     if named.size and named.dtype.kind not in "biuUS":
         raise ValueError(
             f"y must hold classes (integers, strings or booleans), got {named.dtype} values such "
-            f"as {named[0]!r}. Unknown label type: for regression use SCA(label_bins=10), or cut "
+            f"as {named[0]!r}. Unknown label type: for regression use SCA(label_splines=8), or cut "
             "them into classes with skatter.labels.bin_labels."
         )
     classes, codes = np.unique(named, return_inverse=True)

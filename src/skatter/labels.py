@@ -1,13 +1,15 @@
-"""Labels that are numbers: cut into classes, so that the class scatters take them.
+"""Labels that are numbers: read them, cut them into classes, and give them a kernel.
 
-Class scatters ask which samples belong together. Numbers say it by how near they are: increasing
-edges e cut them into classes ::
+Class scatters ask which samples belong together. Numbers say it by how near they are: with
+B-splines b_1, …, b_r of their ranks u, each number belongs to a few neighbouring groups, and
+
+    k(y, y') = Σ_j b_j(u) b_j(u')
+
+is a kernel of labels of rank r. Splines of degree zero are classes: increasing edges e cut ::
 
     class of y = c   where   e_{c-1} < y ≤ e_c
 
-Edges are given, or the numbers are cut into parts of equal counts. Ranks alone decide then, so an
-increasing transformation of the labels changes nothing. All else that is built on classes stays as
-it is: conditional domain scatter compares, between domains, samples whose labels are near.
+Ranks alone decide, so an increasing transformation of the labels changes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import BSpline
 
 from skatter.checks import check_integer
 from skatter.domains import UNLABELLED, Codes, is_unlabelled, read_domains
@@ -24,10 +27,16 @@ from skatter.tensors import host, is_tensor
 Array = NDArray[Any]
 
 NOT_IN_PARTS = (
-    "label_bins cuts y where all labels are at hand, and here they come in parts: give classes, "
-    "y=skatter.labels.bin_labels(y, edges) for each part, with label_bins=None."
+    "label_splines ranks y where all labels are at hand, and here they come in parts: give "
+    "classes, y=skatter.labels.bin_labels(y, edges) for each part, with label_splines=None."
 )
-"""Why an estimator with ``label_bins`` does not learn from chunks or blocks."""
+"""Why an estimator with ``label_splines`` does not learn from chunks or blocks."""
+
+MOST_LEVELS = 256
+"""Different labels that are told apart: more of them are cut into so many parts of equal counts."""
+
+DEGREE = 3
+"""Of the splines; lower where there are few."""
 
 _NO_MARK = np.empty(0, dtype=str)
 """Classes beside which nothing but a missing value is unlabelled."""
@@ -36,8 +45,8 @@ _NO_MARK = np.empty(0, dtype=str)
 def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     """Cut labels that are numbers into classes.
 
-    ``SCA(label_bins=bins)`` does so by itself. Call it for methods without that parameter, and
-    with edges for streams, whose parts do not know what the others hold.
+    For methods that take classes; with edges for streams, whose parts do not know what the others
+    hold.
 
     Parameters
     ----------
@@ -67,7 +76,7 @@ def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     [1, 1, 0, -1, 2]
     """
     numbers = read_numbers(y, labelled=labelled)
-    return classes_of(numbers, edges_of(numbers, check_bins(bins, "bins")))
+    return classes_of(numbers, edges_of(numbers, check_bins(bins)))
 
 
 def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) -> Array:
@@ -166,7 +175,7 @@ def marks(numbers: Array) -> Array:
     return np.where(np.isnan(numbers), np.nan, 0.0)
 
 
-def check_bins(bins: Any, name: str = "label_bins") -> int | Array:
+def check_bins(bins: Any) -> int | Array:
     """Return a number of bins, or edges as an array; say what is wrong with anything else.
 
     Examples
@@ -175,7 +184,7 @@ def check_bins(bins: Any, name: str = "label_bins") -> int | Array:
     (10, array([1. , 2.5]))
     """
     if np.ndim(bins) == 0:
-        return check_integer(name, bins, low=2)
+        return check_integer("bins", bins, low=2)
     try:
         edges = np.array(bins, dtype=float)
     except (TypeError, ValueError):
@@ -187,7 +196,7 @@ def check_bins(bins: Any, name: str = "label_bins") -> int | Array:
         or (np.diff(edges) <= 0).any()
     ):
         raise ValueError(
-            f"{name} must be a number of bins, 2 or more, or a list of increasing finite edges; "
+            f"bins must be a number of bins, 2 or more, or a list of increasing finite edges; "
             f"got {bins!r}."
         )
     return edges
@@ -247,3 +256,38 @@ def classes_of(numbers: Array, edges: Array) -> Codes:
     [0, 1, -1]
     """
     return np.where(np.isnan(numbers), UNLABELLED, np.searchsorted(edges, numbers))
+
+
+def spline_memberships(counts: Codes, n_splines: int) -> Array:
+    """Return the B-splines of the mid-ranks of increasing labels; they sum to one.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_levels,)
+        How often each different label occurs, the smallest label first.
+    n_splines : int
+        Number of splines. No more labels than that are a class each.
+
+    Returns
+    -------
+    ndarray of shape (n_levels, n_splines)
+        Rows are labels.
+
+    Examples
+    --------
+    >>> spline_memberships(np.array([5, 5, 5, 5]), 2)
+    array([[0.875, 0.125],
+           [0.625, 0.375],
+           [0.375, 0.625],
+           [0.125, 0.875]])
+    >>> spline_memberships(np.array([5, 1]), 3)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if len(counts) <= n_splines:
+        return np.eye(len(counts))
+    degree = min(DEGREE, n_splines - 1)
+    inner = np.linspace(0, 1, n_splines - degree + 1)
+    knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+    ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
+    return BSpline.design_matrix(ranks, knots, degree).toarray()

@@ -38,6 +38,7 @@ from skatter.files import open_stored, read_npy, read_regular, write_atomically
 from skatter.scatter import (
     Scatters,
     class_factor,
+    class_indicators,
     conditional_factor,
     domain_factor,
     indicator_means,
@@ -129,10 +130,10 @@ class Moments:
     def class_offsets(self) -> Array:
         """Means of the labelled cells, less the mean of their class; zero for unlabelled ones."""
         cells, means = self.cells, self.centred_means
-        of_class = indicator_means(cells.label, len(cells.classes), cells.count).T @ means
-        offsets = np.zeros_like(means)
-        offsets[cells.labelled] = means[cells.labelled] - of_class[cells.label[cells.labelled]]
-        return offsets
+        Q = class_indicators(cells)
+        return np.asarray(
+            cells.labelled[:, None] * means - Q @ (Q.T @ means) / cells.counts[:, None]
+        )
 
     def inside(self, labelled: bool) -> Array:
         """Sum of the second moments of the labelled, or of the unlabelled, cells."""
@@ -267,7 +268,8 @@ def merge_moments(parts: Iterable[Moments]) -> Moments:
     view = concatenate_domains([part.cells for part in parts])
     cells, cell = view.cells()
     given = np.vstack([part.means for part in parts])
-    means = indicator_means(cell, cells.n_rows, view.count).T @ given
+    shares = view.counts / cells.counts[cell]
+    means = sparse.csr_array((shares, cell, np.arange(len(cell) + 1))).T @ given
     second = np.zeros((_n_second(cells, parts[0].kept), *parts[0].second.shape[1:]))
     start = 0
     for part in parts:

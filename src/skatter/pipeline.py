@@ -236,7 +236,7 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         """Whether labels are numbers: for a regressor, or to be cut with no classifier behind."""
         last = self.steps[-1][1]
         if _passes_through(last) or not (is_regressor(last) or is_classifier(last)):
-            return any(_cuts_labels(step) for _, step in self.steps)
+            return any(_takes_numbers(step) for _, step in self.steps)
         return is_regressor(last)
 
     def _fit_blocks(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> DomainPipeline:
@@ -354,11 +354,12 @@ def _takes_domains(step: Any) -> bool:
     return False
 
 
-def _cuts_labels(step: Any) -> bool:
-    """Whether a step, or an estimator inside it, cuts labels that are numbers into classes."""
+def _takes_numbers(step: Any) -> bool:
+    """Whether a step, or an estimator inside it, has a kernel of labels that are numbers."""
     given = step.get_params(deep=True) if hasattr(step, "get_params") else {}
     return any(
-        name.split("__")[-1] == "label_bins" and bins is not None for name, bins in given.items()
+        name.split("__")[-1] == "label_splines" and value is not None
+        for name, value in given.items()
     )
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
-from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
@@ -55,12 +54,13 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The kernel, its bandwidth resolved.
     X_fit_ : ndarray or CSR matrix of shape (n_samples, n_features)
         Samples of ``fit``.
-    centring_ : KernelCenterer
-        Centres kernel values with the samples of ``fit``.
     eigenvalues_ : ndarray of shape (n_components,)
         Of the centred Gram matrix, the largest first.
     dual_coef_ : ndarray of shape (n_samples, n_components)
-        Centred kernel values times these are the features.
+        Kernel values with the samples of ``fit``, times these and less ``offset_``, are the
+        features.
+    offset_ : ndarray of shape (n_components,)
+        What centring the kernel values takes off.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         batches = [
-            self.centring_.transform(self.kernel_(X[rows], self.X_fit_)) @ self.dual_coef_
+            self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ - self.offset_
             for rows in gen_batches(X.shape[0], BATCH)
         ]
         return np.vstack(batches)
@@ -120,7 +120,7 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.kernel_ = kernel_of(self, X)
         self.X_fit_ = copied_rows(X)
         K = gram(X, self.kernel_)
-        self.centring_ = KernelCenterer().fit(K)
+        row_means = np.asarray(K.mean(axis=0))
         found = KernelPCA(
             min(self.n_components, len(K) - 1),
             kernel="precomputed",
@@ -139,6 +139,9 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             out=np.zeros_like(found.eigenvectors_),
             where=lengths > 0,
         )
+        # Coefficients that sum to zero centre the kernel values but for one constant.
+        self.dual_coef_ -= self.dual_coef_.mean(axis=0)
+        self.offset_ = row_means @ self.dual_coef_
         return features
 
     @property

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skatter import objective as objectives
-from skatter.checks import check_real, n_rows
+from skatter.checks import check_integer, check_real, n_rows
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
-from skatter.labels import check_bins, classes_of, edges_of, read_numbers
+from skatter.labels import MOST_LEVELS, classes_of, edges_of, read_numbers, spline_memberships
 from skatter.objective import Objective
 
 DEFAULT_RIDGE = 1e-3
 """Share of the total scatter, where scatters are means."""
+
+DEFAULT_BETA = 0.1
+
+NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
+"""The same where labels are numbers; chosen by ``benchmarks/label_splines.py``."""
 
 
 class SCA(LabelledComponents):
@@ -36,8 +42,8 @@ class SCA(LabelledComponents):
     n_components : int or None
         Components to keep. None: 2(C-1) for C classes and at least 10; where ``beta=1``, C-1, the
         rank of the problem. See ``n_components_``.
-    beta : float in [0, 1]
-        Share of between-class scatter in the numerator.
+    beta : float in [0, 1] or None
+        Share of between-class scatter in the numerator. None: 0.1, and 1 with ``label_splines``.
     delta : float >= 0
         Weight of domain scatter: the means of domains, whatever their samples are.
     conditional_delta : float >= 0
@@ -45,12 +51,14 @@ class SCA(LabelledComponents):
         domains, averaged over the classes. It acts where a class has labels in two domains or more
         (several sources, or a target with some labels). Unlike domain scatter it does not mind
         that domains differ in how frequent each class is. 0, as in the paper: left out.
-    label_bins : int, array-like or None
-        For regression: how to cut labels that are numbers into the classes of all scatters. An
-        integer: so many bins of equal counts over the labelled samples; equal labels stay
-        together, so there may be fewer. Increasing edges: m for m+1 bins, each up to and including
-        its upper edge. NaN is then the mark of an unlabelled sample, and -1 a number; in ``y`` of
-        integers -1 is refused, unless ``labelled`` is given. None: labels are classes.
+    label_splines : int >= 2 or None
+        For labels that are numbers: a kernel of labels takes the place of the classes in all
+        scatters. It is spanned by so many B-splines of the ranks of the labels; 8 is a good start.
+        Between-class scatter is what these explain, within-class scatter what they leave, and only
+        the order of the labels counts. Fewer different labels are a class each; more than 256 are
+        cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and -1 a
+        number; in ``y`` of integers -1 is refused, unless ``labelled`` is given. None: labels are
+        classes.
     kernel : str or callable
         Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
         arrays that returns the matrix of kernel values.
@@ -65,8 +73,8 @@ class SCA(LabelledComponents):
         kernel; work and memory are then linear in the number of samples.
     ridge : float > 0 or None
         Weight of the size of the projection, ‖W‖². With ``normalize=True`` in units of the total
-        scatter, so that the scale of the kernel does not matter; None is 1e-3. With
-        ``normalize=False`` as it is; None is the paper's 1.
+        scatter, so that the scale of the kernel does not matter; None is 1e-3, and 1e-2 with
+        ``label_splines``. With ``normalize=False`` as it is; None is the paper's 1.
     normalize : bool
         True: every scatter is a mean, so that ``beta`` and ``delta`` mean the same at any sample
         size. False: the paper's own scaling, where class scatters are sums.
@@ -103,13 +111,9 @@ class SCA(LabelledComponents):
         ``"before"`` and ``"after"``: the five :class:`~skatter.scatter.Scatters`, in feature
         space and of the projections.
     classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``; with ``label_bins``, the numbers of the bins that hold
-        a label.
+        Classes and domains seen in ``fit``; with ``label_splines``, the numbers of the levels.
     class_counts_, domain_counts_ : ndarray of int
         Labelled samples of each class, and samples of each domain.
-    label_edges_ : ndarray
-        Where ``label_bins`` cut: bin c holds labels above ``label_edges_[c - 1]``, up to and
-        including ``label_edges_[c]``.
 
     References
     ----------
@@ -137,10 +141,10 @@ class SCA(LabelledComponents):
         self,
         n_components: int | None = None,
         *,
-        beta: float = 0.1,
+        beta: float | None = None,
         delta: float = 1.0,
         conditional_delta: float = 0.0,
-        label_bins: Any = None,
+        label_splines: int | None = None,
         kernel: Any = "rbf",
         gamma: Any = "median",
         degree: float = 3,
@@ -159,7 +163,7 @@ class SCA(LabelledComponents):
         self.beta = beta
         self.delta = delta
         self.conditional_delta = conditional_delta
-        self.label_bins = label_bins
+        self.label_splines = label_splines
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -176,39 +180,38 @@ class SCA(LabelledComponents):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("beta", self.beta, low=0, high=1)
+        if self.beta is not None:
+            check_real("beta", self.beta, low=0, high=1)
         check_real("delta", self.delta, low=0)
         check_real("conditional_delta", self.conditional_delta, low=0)
-        if self.label_bins is not None:
-            check_bins(self.label_bins)
+        if self.label_splines is not None:
+            check_integer("label_splines", self.label_splines, low=2)
         check_ridge(self.ridge)
 
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
-        """Cut labels that are numbers into classes, then check everything."""
-        edges = None
-        if self.label_bins is not None and y is not None:
-            self._check_parameters()
-            numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
-            edges = edges_of(numbers, check_bins(self.label_bins))
-            y, labelled = classes_of(numbers, edges), ~np.isnan(numbers)
-        X, domains = super()._read(X, y, sample_domain, labelled)
-        self.__dict__.pop("label_edges_", None)
-        if edges is not None:
-            self.label_edges_ = edges
-        return X, domains
+        """Rank labels that are numbers, and check everything."""
+        if self.label_splines is None or y is None:
+            return super()._read(X, y, sample_domain, labelled)
+        self._check_parameters()
+        numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
+        levels = classes_of(numbers, edges_of(numbers, MOST_LEVELS))
+        X, domains = super()._read(X, levels, sample_domain, ~np.isnan(numbers))
+        memberships = spline_memberships(domains.class_counts, self.label_splines)
+        return X, replace(domains, memberships=memberships)
 
     def _two_classes(self) -> tuple[str, str] | None:
-        return ("beta=1", "choose beta < 1") if self.beta == 1 else None
+        return ("beta=1", "choose beta < 1") if beta_of(self) == 1 else None
 
     def _objective(self, domains: Domains, total: float) -> Objective:
-        return self._objective_at(self.beta, self.delta, domains, total)
+        return self._objective_at(beta_of(self), self.delta, domains, total)
 
     def _objective_at(self, beta: float, delta: float, domains: Domains, total: float) -> Objective:
+        default = DEFAULT_RIDGE if self.label_splines is None else NUMBERS_RIDGE
         return objectives.sca(
             beta,
             delta,
             conditional_delta=self.conditional_delta,
-            ridge=ridge_weight(self.ridge, self.normalize, total),
+            ridge=ridge_weight(self.ridge, self.normalize, total, default),
             normalize=self.normalize,
             n_labelled=domains.n_labelled,
         )
@@ -432,9 +435,18 @@ def check_ridge(ridge: Any) -> None:
         check_real("ridge", ridge, low=0, open_low=True)
 
 
-def ridge_weight(ridge: float | None, normalize: bool, total: float) -> float:
+def beta_of(sca: SCA) -> float:
+    """Return β as the user gave it, or its default."""
+    if sca.beta is not None:
+        return float(sca.beta)
+    return DEFAULT_BETA if sca.label_splines is None else NUMBERS_BETA
+
+
+def ridge_weight(
+    ridge: float | None, normalize: bool, total: float, default: float = DEFAULT_RIDGE
+) -> float:
     """Return the weight ρ of ‖W‖²: in units of the total scatter, or the paper's."""
     if not normalize:
         return 1.0 if ridge is None else float(ridge)
-    relative = DEFAULT_RIDGE if ridge is None else float(ridge)
+    relative = default if ridge is None else float(ridge)
     return relative * total if total > 0 else relative

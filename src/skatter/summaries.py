@@ -144,8 +144,8 @@ def learnt_search(model: Any) -> list[Section]:
         return []
     results, best = own["cv_results_"], own["best_index_"]
     score = f"{own['best_score_']:.3f}"
-    if own["criterion_"] == "scatter":
-        judged = f"scatter criterion of the target's predictions, {score}"
+    if own["criterion_"] != "accuracy":
+        judged = f"{own['criterion_']} of the target's predictions, {score}"
     else:
         spread = results["std_test_score"][best]
         judged = f"accuracy on held-out source labels, {score} ± {spread:.3f} over the folds"
@@ -187,34 +187,6 @@ def learnt_panel(model: Any) -> list[Section]:
     return [Section(type(model).__name__, facts, heads, lines)]
 
 
-def learnt_portfolio(model: Any) -> list[Section]:
-    """Say who votes in a DomainGeneralizer, and how all candidates did on what was held out."""
-    own = vars(model)
-    if "estimators_" not in own:
-        return []
-    results, voters = own["cv_results_"], own["voters_"]
-    best = f"{own['best_name_']}, mean accuracy {percent(own['best_score_'])}"
-    facts = (
-        ("voters", listed(voters)),
-        ("best of them", best),
-        ("held out", f"{own['validation_']}: {listed(own['held_out_'])}"),
-        ("classes", listed(own["classes_"])),
-    )
-    scores = np.stack([results[f"split{f}_test_score"] for f in range(len(own["held_out_"]))])
-    order = np.argsort(results["rank_test_score"], kind="stable")
-    lines = tuple(
-        (
-            str(results["candidate"][c]),
-            percent(results["mean_test_score"][c]),
-            percent(scores[:, c].min()),
-            "yes" if results["candidate"][c] in voters else "no",
-        )
-        for c in order[:MOST_NAMES]
-    )
-    heads = ("candidate", "mean accuracy", "worst", "votes")
-    return [Section(type(model).__name__, facts, heads, lines)]
-
-
 def learnt_steps(model: Any) -> list[Section]:
     """Say what the steps of a pipeline learnt, those that have something to say."""
     found = []
@@ -233,7 +205,9 @@ def _component_facts(own: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         ("components", f"{len(values)}, {spectrum}, {solved}"),
         ("route", _route(own)),
         ("domains", listed(own["domain_ids_"], own.get("domain_counts_"))),
-        ("classes", listed(own["classes_"], own.get("class_counts_"))),
+        ("classes", listed(own["classes_"], own.get("class_counts_")))
+        if own.get("label_splines") is None
+        else ("labels", f"numbers, {own['label_splines']} splines"),
     )
 
 

@@ -17,15 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
 from skatter.checks import check_integer
 
-__all__ = ["BoostingClassifier", "ForestClassifier", "TreeEnsemble"]
+__all__ = [
+    "BoostingClassifier",
+    "BoostingRegressor",
+    "ForestClassifier",
+    "ForestRegressor",
+    "TreeEnsemble",
+]
 
 Array = NDArray[Any]
 
@@ -102,8 +114,9 @@ class TreeEnsemble:
 
     @classmethod
     def from_forest(cls, forest: Any) -> TreeEnsemble:
-        """Copy a fitted forest of classification trees; the sum over trees, not the mean."""
+        """Copy a fitted forest; the sum over trees, not the mean."""
         trees = [each.tree_ for each in forest.estimators_]
+        value = np.concatenate([tree.value[:, 0, :] for tree in trees])
         left, right, roots = _join(
             [tree.children_left for tree in trees], [tree.children_right for tree in trees]
         )
@@ -114,17 +127,17 @@ class TreeEnsemble:
                 left=left,
                 right=right,
                 missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]),
-                value=np.concatenate([tree.value[:, 0, :] for tree in trees]),
+                value=value,
                 roots=roots,
             ),
             output=np.zeros(len(roots), dtype=np.int32),
-            baseline=np.zeros(forest.n_classes_),
+            baseline=np.zeros(value.shape[1]),
             n_features=int(forest.n_features_in_),
         )
 
     @classmethod
     def from_boosting(cls, boosting: Any) -> TreeEnsemble:
-        """Copy fitted histogram gradient boosting; raw scores, before sigmoid or softmax."""
+        """Copy fitted histogram gradient boosting; raw scores, before any sigmoid or softmax."""
         rounds = boosting._predictors
         trees = [tree.nodes for each in rounds for tree in each]
         if any(nodes["is_categorical"].any() for nodes in trees):
@@ -368,14 +381,118 @@ def _round_down(threshold: Array) -> Array:
     return _bounded(np.where(nearest > threshold, lower, nearest))
 
 
-# --- classifiers ----------------------------------------------------------------------------------
+# --- estimators -----------------------------------------------------------------------------------
 
 
-class _TreeClassifier(ClassifierMixin, BaseEstimator):
-    """What both classifiers share: they check samples, and remember trees and classes."""
+class _TreeModel(BaseEstimator):
+    """What all share: they check samples, and remember trees."""
+
+    trees_: TreeEnsemble
+
+    def _total(self, X: Any) -> Array:
+        """Return the sums over the trees."""
+        check_is_fitted(self)
+        if not isinstance(self.trees_, TreeEnsemble):
+            raise ValueError(f"trees_ of {type(self).__name__} must be a TreeEnsemble.")
+        return self.trees_.predict(self._check_samples(X, reset=False))
+
+    def _check_samples(self, X: Any, *, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _check_training(self, X: Any, y: Any) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._check_samples(X, reset=True)
+        labels = np.asarray(column_or_1d(y, warn=True))
+        if len(labels) != X.shape[0]:
+            raise ValueError(
+                f"Lengths differ: X has {X.shape[0]}, y has {len(labels)}. Give one value per row "
+                "of X."
+            )
+        return X, self._check_labels(labels)
+
+    def _check_labels(self, labels: Array) -> Array:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _Forest(_TreeModel):
+    """A forest: of any kind of label."""
+
+    n_trees: int
+    max_rows: int | None
+    min_samples_leaf: int
+
+    def _grow(self, kind: type, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
+        """Grow scikit-learn's forest of this kind, and copy its trees."""
+        most = None
+        if self.max_rows is not None:
+            most = min(X.shape[0], check_integer("max_rows", self.max_rows, low=1))
+        forest = kind(
+            check_integer("n_trees", self.n_trees, low=1),
+            max_samples=most,
+            min_samples_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, low=1),
+            **given,
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            forest.fit(X, labels, weight)
+        self.trees_ = TreeEnsemble.from_forest(forest)
+        return forest
+
+    def _check_samples(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=np.float32,
+            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class _Boosting(_TreeModel):
+    """Boosting: of any kind of label."""
+
+    n_rounds: int
+    max_leaf_nodes: int | None
+    random_state: Any
+
+    def _boost(self, kind: type, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
+        """Grow scikit-learn's trees of this kind, and copy them."""
+        boosting = kind(
+            max_iter=check_integer("n_rounds", self.n_rounds, low=1),
+            max_leaf_nodes=self.max_leaf_nodes,
+            categorical_features=None,
+            early_stopping=False,
+            random_state=self.random_state,
+            **given,
+        )
+        # On a busy machine, threads of OpenMP spend their time waiting for each other.
+        with threadpool_limits(1, user_api="openmp"):
+            boosting.fit(X, labels, weight)
+        self.trees_ = TreeEnsemble.from_boosting(boosting)
+        return boosting
+
+    def _check_samples(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+
+class _Classifies(ClassifierMixin, _TreeModel):
+    """Trees that tell classes apart."""
 
     classes_: Array
-    trees_: TreeEnsemble
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row.
@@ -406,42 +523,48 @@ class _TreeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        check_is_fitted(self)
-        if not isinstance(self.trees_, TreeEnsemble):
-            raise ValueError("trees_ of the classifier must be a TreeEnsemble.")
-        found = self._probabilities(self.trees_.predict(self._check_samples(X, reset=False)))
+        found = self._probabilities(self._total(X))
         if found.shape[1] != len(self.classes_):
             raise ValueError(f"The trees predict {found.shape[1]} classes, not those of classes_.")
         return found
 
-    def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        raise NotImplementedError
-
     def _probabilities(self, total: Array) -> Array:
         raise NotImplementedError
 
-    def _check_training(self, X: Any, y: Any) -> tuple[Any, Array]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        X = self._check_samples(X, reset=True)
-        labels = np.asarray(column_or_1d(y, warn=True))
+    def _check_labels(self, labels: Array) -> Array:
         check_classification_targets(labels)
-        if len(labels) != X.shape[0]:
-            raise ValueError(
-                f"Lengths differ: X has {X.shape[0]}, y has {len(labels)}. Give one value per row "
-                "of X."
-            )
-        return X, labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        return labels
 
 
-class ForestClassifier(_TreeClassifier):
+class _Regresses(RegressorMixin, _TreeModel):
+    """Trees that predict a number."""
+
+    def predict(self, X: Any) -> Array:
+        """Return the number to expect of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Numbers.
+        """
+        total = self._total(X)
+        if total.shape[1] != 1:
+            raise ValueError(f"The trees predict {total.shape[1]} numbers, and one is asked for.")
+        return self._numbers(total[:, 0])
+
+    def _numbers(self, total: Array) -> Array:
+        return total
+
+    def _check_labels(self, labels: Array) -> Array:
+        return np.asarray(check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y"))
+
+
+class ForestClassifier(_Classifies, _Forest):
     """A random forest that can be saved.
 
     The trees are those of scikit-learn's :class:`~sklearn.ensemble.RandomForestClassifier`, and so
@@ -503,7 +626,7 @@ class ForestClassifier(_TreeClassifier):
         sample_weight : array-like of shape (n_samples,) or None
             Weights.
         """
-        self._grow(*self._check_training(X, y), sample_weight, oob_score=False)
+        self._classify(*self._check_training(X, y), sample_weight, oob_score=False)
         return self
 
     def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -520,54 +643,34 @@ class ForestClassifier(_TreeClassifier):
             Out-of-bag probabilities. A row that all trees have seen gets the class frequencies.
         """
         X, labels = self._check_training(X, y)
-        forest = self._grow(X, labels, sample_weight, oob_score=True)
+        forest = self._classify(X, labels, sample_weight, oob_score=True)
         found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
         # scikit-learn leaves zeros in the rows that no tree has left out.
         unseen = ~(found.sum(axis=1) > 0)
         found[unseen] = np.mean(labels[:, None] == self.classes_, axis=0)
         return found
 
-    def _grow(
+    def _classify(
         self, X: Any, labels: Array, sample_weight: Any, *, oob_score: bool
     ) -> RandomForestClassifier:
-        most = None
-        if self.max_rows is not None:
-            most = min(X.shape[0], check_integer("max_rows", self.max_rows, low=1))
-        forest = RandomForestClassifier(
-            check_integer("n_trees", self.n_trees, low=1),
-            max_samples=most,
-            min_samples_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, low=1),
+        forest = self._grow(
+            RandomForestClassifier,
+            X,
+            labels,
+            sample_weight,
             oob_score=oob_score,
             class_weight=self.class_weight,
+            n_jobs=-1,  # threads, which change no result
             random_state=self.random_state,
         )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-            forest.fit(X, labels, sample_weight)
         self.classes_ = forest.classes_
-        self.trees_ = TreeEnsemble.from_forest(forest)
         return forest
-
-    def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float32,
-            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
-        )
 
     def _probabilities(self, total: Array) -> Array:
         return total / max(1, self.trees_.n_trees)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
-
-class BoostingClassifier(_TreeClassifier):
+class BoostingClassifier(_Classifies, _Boosting):
     """Gradient boosting that can be saved.
 
     The trees are those of scikit-learn's
@@ -630,26 +733,161 @@ class BoostingClassifier(_TreeClassifier):
         X, labels = self._check_training(X, y)
         if len(np.unique(labels)) < 2:
             raise ValueError("BoostingClassifier needs two classes at least, and y has one class.")
-        boosting = HistGradientBoostingClassifier(
-            max_iter=check_integer("n_rounds", self.n_rounds, low=1),
-            max_leaf_nodes=self.max_leaf_nodes,
-            categorical_features=None,
-            early_stopping=False,
-            class_weight=self.class_weight,
-            random_state=self.random_state,
+        boosting = self._boost(
+            HistGradientBoostingClassifier, X, labels, sample_weight, class_weight=self.class_weight
         )
-        # On a busy machine, threads of OpenMP spend their time waiting for each other.
-        with threadpool_limits(1, user_api="openmp"):
-            boosting.fit(X, labels, sample_weight)
         self.classes_ = boosting.classes_
-        self.trees_ = TreeEnsemble.from_boosting(boosting)
         return self
-
-    def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def _probabilities(self, total: Array) -> Array:
         if total.shape[1] > 1:
             return np.asarray(softmax(total, axis=1))
         second = expit(total[:, 0])
         return np.column_stack([1 - second, second])
+
+
+class ForestRegressor(_Regresses, _Forest):
+    """A random forest for numbers that can be saved.
+
+    The trees are those of scikit-learn's :class:`~sklearn.ensemble.RandomForestRegressor`, and so
+    are the predictions.
+
+    Parameters
+    ----------
+    n_trees : int
+        Trees.
+    max_rows : int or None
+        Rows that a tree is grown on at most, as in :class:`ForestClassifier`.
+    min_samples_leaf : int
+        Rows of a leaf at least.
+    max_features : float
+        Share of the columns that a split may look at.
+    random_state : int, RandomState instance or None
+        Draws rows and columns.
+
+    Attributes
+    ----------
+    trees_ : TreeEnsemble
+        The trees; the mean over them is the prediction.
+
+    Examples
+    --------
+    >>> from skatter.trees import ForestRegressor
+    >>> X, y = [[0.0], [1.0], [4.0], [5.0]], [1.0, 1.0, 3.0, 3.0]
+    >>> ForestRegressor(50).fit(X, y).predict([[0.5], [6.0]]).round()
+    array([1., 3.])
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        max_rows: int | None = None,
+        min_samples_leaf: int = 1,
+        max_features: float = 1.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_rows = max_rows
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ForestRegressor:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; NaN is missing, in dense ones.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights.
+        """
+        self._regress(*self._check_training(X, y), sample_weight, oob_score=False)
+        return self
+
+    def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Grow the forest, and predict each row by the trees that have not seen it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Out-of-bag predictions.
+        """
+        forest = self._regress(*self._check_training(X, y), sample_weight, oob_score=True)
+        return np.asarray(forest.oob_prediction_, dtype=np.float64)
+
+    def _regress(self, X: Any, y: Array, weight: Any, *, oob_score: bool) -> RandomForestRegressor:
+        return self._grow(
+            RandomForestRegressor,
+            X,
+            y,
+            weight,
+            oob_score=oob_score,
+            max_features=self.max_features,
+            random_state=self.random_state,
+        )
+
+    def _numbers(self, total: Array) -> Array:
+        return total / max(1, self.trees_.n_trees)
+
+
+class BoostingRegressor(_Regresses, _Boosting):
+    """Gradient boosting for numbers that can be saved.
+
+    The trees are those of scikit-learn's
+    :class:`~sklearn.ensemble.HistGradientBoostingRegressor` without early stopping, and so are the
+    predictions.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Rounds; each grows one tree.
+    max_leaf_nodes : int or None
+        Leaves of a tree at most.
+    random_state : int, RandomState instance or None
+        Draws the rows that bins are made from, where there are more than 200,000.
+
+    Attributes
+    ----------
+    trees_ : TreeEnsemble
+        The trees; their sum is the prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.trees import BoostingRegressor
+    >>> X = np.arange(100.0)[:, None]
+    >>> BoostingRegressor(50).fit(X, X[:, 0] // 50).predict([[3.0], [80.0]]).round()
+    array([0., 1.])
+    """
+
+    def __init__(
+        self, n_rounds: int = 100, *, max_leaf_nodes: int | None = 15, random_state: Any = 0
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.max_leaf_nodes = max_leaf_nodes
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostingRegressor:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples; NaN is missing.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights.
+        """
+        X, labels = self._check_training(X, y)
+        self._boost(HistGradientBoostingRegressor, X, labels, sample_weight)
+        return self

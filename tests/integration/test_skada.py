@@ -245,7 +245,7 @@ def is_kind_of(each, base):
 
 CLASSIFIERS = {
     "SCAClassifier": lambda: SCAClassifier(n_rounds=2, ridges=[1e-2], scalings=["none"]),
-    "DomainGeneralizer": lambda: DomainGeneralizer([("logistic", LogisticRegression())]),
+    "DomainGeneralizer": lambda: DomainGeneralizer({"logistic": LogisticRegression()}),
     "KMM": lambda: KMM(LogisticRegression()),
 }
 """They predict by themselves."""

@@ -26,13 +26,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from skatter import SCA, SCACV, USCA
+from skatter import SCA, SCACV, USCA, HedgedClassifier
 from skatter.selection import BETAS, DELTAS, nearest_labels, scatter_criterion
 
 some = settings(deadline=None, max_examples=25)
 
 KS, SOME_BETAS, SOME_DELTAS = [1, 2, 4], [0.0, 0.3, 1.0], [0.0, 10.0]
-GRID = {"n_components": KS, "betas": SOME_BETAS, "deltas": SOME_DELTAS}
+GRID = {
+    "n_components": KS,
+    "betas": SOME_BETAS,
+    "deltas": SOME_DELTAS,
+}
 
 
 def problem(seed=0, n=60, p=5, n_classes=3, *, target_labels=False):
@@ -287,6 +291,21 @@ def test_with_an_unlabelled_target_the_scatter_criterion_chooses(data):
         expected = scatter_criterion(data.X, data.y, guess, sample_domain=data.site)
         assert abs(score - expected) < 1e-6
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+
+def test_asked_for_it_chooses_by_the_accuracy_to_expect(data):
+    search = fit(SCACV(**{**GRID, "criterion": "expected accuracy"}), data)
+    assert search.criterion_ == "expected accuracy"
+    unknown = data.y < 0
+    hedge = HedgedClassifier().fit(data.X, data.y, sample_domain=data.site)
+    shares = hedge.predict_proba(data.X[unknown], sample_domain=data.site[unknown])
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        Z = fit(SCA(**params), data).transform(data.X)
+        guess = KNeighborsClassifier(1).fit(Z[~unknown], data.y[~unknown]).predict(Z[unknown])
+        expected = shares[np.arange(len(guess)), np.searchsorted(hedge.classes_, guess)].mean()
+        assert abs(score - expected) < 1e-6
 
 
 def test_without_an_unlabelled_target_held_out_labels_choose(data):

@@ -14,10 +14,11 @@ from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import add_answers, add_checked
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import Checked, read_sheet
+from skatter.adaptation.task import Task
 from skatter.adaptation.words import tell
-from skatter.hedging import Judgement
+from skatter.hedging import Judgement, NumberJudgement
 from skatter.hedging.champion import Metric
-from skatter.selection import LabelVerdict
+from skatter.selection import LabelVerdict, NumberVerdict
 from skatter.tables import ColumnPlan, Samples
 
 if TYPE_CHECKING:
@@ -36,12 +37,13 @@ class Adaptation:
         ``adapted_<label>``, ``adapted_confidence``, ``plain_<label>``, ``plain_confidence``. Rows
         that have a label are empty there: the model has seen it. Rows that were checked have that
         label, confidence 1 and the model "checked". A name that the table has already gets a number
-        behind it.
+        behind it. Where labels are numbers, ``low`` and ``high`` stand in the place of
+        ``confidence``: the interval that is expected to hold nine in ten of them.
     model : TableModel
         Both fitted models, preprocessing first; takes data frames with the columns of the table.
-    judgement : Judgement
+    judgement : Judgement or NumberJudgement
         The comparison of adapting and not adapting, without a target label.
-    by_labels : LabelVerdict or None
+    by_labels : LabelVerdict, NumberVerdict or None
         The same by rows that were checked, or by labels of the target where it has ten or more.
     ship : "adapted" or "plain"
         Which model fills ``predicted_<label>``.
@@ -62,8 +64,8 @@ class Adaptation:
 
     predictions: pd.DataFrame
     model: TableModel
-    judgement: Judgement
-    by_labels: LabelVerdict | None
+    judgement: Judgement | NumberJudgement
+    by_labels: LabelVerdict | NumberVerdict | None
     ship: Ship
     words: tuple[str, ...]
     samples: Samples
@@ -81,6 +83,7 @@ def adapt(
     *,
     label: str,
     domain: str | None = None,
+    task: Task | None = None,
     method: str = AUTO,
     tune: bool = False,
     plain: Any = None,
@@ -100,22 +103,26 @@ def adapt(
         Rows of all domains. Numbers, categories and missing values are prepared by
         :func:`skatter.tables.make_preprocessor`.
     label : str
-        Column of classes; empty where the row is to be predicted.
+        Column of classes or numbers; empty where the row is to be predicted.
     domain : str or None
         Column that says where a row comes from. A domain without labels is a target; so is one
         of which most rows have none. None: labelled rows are the source, unlabelled ones the
         target.
+    task : "classes", "numbers" or None
+        What the labels are. None: it is told by the labels, and asked where they could be either.
     method : str
         A name of the registry (``skatter methods`` lists them); ``"auto"`` is the hedge, a vote of
-        plain and adapted classifiers (:class:`~skatter.HedgedClassifier`).
+        plain and adapted classifiers (:class:`~skatter.HedgedClassifier`) or regressors
+        (:class:`~skatter.HedgedRegressor`).
     tune : bool
         Choose the settings of the method by a criterion that needs no target label. The hedge has
         none.
-    plain : classifier or None
-        The model that does not adapt, with ``predict_proba``; None is the best of four standard
-        ones on held-out source labels (:class:`~skatter.ChampionClassifier`).
+    plain : classifier, regressor or None
+        The model that does not adapt; a classifier needs ``predict_proba``. None is the best of a
+        few standard ones on held-out source labels (:class:`~skatter.ChampionClassifier`,
+        :class:`~skatter.ChampionRegressor`).
     metric : {"accuracy", "balanced accuracy"}
-        What counts.
+        What counts among classes.
     class_frequencies : mapping of class to float, or None
         How frequent the classes are in the target, where that is known.
     features : sequence of str or None
@@ -165,6 +172,7 @@ def adapt(
         frame,
         label=label,
         domain=domain,
+        task=task,
         method=method,
         tune=tune,
         plain=plain,
@@ -177,7 +185,7 @@ def adapt(
     )
     sheet = None
     if checked is not None:
-        sheet = read_sheet(checked, frame, job.samples, job.roles.domains.classes)
+        sheet = read_sheet(checked, frame, job.samples, job.roles)
     fitted = job.fit(job.table, say)
     say("comparing with not adapting")
     comparison = _compare(job, fitted, frame, sheet)
@@ -192,8 +200,9 @@ def adapt(
     answers = model.answers(frame.iloc[rows])
     predictions = add_answers(frame, answers, model.ship, label, rows=rows)
     if sheet is not None:
-        classes = job.roles.domains.classes[sheet.answers]
-        predictions = add_checked(predictions, frame.shape[1], sheet.answered, classes)
+        predictions = add_checked(
+            predictions, frame.shape[1], sheet.answered, sheet.answers, job.roles.task
+        )
     return Adaptation(
         predictions,
         model,
@@ -217,7 +226,7 @@ def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | Non
         by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
         return Comparison(judgement, by_labels, hedged)
     predicted = job.model(fitted, "adapted", {}).answers(frame.iloc[sheet.rows])
-    by_labels = sheet.judge(predicted, job.roles.domains.classes, random_state=seed)
+    by_labels = sheet.judge(predicted, random_state=seed)
     return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 
 
@@ -225,6 +234,7 @@ def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
     """Return what was read of the table."""
     return {
         "label": job.samples.label,
+        "task": job.roles.task,
         "domain": job.samples.domain,
         "columns": [str(plan) for plan in job.columns],
         "sources": list(job.roles.sources),

@@ -12,9 +12,10 @@ from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import FEWEST_LEFT, make_sheet
+from skatter.adaptation.task import Task
 from skatter.checks import check_integer
 from skatter.hedging.champion import Metric
-from skatter.selection import LabelSheet, pick_rows_to_label
+from skatter.selection import LabelSheet, pick_numbers_to_label, pick_rows_to_label
 from skatter.selection.asking import DISAGREE
 from skatter.tables import TableError
 
@@ -55,6 +56,7 @@ def ask(
     *,
     label: str,
     domain: str | None = None,
+    task: Task | None = None,
     n_labels: int = 40,
     plain: Any = None,
     metric: Metric = "accuracy",
@@ -76,12 +78,12 @@ def ask(
     frame : DataFrame
         Rows of all domains.
     label : str
-        Column of classes; empty where the row is to be predicted.
+        Column of classes or numbers; empty where the row is to be predicted.
     domain : str or None
         Column that says where a row comes from.
     n_labels : int
         Rows to draw, 3 or more.
-    plain, metric, class_frequencies, features, ignore, random_state, progress
+    task, plain, metric, class_frequencies, features, ignore, random_state, progress
         As in :func:`skatter.adapt`; give both functions the same.
 
     Returns
@@ -116,6 +118,7 @@ def ask(
         frame,
         label=label,
         domain=domain,
+        task=task,
         method=AUTO,
         tune=False,
         plain=plain,
@@ -134,9 +137,10 @@ def ask(
         )
     predicted = _predict(job, frame, say)
     say("drawing the rows to label")
-    drawn = _draw(predicted, n_labels, job.random_state)
+    drawn = _draw(predicted, n_labels, job.roles.task, job.random_state)
     strata = dict(zip(drawn.strata, drawn.sizes, strict=True))
-    return Questions(make_sheet(frame, label, rows, drawn), strata, _tell(drawn, label))
+    words = _tell(drawn, label, job.roles.task)
+    return Questions(make_sheet(frame, label, rows, drawn), strata, words)
 
 
 def _predict(job: Job, frame: pd.DataFrame, say: Progress) -> dict[Ship, Answer]:
@@ -146,25 +150,28 @@ def _predict(job: Job, frame: pd.DataFrame, say: Progress) -> dict[Ship, Answer]
     return job.model(fitted, "adapted", {}).answers(frame.iloc[job.unlabelled])
 
 
-def _draw(predicted: Mapping[Ship, Answer], n_labels: int, seed: int) -> LabelSheet:
+def _draw(predicted: Mapping[Ship, Answer], n_labels: int, task: Task, seed: int) -> LabelSheet:
+    labels: dict[str, Any] = {name: answer.label for name, answer in predicted.items()}
+    if task == "numbers":
+        return pick_numbers_to_label(labels, n_labels, random_state=seed)
     confidence = {name: answer.confidence for name, answer in predicted.items()}
     known = not any(np.isnan(each).any() for each in confidence.values())
     return pick_rows_to_label(
-        {name: answer.label for name, answer in predicted.items()},
+        labels,
         n_labels,
         confidence=confidence if known else None,
         random_state=seed,
     )
 
 
-def _tell(drawn: LabelSheet, label: str) -> tuple[str, ...]:
+def _tell(drawn: LabelSheet, label: str, task: Task) -> tuple[str, ...]:
     """Say what to do with the sheet, and what it is for."""
     return (
         f"{len(drawn.rows):,} rows to label, of {drawn.n_rows:,} without {label}: fill in the "
         f"column {label} of the sheet, from the top down.",
         "Skip no row because it is hard: rows that are passed over make both models look better "
         "than they are. Stop wherever you like; rows below stay empty.",
-        _dispute(drawn),
+        _dispute(drawn) if task == "classes" else _far_apart(drawn),
         "Leave all other columns, and the table, as they are. Then adapt with the same settings "
         "and the sheet as checked.",
     )
@@ -182,4 +189,19 @@ def _dispute(drawn: LabelSheet) -> str:
     return (
         f"The adapted and the plain model differ on {sizes[DISAGREE]:,} rows ({share:.0f} %), and "
         f"{n_asked:,} of these are on the sheet: they tell which model is better."
+    )
+
+
+def _far_apart(drawn: LabelSheet) -> str:
+    sizes = dict(zip(drawn.strata, drawn.sizes, strict=True))
+    if DISAGREE not in sizes:
+        return (
+            "The adapted and the plain model predict the same for every row: labels will tell how "
+            "large their errors are, and not which to ship."
+        )
+    n_asked = int(np.sum(drawn.stratum == drawn.strata.index(DISAGREE)))
+    return (
+        f"Half of what the models differ by lies in {sizes[DISAGREE]:,} rows, and {n_asked:,} of "
+        "these are on the sheet: they tell which model is better, and all of them whether the "
+        "target lies higher or lower than the sources."
     )

@@ -12,8 +12,14 @@ from skatter.adaptation.draw import Table
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Ship
 from skatter.domains import Codes
-from skatter.hedging import Judgement
-from skatter.selection import LabelSheet, LabelVerdict, judge_answers
+from skatter.hedging import Judgement, NumberJudgement
+from skatter.selection import (
+    LabelSheet,
+    LabelVerdict,
+    NumberVerdict,
+    judge_answers,
+    judge_number_answers,
+)
 
 MAX_ROWS = 5_000
 """Rows that two models are compared on; of more as many are drawn."""
@@ -37,9 +43,9 @@ class Comparison:
 
     Attributes
     ----------
-    judgement : Judgement
+    judgement : Judgement or NumberJudgement
         What is expected of them without a target label.
-    by_labels : LabelVerdict or None
+    by_labels : LabelVerdict, NumberVerdict or None
         What labels of the target say; None where there are too few.
     hedged : bool
         Whether the adapted model is the hedge.
@@ -47,8 +53,8 @@ class Comparison:
         What the labels are of.
     """
 
-    judgement: Judgement
-    by_labels: LabelVerdict | None
+    judgement: Judgement | NumberJudgement
+    by_labels: LabelVerdict | NumberVerdict | None
     hedged: bool
     evidence: str = TARGET_LABELS
 
@@ -66,7 +72,7 @@ class Comparison:
         return ADAPTED if self.judgement.verdict == "adapt" else PLAIN
 
 
-def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement:
+def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement | NumberJudgement:
     """Judge both models by the hedge, as they are: what is judged is what would be shipped.
 
     Parameters
@@ -95,7 +101,7 @@ def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement:
 
 def judge_by_labels(
     refit: Callable[[Table], Fitted], table: Table, *, random_state: int
-) -> LabelVerdict | None:
+) -> LabelVerdict | NumberVerdict | None:
     """Judge by the target's own labels: each is predicted by models that have not seen it.
 
     Parameters
@@ -114,7 +120,8 @@ def judge_by_labels(
     for _, fold in KFold(N_FOLDS, shuffle=True, random_state=random_state).split(rows):
         for name, labels in predict_hidden(refit, table, rows[fold]).items():
             predicted[name][fold] = labels
-    classes = table.domains.classes
+    numbers = table.task == "numbers"
+    classes = np.empty(0) if numbers else table.domains.classes
     sheet = LabelSheet(
         rows=np.arange(len(rows)),
         stratum=np.zeros(len(rows), dtype=np.intp),
@@ -123,6 +130,8 @@ def judge_by_labels(
         predictions={name: labels.astype(classes.dtype) for name, labels in predicted.items()},
         classes=classes,
     )
+    if numbers:
+        return judge_number_answers(sheet, table.y[rows], random_state=random_state)
     return judge_answers(sheet, classes[table.domains.label[rows]], random_state=random_state)
 
 

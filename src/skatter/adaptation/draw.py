@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.roles import Roles
+from skatter.adaptation.task import Task
 from skatter.domains import Domains
 from skatter.hedging.draw import draw_both_sides
 from skatter.tables import Samples
@@ -30,17 +31,20 @@ class Table:
         The view of labels and domains.
     sample_domain : ndarray of shape (n_samples,) or None
         Ids of the domains; None: labelled samples are one domain and unlabelled ones another.
+    task : "classes" or "numbers"
+        What the labels are.
     """
 
     X: Array
     y: Array
     domains: Domains
     sample_domain: Array | None
+    task: Task = "classes"
 
     @classmethod
     def of(cls, X: Array, samples: Samples, roles: Roles) -> Table:
         """Put prepared samples beside what is known of their rows."""
-        return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain)
+        return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain, roles.task)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -60,7 +64,7 @@ class Table:
     def take(self, rows: Array) -> Table:
         """Return some of the rows."""
         ids = None if self.sample_domain is None else self.sample_domain[rows]
-        return Table(self.X[rows], self.y[rows], self.domains.take(rows), ids)
+        return Table(self.X[rows], self.y[rows], self.domains.take(rows), ids, self.task)
 
     def hide(self, rows: Array) -> Table:
         """Return the same table, in which some rows have lost their label."""

@@ -11,9 +11,14 @@ import numpy as np
 from skatter.adaptation.draw import Table
 from skatter.adaptation.plan import Plan
 from skatter.adaptation.tune import Tuned, tune
-from skatter.hedging import HedgedClassifier
+from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.maps import LandmarkMap
 from skatter.pipeline import DomainPipeline
+
+Hedge = HedgedClassifier | HedgedRegressor
+
+MODELS = {"classes": "classifiers", "numbers": "regressors"}
+"""What they are called."""
 
 N_MEASURED = 2_000
 """Rows on which the error of an explicit map is measured."""
@@ -27,7 +32,7 @@ class Fitted:
     ----------
     plan : Plan
         Which method, and why.
-    hedge : HedgedClassifier
+    hedge : HedgedClassifier or HedgedRegressor
         Judges the others; it is the adapted model itself where nothing else was asked for.
     tuned : Tuned or None
         What was chosen for the method; None where nothing was tuned.
@@ -38,7 +43,7 @@ class Fitted:
     """
 
     plan: Plan
-    hedge: HedgedClassifier
+    hedge: Hedge
     tuned: Tuned | None
     adapted: DomainPipeline
     plain: DomainPipeline
@@ -54,7 +59,7 @@ class Fitted:
             "why": self.plan.why,
             "parameters": _plain(estimator.get_params(deep=False)),
             "tuned": None if self.tuned is None else self.tuned.to_dict(),
-            "metric": self.hedge.metric,
+            "metric": getattr(self.hedge, "metric", "root mean squared error"),
             "champion": champion.champion_,
             "champion_scores": {k: round(v, 4) for k, v in champion.scores_.items()},
             "members": [
@@ -75,7 +80,7 @@ class Fitted:
 def fit_models(
     plan: Plan,
     table: Table,
-    hedge: HedgedClassifier,
+    hedge: Hedge,
     *,
     random_state: int,
     tuned: bool,
@@ -89,7 +94,7 @@ def fit_models(
         The method.
     table : Table
         Prepared samples.
-    hedge : HedgedClassifier
+    hedge : HedgedClassifier or HedgedRegressor
         Not fitted.
     random_state : int
         For the tuning.
@@ -98,7 +103,7 @@ def fit_models(
     say : callable
         Told the name of each step before it starts.
     """
-    say("fitting plain and adapted classifiers")
+    say(f"fitting plain and adapted {MODELS[table.task]}")
     hedge.fit(table.X, **table.given)
     plain = DomainPipeline([("champion", hedge.champion_)])
     if plan.hedges:

@@ -10,18 +10,20 @@ import numpy as np
 from sklearn.base import clone
 
 from skatter.adaptation.draw import Table
-from skatter.adaptation.fit import Fitted, fit_models
+from skatter.adaptation.fit import Fitted, Hedge, fit_models
 from skatter.adaptation.model import Ship, TableModel
 from skatter.adaptation.plan import MethodError, Plan, make_plan
 from skatter.adaptation.roles import Roles, assign_roles, keep_roles
+from skatter.adaptation.task import Task, read_task
 from skatter.checks import check_integer
 from skatter.domains import Codes
-from skatter.hedging import HedgedClassifier
+from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
 from skatter.pipeline import DomainPipeline
 from skatter.tables import (
     ColumnPlan,
     Samples,
+    TableError,
     align_columns,
     describe_columns,
     make_preprocessor,
@@ -58,7 +60,7 @@ class Job:
         The method.
     tune : bool
         Whether its settings are chosen first.
-    hedge : HedgedClassifier
+    hedge : HedgedClassifier or HedgedRegressor
         Not fitted.
     random_state : int
         Seed of everything that is random.
@@ -71,7 +73,7 @@ class Job:
     table: Table
     plan: Plan
     tune: bool
-    hedge: HedgedClassifier
+    hedge: Hedge
     random_state: int
 
     @property
@@ -106,10 +108,10 @@ class Job:
             settings,
         )
 
-    def with_labels(self, rows: Codes, codes: Codes) -> Job:
-        """Return the job with more labels, given as codes of the classes; roles stay."""
+    def with_labels(self, rows: Codes, labels: Any) -> Job:
+        """Return the job with more labels; roles stay."""
         y, labelled = np.array(self.samples.y), self.samples.labelled.copy()
-        y[rows], labelled[rows] = self.roles.domains.classes[codes], True
+        y[rows], labelled[rows] = labels, True
         samples = replace(self.samples, y=y, labelled=labelled)
         roles = keep_roles(samples, self.roles)
         return replace(
@@ -122,6 +124,7 @@ def take_job(
     *,
     label: str,
     domain: str | None,
+    task: Task | None,
     method: str,
     tune: bool,
     plain: Any,
@@ -136,18 +139,28 @@ def take_job(
     seed = check_integer("random_state", random_state, low=0)
     say("reading the columns")
     samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
-    roles = assign_roles(samples)
+    samples, task = read_task(samples, task)
+    roles = assign_roles(samples, task)
     plan = make_plan(method, roles, random_state=seed)
     if tune and plan.hedges:
         raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
     say("preparing the columns")
     columns = describe_columns(samples.X)
     prepare, prepared = _prepare(samples, columns)
-    hedge = HedgedClassifier(
-        plain, metric=metric, class_frequencies=class_frequencies, random_state=seed
-    )
+    hedge = _hedge(task, plain, metric, class_frequencies, seed)
     table = Table.of(prepared, samples, roles)
     return Job(samples, roles, tuple(columns), prepare, table, plan, tune, hedge, seed)
+
+
+def _hedge(task: Task, plain: Any, metric: Metric, class_frequencies: Any, seed: int) -> Hedge:
+    if task == "classes":
+        return HedgedClassifier(
+            plain, metric=metric, class_frequencies=class_frequencies, random_state=seed
+        )
+    for name, given in (("metric", metric != "accuracy"), ("class_frequencies", class_frequencies)):
+        if given:
+            raise TableError(f"{name}: is for classes, and the label is a number; leave it out.")
+    return HedgedRegressor(plain, random_state=seed)
 
 
 def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
+from skatter.adaptation.task import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import TableError, align_columns
 from skatter.tables.columns import read_labels
@@ -33,13 +35,16 @@ class Answer:
     Attributes
     ----------
     label : ndarray of shape (n_rows,)
-        The class that it predicts.
+        The class or the number that it predicts.
     confidence : ndarray of shape (n_rows,)
         Its own probability of that class; NaN where the model has none.
+    interval : ndarray of shape (n_rows, 2) or None
+        Where labels are numbers, the interval that holds nine in ten of them.
     """
 
     label: Array
     confidence: Array
+    interval: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +96,19 @@ class TableModel:
         return [str(name) for name in self.adapted[0].feature_names_in_]
 
     @property
+    def task(self) -> Task:
+        """Whether classes or numbers are predicted."""
+        return "numbers" if is_regressor(self.adapted) else "classes"
+
+    @property
     def classes_(self) -> Array:
-        """Classes that are predicted."""
+        """Classes that are predicted; none where it is numbers."""
+        if self.task == "numbers":
+            return np.empty(0)
         return np.asarray(getattr(self, self.ship).classes_)
 
     def predict(self, frame: pd.DataFrame) -> Array:
-        """Predict the class of every row with the model that is shipped."""
+        """Predict the label of every row with the model that is shipped."""
         return self.answers(frame)[self.ship].label
 
     def answers(self, frame: pd.DataFrame) -> dict[Ship, Answer]:
@@ -130,6 +142,7 @@ class TableModel:
             "columns": self.columns,
             "label": self.label,
             "domain": self.domain,
+            "task": self.task,
             "classes": self.classes_.tolist(),
             "ship": self.ship,
             "settings": dict(self.settings),
@@ -146,6 +159,8 @@ class TableModel:
 
     def _answer(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
         prepared = self.adapted[0].transform(self.aligned(frame))
+        if self.task == "numbers":
+            return _ask_numbers(self.adapted[1:], self.plain[1:], prepared, ids)
         return {
             "adapted": _ask(self.adapted[1:], prepared, ids),
             "plain": _ask(self.plain[1:], prepared, ids),
@@ -162,6 +177,20 @@ def _ask(model: DomainPipeline, X: Any, ids: Array | None) -> Answer:
     return Answer(np.asarray(model.classes_)[best], shares[np.arange(len(best)), best])
 
 
+def _ask_numbers(
+    adapted: DomainPipeline, plain: DomainPipeline, X: Any, ids: Array | None
+) -> dict[Ship, Answer]:
+    """Ask for numbers; the hedge has intervals, and those of the plain model hold them."""
+    interval = np.asarray(adapted[-1].predict_interval(X, sample_domain=ids))
+    found, other = interval.mean(axis=1), np.asarray(plain.predict(X, sample_domain=ids))
+    half = np.abs(interval - other[:, None]).max(axis=1)
+    unknown = np.full(len(found), np.nan)
+    return {
+        "adapted": Answer(found, unknown, interval),
+        "plain": Answer(other, unknown, np.column_stack([other - half, other + half])),
+    }
+
+
 def _chunks(frame: pd.DataFrame) -> Iterator[slice]:
     for start in range(0, len(frame), CHUNK):
         yield slice(start, start + CHUNK)
@@ -175,4 +204,7 @@ def _joined(parts: list[Answer]) -> Answer:
     return Answer(
         np.concatenate([part.label for part in parts]),
         np.concatenate([part.confidence for part in parts]),
+        None
+        if parts[0].interval is None
+        else np.concatenate([np.asarray(part.interval) for part in parts]),
     )

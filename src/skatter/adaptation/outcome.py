@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.model import Answer, Ship
+from skatter.adaptation.task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,11 +47,10 @@ def add_answers(
 
     shipped = answers[ship]
     rows = np.arange(len(frame)) if rows is None else rows
-    columns = {f"predicted_{label}": shipped.label, "confidence": shipped.confidence}
+    columns = {f"predicted_{label}": shipped.label, **_sure("", shipped)}
     columns["model"] = np.full(len(rows), ship, dtype=object)
     for each, answer in answers.items():
-        columns[f"{each}_{label}"] = answer.label
-        columns[f"{each}_confidence"] = answer.confidence
+        columns |= {f"{each}_{label}": answer.label, **_sure(f"{each}_", answer)}
     taken = {str(name) for name in frame.columns}
     added: dict[str, Any] = {}
     for name, values in columns.items():
@@ -59,9 +59,9 @@ def add_answers(
 
 
 def add_checked(
-    predictions: pd.DataFrame, n_columns: int, rows: Array, labels: Array
+    predictions: pd.DataFrame, n_columns: int, rows: Array, labels: Array, task: Task
 ) -> pd.DataFrame:
-    """Return predictions with what a person said of some rows, in the first three new columns.
+    """Return predictions with what a person said of some rows, in the first new columns.
 
     Parameters
     ----------
@@ -73,15 +73,25 @@ def add_checked(
         Rows that were checked.
     labels : ndarray
         What they are.
+    task : "classes" or "numbers"
+        A class is sure, and the interval of a number is the number.
     """
     values = labels.astype(object) if labels.dtype.kind in "US" else labels
     filled = predictions.copy(deep=False)
-    for place, cells in enumerate((values, 1.0, CHECKED)):
+    known = (values, 1.0, CHECKED) if task == "classes" else (values, values, values, CHECKED)
+    for place, cells in enumerate(known):
         name = filled.columns[n_columns + place]
         column = filled[name].copy()
         column.iloc[rows] = cells
         filled[name] = column
     return filled
+
+
+def _sure(before: str, answer: Answer) -> dict[str, Array]:
+    """Return columns that say how sure a model is."""
+    if answer.interval is None:
+        return {f"{before}confidence": answer.confidence}
+    return dict(zip((f"{before}low", f"{before}high"), answer.interval.T, strict=True))
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

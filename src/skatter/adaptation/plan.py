@@ -18,12 +18,13 @@ from skatter.adaptation.roles import Roles
 from skatter.maps import LandmarkMap
 from skatter.methods import Method, get_method
 from skatter.methods.generalization import Generalizer
+from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.pipeline import DomainPipeline
 
 AUTO = "auto"
 
 HEDGED = "hedged"
-"""The method of ``"auto"``."""
+"""The method of ``"auto"``, for classes."""
 
 EXACT_ROWS = 10_000
 """Rows up to which a method may hold a matrix of rows × rows: 0.8 GB."""
@@ -68,7 +69,7 @@ class Plan:
     @property
     def hedges(self) -> bool:
         """Whether the hedge is the method."""
-        return self.method.name == HEDGED
+        return self.method.name in (HEDGED, HEDGED_REGRESSOR.name)
 
 
 def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
@@ -91,9 +92,14 @@ def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
         Where the table lacks what the method needs, or is too large for it.
     """
     n_rows = roles.domains.n_samples
-    auto = name == AUTO
-    why = "nobody knows beforehand which classifier suits a table" if auto else "it was asked for"
+    auto, numbers = name == AUTO, roles.task == "numbers"
+    kind = "regressor" if numbers else "classifier"
+    why = f"nobody knows beforehand which {kind} suits a table" if auto else "it was asked for"
     method = get_method(HEDGED if auto else name)
+    if numbers:
+        if not auto:
+            raise MethodError(f"method {name} is for classes, and labels are numbers: use auto.")
+        method = HEDGED_REGRESSOR
     _check_needs(method, roles)
     estimator = method.estimator()
     known = estimator.get_params(deep=False)

@@ -9,13 +9,15 @@ the domains replaced by numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.adaptation.task import Task
 from skatter.domains import Domains, read_domains
+from skatter.labels import marks
 from skatter.tables import Samples, TableError
 
 Array = NDArray[Any]
@@ -23,8 +25,8 @@ Array = NDArray[Any]
 MOSTLY = 0.5
 """Share of labelled rows below which a domain is a target."""
 
-MAX_CLASSES = 50
-"""Classes beyond which a label column of mostly different values holds numbers or names."""
+FEWEST_NUMBERS = 10
+"""Labelled rows of the sources without which numbers cannot be learnt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class Roles:
         Name to number of every domain, where numbers are used; else empty.
     sources, targets : tuple of str
         Names of the domains.
+    task : "classes" or "numbers"
+        What is predicted.
     """
 
     domains: Domains
@@ -48,6 +52,7 @@ class Roles:
     numbers: Mapping[str, int]
     sources: tuple[str, ...]
     targets: tuple[str, ...]
+    task: Task = "classes"
 
     @property
     def target_knows_labels(self) -> bool:
@@ -55,19 +60,20 @@ class Roles:
         return bool((self.domains.target & self.domains.labelled).any())
 
 
-def assign_roles(samples: Samples) -> Roles:
+def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
     """Tell sources from targets, or say what the table lacks.
 
     Parameters
     ----------
     samples : Samples
-        A table with a label column.
+        A table with labels in some of its rows, as of :func:`read_task`.
+    task : "classes" or "numbers"
+        What its labels are.
 
     Raises
     ------
     TableError
-        Where nothing is labelled, nothing is to be predicted, there are no two classes, or labels
-        are numbers.
+        Where the sources have too few labels, or the target too few rows.
 
     Examples
     --------
@@ -82,21 +88,20 @@ def assign_roles(samples: Samples) -> Roles:
     >>> roles.sources, roles.targets, dict(roles.numbers)
     (('here',), ('there',), {'here': 1, 'there': -2})
     """
-    _check_labels(samples)
     if samples.sample_domain is None:
-        domains = read_domains(samples.y, labelled=samples.labelled)
-        _check_sides(samples, domains)
-        return Roles(domains, None, {}, ("labelled rows",), ("unlabelled rows",))
+        domains = read_domains(_known(samples, task), labelled=samples.labelled)
+        _check_sides(samples, domains, task)
+        return Roles(domains, None, {}, ("labelled rows",), ("unlabelled rows",), task)
     names, codes = np.unique(np.asarray(samples.sample_domain).astype(str), return_inverse=True)
     is_target = _targets(samples, names, codes)
     counts = np.bincount(codes[samples.labelled], minlength=len(names))
     ids, numbers = names[codes], dict[str, int]()
     if counts[is_target].any():
         ids, numbers = _signed(names, codes, is_target)
-    domains = read_domains(samples.y, ids, labelled=samples.labelled)
+    domains = read_domains(_known(samples, task), ids, labelled=samples.labelled)
     sources, targets = (tuple(names[rows].tolist()) for rows in (~is_target, is_target))
-    _check_sides(samples, domains)
-    return Roles(domains, ids, numbers, sources, targets)
+    _check_sides(samples, domains, task)
+    return Roles(domains, ids, numbers, sources, targets, task)
 
 
 def keep_roles(samples: Samples, roles: Roles) -> Roles:
@@ -115,8 +120,14 @@ def keep_roles(samples: Samples, roles: Roles) -> Roles:
     elif not numbers:
         names, codes = np.unique(ids, return_inverse=True)
         ids, numbers = _signed(names, codes, np.isin(names, roles.targets))
-    domains = read_domains(samples.y, ids, labelled=samples.labelled)
-    return Roles(domains, ids, numbers, roles.sources, roles.targets)
+    domains = read_domains(_known(samples, roles.task), ids, labelled=samples.labelled)
+    return replace(roles, domains=domains, sample_domain=ids, numbers=numbers)
+
+
+def _known(samples: Samples, task: Task) -> Array:
+    """Return classes, or marks of who has a number."""
+    y = np.asarray(samples.y)
+    return y if task == "classes" else marks(y)
 
 
 def _signed(names: Array, codes: Array, is_target: Array) -> tuple[Array, dict[str, int]]:
@@ -148,41 +159,15 @@ def _targets(samples: Samples, names: Array, codes: Array) -> Array:
     return np.asarray(target)
 
 
-def _check_labels(samples: Samples) -> None:
-    column, labelled = repr(samples.label), samples.labelled
-    if samples.y is None or not labelled.any():
-        raise TableError(
-            f"column {column} has no label at all: fill in the rows whose label is known."
-        )
-    if labelled.all():
-        raise TableError(
-            f"column {column} has a label in every row: there is nothing to predict. Leave its "
-            "cells empty in the rows to be predicted."
-        )
-    _check_classes(samples.y[labelled], column)
-
-
-def _check_classes(known: Array, column: str) -> None:
-    values = np.unique(np.asarray(known.tolist()))
-    if len(values) == 1:
-        raise TableError(
-            f"column {column} holds a single class, {values[0]!s}: a model needs two or more to "
-            "tell apart."
-        )
-    fraction = values.dtype.kind == "f" and bool((values != np.floor(values)).any())
-    if fraction or len(values) > max(MAX_CLASSES, len(known) / 2):
-        kind = "fractions such as" if fraction else f"{len(values):,} different values such as"
-        raise TableError(
-            f"column {column} holds {kind} {values[0]!s}, and classes are predicted here. Cut "
-            "numbers into a few ranges first; for regression use skatter.SCA(label_bins=10) from "
-            "Python."
-        )
-
-
-def _check_sides(samples: Samples, domains: Domains) -> None:
+def _check_sides(samples: Samples, domains: Domains, task: Task) -> None:
     """Refuse sides that are too small to be compared."""
-    taught = np.unique(domains.label[domains.source & domains.labelled])
-    if len(taught) < 2:
+    taught = domains.label[domains.source & domains.labelled]
+    if task == "numbers" and len(taught) < FEWEST_NUMBERS:
+        raise TableError(
+            f"column {samples.label!r} holds {len(taught)} numbers in the domains that teach, and "
+            f"{FEWEST_NUMBERS} are the least: label more rows there."
+        )
+    if task == "classes" and len(np.unique(taught)) < 2:
         raise TableError(
             f"column {samples.label!r} holds fewer than two classes in the domains that teach: "
             "label rows of another class there."

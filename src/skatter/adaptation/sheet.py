@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 from skatter.adaptation.classes import class_code
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import free_name
-from skatter.domains import UNLABELLED, Codes
-from skatter.selection import LabelSheet, LabelVerdict, judge_answers
+from skatter.adaptation.roles import Roles
+from skatter.domains import UNLABELLED, Codes, Mask
+from skatter.selection import (
+    LabelSheet,
+    LabelVerdict,
+    NumberVerdict,
+    judge_answers,
+    judge_number_answers,
+)
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
 from skatter.tables.errors import listed, quoted
@@ -114,51 +121,66 @@ class Checked:
     ----------
     rows : ndarray of shape (n_asked,)
         Places of its rows in the table.
-    label : ndarray of shape (n_asked,)
-        Code of the class that was filled in; -1 where none was.
+    labels : ndarray of shape (n_asked,)
+        What was filled in; anything where nothing was.
+    filled : ndarray of bool of shape (n_asked,)
+        Where something was.
     stratum : ndarray of shape (n_asked,)
         Stratum of each row, an index into ``strata``.
     strata : tuple of str
         Names of the strata.
     sizes : tuple of int
         Number of rows of the table in each.
+    classes : ndarray
+        Classes of the table; none where labels are numbers.
     """
 
     rows: Codes
-    label: Codes
+    labels: Array
+    filled: Mask
     stratum: Codes
     strata: tuple[str, ...]
     sizes: tuple[int, ...]
+    classes: Array
 
     @property
     def answered(self) -> Codes:
         """Places in the table of the rows that are answered."""
-        return self.rows[self.label != UNLABELLED]
+        return self.rows[self.filled]
 
     @property
-    def answers(self) -> Codes:
-        """Codes of their classes."""
-        return self.label[self.label != UNLABELLED]
+    def answers(self) -> Array:
+        """Their labels."""
+        return self.labels[self.filled]
 
     def judge(
-        self, predicted: Mapping[Any, Answer], classes: Array, *, random_state: int
-    ) -> LabelVerdict:
+        self, predicted: Mapping[Any, Answer], *, random_state: int
+    ) -> LabelVerdict | NumberVerdict:
         """Judge models that have not seen the answers by what they say of the sheet's rows."""
+        numbers = not len(self.classes)
         sheet = LabelSheet(
             rows=self.rows,
             stratum=self.stratum,
             strata=self.strata,
             sizes=self.sizes,
             predictions={
-                name: np.searchsorted(classes, answer.label.astype(classes.dtype))
+                name: answer.label if numbers else self._codes(answer.label)
                 for name, answer in predicted.items()
             },
-            classes=np.arange(len(classes)),
+            classes=np.arange(len(self.classes)),
         )
-        return judge_answers(sheet, self.label, random_state=random_state)
+        if numbers:
+            truth = np.where(self.filled, self.labels, np.nan)
+            return judge_number_answers(sheet, truth, random_state=random_state)
+        answers = np.full(len(self.rows), UNLABELLED)
+        answers[self.filled] = self._codes(self.answers)
+        return judge_answers(sheet, answers, random_state=random_state)
+
+    def _codes(self, labels: Array) -> Codes:
+        return np.searchsorted(self.classes, labels.astype(self.classes.dtype))
 
 
-def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, classes: Array) -> Checked:
+def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) -> Checked:
     """Read a sheet that was filled in, or say what is wrong with it.
 
     Parameters
@@ -169,14 +191,14 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, classes: Array
         The table it is of.
     samples : Samples
         The same, read.
-    classes : ndarray
-        Classes of the table.
+    roles : Roles
+        What is predicted, and the classes there are.
 
     Raises
     ------
     TableError
-        Where the sheet lacks a column, is of another table, names an unknown class, or holds no
-        answer.
+        Where the sheet lacks a column, is of another table, names an unknown class, has text in
+        the place of a number, or holds no answer.
     """
     if not hasattr(sheet, "columns"):
         raise TypeError(f"checked must be a pandas DataFrame, got {type(sheet).__name__}.")
@@ -188,14 +210,15 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, classes: Array
     _check_unlabelled(samples, rows, row_numbers(frame)[rows])
     stratum, strata = _read_strata(sheet[names.stratum])
     sizes = _read_sizes(sheet[names.weight], stratum, samples)
-    codes = _read_answers(sheet[label], classes, row_numbers(frame)[rows])
-    left = int(np.sum(~samples.labelled) - np.sum(codes != UNLABELLED))
+    classes = roles.domains.classes if roles.task == "classes" else np.empty(0)
+    labels, filled = _read_answers(sheet[label], classes, row_numbers(frame)[rows])
+    left = int(np.sum(~samples.labelled)) - int(filled.sum())
     if left < FEWEST_LEFT:
         raise TableError(
             f"checked: no more than {left} of the rows without {label} would be left to predict; "
             "answer fewer rows, or write the labels into the table."
         )
-    return Checked(rows, codes, stratum, strata, sizes)
+    return Checked(rows, labels, filled, stratum, strata, sizes, classes)
 
 
 def _check_columns(there: list[Any], needed: list[str]) -> None:
@@ -298,14 +321,30 @@ def _read_sizes(column: pd.Series, stratum: Codes, samples: Samples) -> tuple[in
     return tuple(sizes.tolist())
 
 
-def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> Codes:
-    """Return codes of the classes that were filled in, -1 where none was."""
+def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> tuple[Array, Mask]:
+    """Return the labels that were filled in, and where; ``numbers`` are those of the rows."""
     written, answered = read_labels(column)
     if not answered.any():
         raise TableError(
             f"checked: column {quoted(column.name)} of the sheet is empty; label some rows first."
         )
-    codes = np.full(len(written), UNLABELLED, dtype=np.intp)
-    for place in np.flatnonzero(answered):
-        codes[place] = class_code(written[place], classes, f"checked: row {numbers[place]:,}")
-    return codes
+    places = np.flatnonzero(answered)
+    where = [f"checked: row {numbers[place]:,}" for place in places]
+    if len(classes):
+        labels = np.full(len(written), classes[0], dtype=classes.dtype)
+        codes = [class_code(written[p], classes, w) for p, w in zip(places, where, strict=True)]
+        labels[places] = classes[codes]
+    else:
+        labels = np.full(len(written), np.nan)
+        labels[places] = [_number(written[p], w) for p, w in zip(places, where, strict=True)]
+    return labels, answered
+
+
+def _number(written: Any, where: str) -> float:
+    try:
+        value = float(written)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise TableError(f"{where}: {quoted(written)} is no number; write one, or leave it empty.")
+    return value

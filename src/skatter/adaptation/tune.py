@@ -1,8 +1,8 @@
 """Settings of a method, chosen without a label of the target.
 
 SCA has a search of its own, which prices hundreds of settings like a few fits. Every other method
-is fitted once for each setting of its grid, and the setting is taken whose predictions share the
-most class scatter with the sources.
+is fitted once for each setting of its grid, and the setting is taken whose predictions for the
+target are expected to be right most often.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tuned:
 
 
 def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
-    """Return the plan with the settings that the scatter criterion prefers, and what they are.
+    """Return the plan with the settings that are expected to do best, and what they are.
 
     Parameters
     ----------
@@ -71,7 +71,9 @@ def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
 
 
 def _search(estimator: Any, table: Table) -> Tuned:
-    search = SCACV(estimator, refit=False).fit(table.X, **table.given)
+    search = SCACV(estimator, criterion="expected accuracy", refit=False).fit(
+        table.X, **table.given
+    )
     n_settings = len(search.cv_results_["params"])
     return Tuned(dict(search.best_params_), n_settings, n_settings, len(table.X))
 

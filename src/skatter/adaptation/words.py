@@ -11,15 +11,17 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
-from skatter.hedging import ChampionClassifier
+from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
-from skatter.selection import LabelVerdict
+from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
 
 UNSURE = 0.5
 """Confidence below which a prediction is called unsure."""
+
+RMSE = "root mean squared error"
 
 NAMED = 5
 """Names that a sentence lists."""
@@ -39,7 +41,7 @@ def tell(
         *_shipped(comparison),
         *_expected(comparison),
         *confidence_words(shipped, calibrated=comparison.hedged and comparison.ship == "adapted"),
-        *_warnings(shipped, roles),
+        *_warnings(shipped, roles, samples),
         _agreement(answers),
         *_method(fitted),
         *_roles_told(roles, samples),
@@ -73,12 +75,12 @@ def _shipped(comparison: Comparison) -> list[str]:
     if labels is not None and labels.verdict == "decided":
         return [
             f"Decided by {labels.n_answered:,} {comparison.evidence}: ship the {ship} model, "
-            f"accuracy {labels.accuracy[ship]}."
+            f"{_metric(labels)} {_figure(labels, ship)}."
         ]
     if judgement.verdict != "cannot tell":
         sentence = f"{model}. {judgement.reason}"
     elif comparison.hedged:
-        sentence = f"{judgement.reason} {model}: in doubt a vote of all classifiers is safer."
+        sentence = f"{judgement.reason} {model}: in doubt a vote of all is safer."
     else:
         sentence = f"{judgement.reason} {model}: in doubt a method must not do harm."
     if labels is None:
@@ -86,8 +88,9 @@ def _shipped(comparison: Comparison) -> list[str]:
     return [_undecided(labels, comparison.evidence), sentence]
 
 
-def _undecided(labels: LabelVerdict, evidence: str) -> str:
-    figures = f"accuracy {labels.accuracy['adapted']} adapted, {labels.accuracy['plain']} plain"
+def _undecided(labels: LabelVerdict | NumberVerdict, evidence: str) -> str:
+    adapted, plain = (_figure(labels, name) for name in ("adapted", "plain"))
+    figures = f"{_metric(labels)} {adapted} adapted, {plain} plain"
     told = f"by {labels.n_answered:,} {evidence}"
     if labels.verdict == "equal":
         return f"The models are equally good {told}: {figures}."
@@ -95,21 +98,45 @@ def _undecided(labels: LabelVerdict, evidence: str) -> str:
     return f"Undecided {told}: {more}{figures}."
 
 
+def _metric(labels: LabelVerdict | NumberVerdict) -> str:
+    return "accuracy" if isinstance(labels, LabelVerdict) else RMSE
+
+
+def _figure(labels: LabelVerdict | NumberVerdict, name: str) -> str:
+    if isinstance(labels, LabelVerdict):
+        return str(labels.accuracy[name])
+    return _error(labels.error[name])
+
+
+def _error(error: Estimate) -> str:
+    return f"{error.value:.3g} ({error.low:.3g} to {error.high:.3g})"
+
+
 def _expected(comparison: Comparison) -> list[str]:
     """Say how well the models will do, where no label has said so."""
-    if comparison.by_labels is not None:
-        return []
     judgement = comparison.judgement
-    if judgement.n_target < FEWEST:
+    if comparison.by_labels is not None or judgement.n_target < FEWEST:
         return []
+    if isinstance(judgement, Judgement):
+        return [
+            f"Expected {judgement.metric} there, without a label: {judgement.accuracy} adapted, "
+            f"{judgement.plain_accuracy:.1%} plain."
+        ]
     return [
-        f"Expected {judgement.metric} there, without a label: {judgement.accuracy} adapted, "
-        f"{judgement.plain_accuracy:.1%} plain."
+        f"Expected {RMSE} there: {_error(judgement.error)} adapted, "
+        f"{judgement.plain_error:.3g} plain.",
+        *judgement.summary.splitlines()[-1:],
     ]
 
 
 def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
     """Say how sure a model is, and what that is worth."""
+    if answer.interval is not None:
+        half = float(np.mean(np.ptp(answer.interval, axis=1)) / 2)
+        return [
+            f"Intervals (low, high) are ±{half:.3g} on average, and held nine labels in ten over "
+            "many other tables."
+        ]
     if not len(answer.label) or np.isnan(answer.confidence).all():
         return ["The method has no probabilities: the column confidence is empty."]
     unsure = float(np.mean(answer.confidence < UNSURE))
@@ -124,9 +151,18 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
     ]
 
 
-def _warnings(answer: Answer, roles: Roles) -> list[str]:
-    """Warn of predictions that fell into one class."""
+def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:
+    """Warn of predictions that fell into one class, or lie beyond what was learnt from."""
     domains = roles.domains
+    if answer.interval is not None:
+        known = np.asarray(samples.y)[domains.source & domains.labelled]
+        outside = float(np.mean((answer.label < known.min()) | (answer.label > known.max())))
+        if not outside:
+            return []
+        return [
+            f"{_percent(outside)} of the predictions lie outside the labels of the sources "
+            f"({known.min():.3g} to {known.max():.3g})."
+        ]
     given = domains.label[domains.source & domains.labelled]
     codes = np.searchsorted(domains.classes, answer.label.astype(domains.classes.dtype))
     found = np.unique(codes)
@@ -142,6 +178,12 @@ def _warnings(answer: Answer, roles: Roles) -> list[str]:
 
 
 def _agreement(answers: Mapping[Ship, Answer]) -> str:
+    if answers["plain"].interval is not None:
+        apart = np.abs(answers["adapted"].label - answers["plain"].label)
+        return (
+            f"The adapted and the plain model differ by {np.mean(apart):.3g} on average, and by "
+            f"{np.max(apart):.3g} at most."
+        )
     differ = int(np.sum(answers["adapted"].label != answers["plain"].label))
     if not differ:
         return "The adapted and the plain model predict the same for every row."
@@ -171,14 +213,17 @@ def _method(fitted: Fitted) -> list[str]:
         drawn = "" if tuned.n_tried == tuned.n_settings else f" drawn from {tuned.n_settings:,}"
         sentences.append(
             f"Settings: {chosen}, the best of {tuned.n_tried:,}{drawn}, judged on "
-            f"{tuned.n_rows:,} rows by the class scatter that target and sources share; no label "
+            f"{tuned.n_rows:,} rows by the accuracy to expect; no label "
             "of the target was used."
         )
     return sentences
 
 
-def _plain_words(champion: ChampionClassifier) -> str:
-    there = f"{champion.scores_[champion.champion_]:.1%} on held-out labels of the sources"
+def _plain_words(champion: ChampionClassifier | ChampionRegressor) -> str:
+    score = champion.scores_[champion.champion_]
+    share = isinstance(champion, ChampionClassifier)
+    told = f"{score:.1%}" if share else f"R² = {score:.2f}"
+    there = f"{told} on held-out labels of the sources"
     if champion.champion_ == OWN:
         return f"The plain model is your own ({there})."
     name, n_candidates = champion.champion_, len(champion.scores_)

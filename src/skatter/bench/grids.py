@@ -69,9 +69,9 @@ REGRESSORS: Mapping[str, Grid] = {
 
 NUMBERS: Mapping[str, Tuning] = {
     "sca": Tuning(
-        {"n_components": (2, 5, 10, 20, 40, 60), "ridge": (0.001, 0.03)},
-        {"label_bins": 10},
-        why="benchmarks/regression.py, with beta at its default",
+        {"n_components": (1, 2, 4, 7), "ridge": (0.001, 0.01, 0.1)},
+        {"label_splines": 8},
+        why="benchmarks/label_splines.py; at most 7 components, and the rest at its default",
     ),
 }
 """Methods that give features where labels are numbers."""

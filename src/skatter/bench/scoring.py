@@ -28,7 +28,7 @@ from skatter.domains import UNLABELLED, Codes, read_domains
 from skatter.methods import DAM
 from skatter.methods.plugins import load_object
 from skatter.pipeline import make_domain_pipeline
-from skatter.sca import SCA
+from skatter.sca import SCA, beta_of
 from skatter.selection.folds import FoldSolver, nearest_labels
 
 Array = NDArray[Any]
@@ -102,7 +102,7 @@ def _shared(contestant: Contestant, parameter: str) -> bool:
 def is_path(contestant: Contestant) -> bool:
     """Whether all β and δ come from one factorisation: SCA, where nothing else is tuned."""
     tuned = {name for name in contestant.grid if not name.startswith(JUDGE)}
-    if K not in tuned or not tuned <= {K, "beta", "delta"} or "label_bins" in contestant.fixed:
+    if K not in tuned or not tuned <= {K, "beta", "delta"} or "label_splines" in contestant.fixed:
         return False
     return load_object(contestant.estimator) is SCA
 
@@ -261,7 +261,7 @@ def _path(
         X = problem.gram(learn)
     points: dict[tuple[float, float], list[int]] = {}
     for i, values in enumerate(settings):
-        point = (values.get("beta", template.beta), values.get("delta", template.delta))
+        point = (values.get("beta", beta_of(template)), values.get("delta", template.delta))
         points.setdefault(point, []).append(i)
     domains = read_domains(seen_labels(problem, split), problem.domain[learn])
     k = max(values[K] for values in settings)

@@ -25,6 +25,7 @@ from skatter.cli.options import (
     Ignored,
     KeyFile,
     Label,
+    LabelTask,
     Out,
     Scored,
     Seed,
@@ -36,6 +37,7 @@ from skatter.cli.options import (
 )
 from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.methods import METHODS, get_method
+from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.saving import pack_model
 from skatter.tables import (
     ColumnPlan,
@@ -47,6 +49,15 @@ from skatter.tables import (
 MAX_LISTED = 12
 """Classes that are listed one by one."""
 
+QUANTILES = {
+    0.0: "lowest",
+    0.1: "one in ten is below",
+    0.5: "half are below",
+    0.9: "nine in ten are below",
+    1.0: "highest",
+}
+"""Of predicted numbers, which are shown."""
+
 LEFT_OUT = "left out"
 """What is done to a column that is not used."""
 
@@ -56,6 +67,7 @@ def adapt_file(
     label: Label,
     out: Out,
     domain: Domain = None,
+    task: LabelTask = None,
     method: Annotated[
         str, typer.Option(metavar="NAME", help="auto, or a name that 'skatter methods' lists.")
     ] = AUTO,
@@ -108,6 +120,7 @@ def adapt_file(
                 frame,
                 label=label,
                 domain=domain,
+                task=task,
                 method=method,
                 tune=tune,
                 metric=METRIC[metric],
@@ -179,15 +192,33 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
-    console.print(class_table(result.answer, result.model.label))
-    if result.settings["method"] == HEDGED:
+    console.print(answer_table(result.answer, result.model.label))
+    if result.settings["method"] in (HEDGED, HEDGED_REGRESSOR.name):
         console.print(_members(result))
     console.print(_columns(result))
     say_files(console, paths)
     console.print(f"It took {result.seconds:.0f} s.")
 
 
-def class_table(answer: Answer, label: str) -> Table:
+def answer_table(answer: Answer, label: str) -> Table:
+    """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
+    return _class_table(answer, label) if answer.interval is None else _number_table(answer, label)
+
+
+def _number_table(answer: Answer, label: str) -> Table:
+    """Lay out quantiles of the predictions, with the ends of their intervals."""
+    table = Table(title="Predicted", title_justify="left", title_style="bold")
+    for name in ("rows", printable(label), "low", "high"):
+        table.add_column(Text(name), justify="left" if name == "rows" else "right")
+    columns = np.column_stack([answer.label, np.asarray(answer.interval)])
+    order = np.argsort(answer.label, kind="stable")
+    for share, name in QUANTILES.items():
+        place = order[round(share * (len(order) - 1))]
+        table.add_row(name, *(f"{value:.4g}" for value in columns[place]))
+    return table
+
+
+def _class_table(answer: Answer, label: str) -> Table:
     """Lay out how many rows each class got, the most frequent first, and how sure the model is."""
     names, counts = np.unique(answer.label, return_counts=True)
     order = np.argsort(-counts, kind="stable")
@@ -211,9 +242,10 @@ def class_table(answer: Answer, label: str) -> Table:
 def _members(result: Adaptation) -> Table:
     """Lay out who voted, how much each counted, and why."""
     table = Table(title="Who voted", title_justify="left", title_style="bold")
-    table.add_column("classifier")
+    numbers = result.model.task == "numbers"
+    table.add_column("regressor" if numbers else "classifier")
     table.add_column("standardised")
-    for head in ("weight", "agreement", "held-out source labels"):
+    for head in ("weight", "agreement", f"held-out source labels{', R²' if numbers else ''}"):
         table.add_column(head, justify="right")
     for each in result.settings["members"]:
         known = each["source_score"]
@@ -222,7 +254,7 @@ def _members(result: Adaptation) -> Table:
             "over all rows" if each["scaling"] == "pooled" else "in each domain",
             f"{each['weight']:.0%}",
             f"{each['agreement']:.0%}",
-            "-" if known is None else f"{known:.0%}",
+            "-" if known is None else f"{known:.2f}" if numbers else f"{known:.0%}",
         )
     return table
 

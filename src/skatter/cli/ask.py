@@ -23,6 +23,7 @@ from skatter.cli.options import (
     Frequencies,
     Ignored,
     Label,
+    LabelTask,
     Scored,
     Seed,
     TableFile,
@@ -49,6 +50,7 @@ def ask_file(
         ),
     ],
     domain: Domain = None,
+    task: LabelTask = None,
     labels: Annotated[int, typer.Option(min=FEWEST, help="Rows to ask for.")] = 40,
     metric: Scored = "accuracy",
     frequencies: Frequencies = None,
@@ -78,6 +80,7 @@ def ask_file(
                 frame,
                 label=label,
                 domain=domain,
+                task=task,
                 n_labels=labels,
                 metric=METRIC[metric],
                 class_frequencies=class_frequencies(shares, frame, label),
@@ -109,7 +112,7 @@ def _same_options(context: typer.Context) -> list[str]:
     """Return the arguments that 'skatter adapt' must be given as well."""
     given = context.params
     arguments = [given["file"]]
-    for name in ("label", "domain", "metric", "frequencies", "features", "ignore", "seed"):
+    for name in ("label", "domain", "task", "metric", "frequencies", "features", "ignore", "seed"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             values = given[name] if isinstance(given[name], list) else [given[name]]

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from skatter.adaptation.classes import class_code
+from skatter.adaptation.task import Task
 from skatter.files import read_regular
 from skatter.hedging.champion import Metric
 from skatter.tables import TableError, read_labels
@@ -75,6 +76,14 @@ Scored = Annotated[Score, typer.Option("--metric", help="What counts.")]
 METRIC: dict[Score, Metric] = {"accuracy": "accuracy", "balanced-accuracy": "balanced accuracy"}
 """What the functions call it."""
 
+LabelTask = Annotated[
+    Task | None,
+    typer.Option(
+        "--task",
+        help="What the labels are, where they do not tell it themselves.",
+        show_default=False,
+    ),
+]
 Frequencies = Annotated[
     str | None,
     typer.Option(

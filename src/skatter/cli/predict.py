@@ -12,7 +12,7 @@ from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.words import confidence_words
-from skatter.cli.adapt import class_table
+from skatter.cli.adapt import answer_table
 from skatter.cli.files import check_outputs
 from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
 from skatter.cli.speech import (
@@ -74,7 +74,7 @@ def predict_file(
         answer = answers[loaded.ship]
         say_all(console, _words(loaded, frame, answer))
         console.print()
-        console.print(class_table(answer, loaded.label))
+        console.print(answer_table(answer, loaded.label))
         say_files(console, paths)
 
 
@@ -131,8 +131,29 @@ def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
     truth, labelled = read_labels(frame[model.label])
     if not labelled.any():
         return []
+    if answer.interval is not None:
+        return _number_score(truth[labelled], answer.label[labelled])
     right = truth[labelled].astype(str) == answer.label[labelled].astype(str)
     return [
         f"{int(labelled.sum()):,} rows have a label; {100 * np.mean(right):.1f} % of them are "
         "predicted right (rows that the model has learnt from count too)."
     ]
+
+
+def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
+    known = np.array([_number(value) for value in truth.tolist()])
+    there = np.isfinite(known)
+    if not there.any():
+        return []
+    error = float(np.sqrt(np.mean((known[there] - predicted[there]) ** 2)))
+    return [
+        f"{int(there.sum()):,} rows have a label; the root mean squared error there is {error:.3g} "
+        "(rows that the model has learnt from count too)."
+    ]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return float("nan")

@@ -98,7 +98,7 @@ def adopt(estimator: Any, fitted: Any) -> None:
 def why_not_by_moments(estimator: Any) -> str | None:
     """Return why moments do not suffice for an estimator of the family, or None where they do."""
     name = type(estimator).__name__
-    if estimator.label_bins is not None:
+    if estimator.label_splines is not None:
         return NOT_IN_PARTS
     if not estimator._is_explicit:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from skatter.checks import n_rows, take_rows
-from skatter.domains import Domains, read_domains
-from skatter.hedging.champion import Metric
+from skatter.domains import Codes, Domains, read_domains
+from skatter.hedging.champion import Metric, in_columns
 from skatter.hedging.classifier import HedgedClassifier
 from skatter.hedging.expectation import Judgement
 from skatter.pipeline import call_step, make_domain_pipeline
+from skatter.selection.criteria import Criterion, register_criterion
 
 
 def does_it_help(
@@ -101,3 +103,24 @@ def _fit(model: Any, X: Any, y: Any, domains: Domains) -> Any:
     if has_fit_parameter(model, "labelled"):
         given["labelled"] = domains.labelled
     return model.fit(X, y, **given)
+
+
+def judge_by_hedge(X: Any, domains: Domains, seed: int) -> Callable[[Codes], float]:
+    """Return a function from predictions of the unlabelled target to the accuracy to expect."""
+    target = np.flatnonzero(domains.target & ~domains.labelled)
+    ids = domains.domain_ids[domains.domain]
+    panel = HedgedClassifier(random_state=seed).fit(
+        X, np.maximum(domains.label, 0), sample_domain=ids, labelled=domains.labelled
+    )
+    shares = panel.predict_proba(take_rows(X, target), sample_domain=ids[target])
+    shares = in_columns(shares, panel.classes_, len(domains.classes))
+    return lambda predicted: float(np.mean(shares[np.arange(len(target)), predicted]))
+
+
+register_criterion(
+    Criterion(
+        "expected accuracy",
+        "accuracy to expect in the target, by the calibrated probabilities of a hedge",
+        make_judge=judge_by_hedge,
+    )
+)

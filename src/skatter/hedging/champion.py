@@ -8,7 +8,7 @@ the best one predicts. It knows nothing of domains.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -22,13 +22,13 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import FLOATS, check_choice, check_integer, check_samples
 from skatter.domains import Codes, Domains, read_domains
+from skatter.support_vectors import SupportVectors
 from skatter.trees import BoostingClassifier, ForestClassifier
 
 Array = NDArray[Any]
@@ -105,17 +105,12 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y must hold two classes or more, got one class: {y[0]!r}.")
         rows = draw_rows(codes, self.max_rows, self.random_state)
         some, label = X[rows], codes[rows]
-        machine = SVC(
-            class_weight=self.class_weight,
-            decision_function_shape="ovr",
-            random_state=self.random_state,  # else it would draw from the global state
-        )
-        self.machine_ = clone(machine).fit(some, label)
+        self.machine_ = SupportVectors.train(some, label, class_weight=self.class_weight)
         # Those that no fold tests have the decisions of the fitted machine.
         held = _decisions(self.machine_, some, len(self.classes_))
         tested = np.zeros(len(rows), dtype=bool)
         for learn, test in source_folds(label, self.random_state):
-            fitted = clone(machine).fit(some[learn], label[learn])
+            fitted = SupportVectors.train(some[learn], label[learn], class_weight=self.class_weight)
             held[test], tested[test] = _decisions(fitted, some[test], len(self.classes_)), True
         self.link_ = LogisticRegression(max_iter=MAX_ITER, class_weight=self.class_weight)
         self.link_.fit(held, label)
@@ -142,28 +137,26 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _decisions(machine: SVC, X: Any, n_classes: int) -> Array:
+def _decisions(machine: SupportVectors, X: Any, n_classes: int) -> Array:
     """Return one decision value per class; a class that the machine has not seen has the lowest."""
-    values = machine.decision_function(X)
-    if values.ndim == 1:
-        values = np.column_stack([-values, values]) / 2
+    values = machine.decide(X)
     out = np.full((len(values), n_classes), values.min() - 1)
-    out[:, machine.classes_] = values
+    out[:, machine.classes] = values
     return out
 
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A classifier that competed.
+    """A classifier or regressor that competed.
 
     Attributes
     ----------
     name : str
         What it is called.
-    estimator : classifier
+    estimator : estimator
         Fitted on all labelled samples.
     score : float
-        The metric on held-out labels.
+        The metric on held-out labels; R² where labels are numbers.
     """
 
     name: str
@@ -171,7 +164,39 @@ class Contender:
     score: float
 
 
-class ChampionClassifier(ScoresLabelled, BaseEstimator):
+class Contest(BaseEstimator):
+    """What champions for classes and for numbers share: who competes, and who is best."""
+
+    candidates: Mapping[str, Any] | None
+    standardize: bool
+
+    def contender(self, name: str) -> Contender:
+        """Return a candidate by its name."""
+        return next(each for each in self.contenders_ if each.name == name)
+
+    def _settle(self, contenders: Iterable[Contender]) -> None:
+        self.contenders_ = tuple(contenders)
+        self.scores_ = {each.name: each.score for each in self.contenders_}
+        self.champion_ = max(self.scores_, key=lambda name: self.scores_[name])
+
+    def _scaled(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.scaler_.transform(check_with_gaps(self, X, reset=False))
+
+    def _own_candidates(self, fits: Callable[[Any], bool], kind: str) -> dict[str, Any]:
+        """Return clones of the candidates that the user gave, or say which one does not fit."""
+        check_candidates(self.candidates, fits, kind)
+        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+class ChampionClassifier(ScoresLabelled, Contest):
     """The best of four standard classifiers, chosen by cross-validation on the labelled samples.
 
     Missing values become the median of their column, and columns are standardised, over all
@@ -258,18 +283,15 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         candidates = self._candidates(X, len(self.classes_), seed)
         samples, label = self.scaler_.transform(X)[known], domains.label[known]
-        self.contenders_ = tuple(
+        self._settle(
             self._compete(name, candidate, samples, label, seed)
             for name, candidate in candidates.items()
         )
-        self.scores_ = {each.name: each.score for each in self.contenders_}
-        self.champion_ = max(self.scores_, key=lambda name: self.scores_[name])
         return self
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Probability of each class in ``classes_``, by the champion; domains are of no account."""
-        check_is_fitted(self)
-        X = self.scaler_.transform(check_with_gaps(self, X, reset=False))
+        X = self._scaled(X)
         return probabilities(self.contender(self.champion_).estimator, X, len(self.classes_))
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -277,34 +299,39 @@ class ChampionClassifier(ScoresLabelled, BaseEstimator):
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
-    def contender(self, name: str) -> Contender:
-        """Return a candidate by its name."""
-        return next(each for each in self.contenders_ if each.name == name)
-
     def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
         if self.candidates is None:
             return standard_classifiers(X, n_classes, metric=self.metric, random_state=seed)
-        if not self.candidates:
-            raise ValueError("candidates is empty; name a classifier, or None for the four.")
-        for name, candidate in self.candidates.items():
-            if not (is_classifier(candidate) and hasattr(candidate, "predict_proba")):
-                raise TypeError(
-                    f"candidates[{name!r}] must be a classifier with predict_proba, got "
-                    f"{type(candidate).__name__}."
-                )
-        return {name: clone(candidate) for name, candidate in self.candidates.items()}
+        return self._own_candidates(has_probabilities, PROBABILISTIC)
 
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
         score = score_of(self.metric, label[rows], held_out)
         return Contender(name, estimator, score)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
+
+def has_probabilities(candidate: Any) -> bool:
+    """Whether it is a classifier with probabilities."""
+    return is_classifier(candidate) and hasattr(candidate, "predict_proba")
+
+
+PROBABILISTIC = "classifier with predict_proba"
+
+
+def check_candidates(
+    candidates: Any, fits: Callable[[Any], bool] = has_probabilities, kind: str = PROBABILISTIC
+) -> None:
+    """Raise unless candidates map names to estimators of a kind, one at least."""
+    if not isinstance(candidates, Mapping) or not candidates:
+        raise ValueError(
+            f"candidates must map names to estimators, one {kind} at least, or be None for the "
+            f"standard ones; got {candidates!r}."
+        )
+    for name, candidate in candidates.items():
+        if not fits(candidate):
+            raise TypeError(
+                f"candidates[{name!r}] must be a {kind}, got {type(candidate).__name__}."
+            )
 
 
 def read_labels(

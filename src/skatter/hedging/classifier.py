@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
@@ -38,6 +37,7 @@ from skatter.hedging.expectation import (
     judge_models,
     sharpened,
 )
+from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
 from skatter.hedging.weights import (
     DOMAIN_VOICE,
     consistency,
@@ -49,12 +49,10 @@ from skatter.hedging.weights import (
 )
 from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
-from skatter.scaling import DomainScaler
 from skatter.self_training import SCAClassifier, read_frequencies
 from skatter.summaries import Section, ShowsLearnt
 
 Array = NDArray[Any]
-Scaling = Literal["pooled", "domain"]
 
 MAX_JUDGED = 5_000
 """Target samples that members are compared on; of more as many are drawn."""
@@ -72,37 +70,6 @@ TRUST_IN_FREQUENCIES = 0.5
 
 EVENING = 0.25
 """Power by which predicted classes are made more even, where balanced accuracy counts."""
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One classifier of a hedge.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    scaling : "pooled" or "domain"
-        Whether its samples are standardised over all domains, or in each.
-    adapts : bool
-        Whether it learns from the target's samples, beyond their scale.
-    estimator : classifier
-        Fitted on codes of the classes.
-    source_score : float or None
-        The metric on held-out source labels; None where it was not measured.
-    agreement : float
-        Mean share of the other members that predict the same for the target.
-    weight : float
-        Of its probabilities; all sum to one.
-    """
-
-    name: str
-    scaling: Scaling
-    adapts: bool
-    estimator: Any
-    source_score: float | None = None
-    agreement: float = np.nan
-    weight: float = np.nan
 
 
 class HedgedClassifier(ScoresLabelled, ShowsLearnt):
@@ -238,7 +205,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         """Return what each member says, an array of shape (n_members, n_samples, n_classes)."""
         check_is_fitted(self)
         X = self.champion_.scaler_.transform(check_with_gaps(self, X, reset=False))
-        views = _Views(X, self.domain_scaler_, sample_domain)
+        views = Views(X, self.domain_scaler_, sample_domain)
         return np.stack([self._ask(member, views) for member in self.members_])
 
     @property
@@ -314,15 +281,15 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             self.champion_.champion_ = OWN  # whatever the scores are: it was asked for
         self.classes_ = np.array(domains.classes)
         pooled = self.champion_.scaler_.transform(X)
-        self.domain_scaler_ = _scale_domains(pooled, domains)
-        views = _Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
+        self.domain_scaler_ = scale_domains(pooled, domains)
+        views = Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
         members = [
             *self._plain(views, domains, seed),
             *self._adapted(views, domains, frequencies, seed),
         ]
         self._weigh(members, views, domains, frequencies, seed)
 
-    def _plain(self, views: _Views, domains: Domains, seed: int) -> Iterator[Member]:
+    def _plain(self, views: Views, domains: Domains, seed: int) -> Iterator[Member]:
         """Yield what the champion was chosen from, and the same scaled in each domain."""
         for each in self.champion_.contenders_:
             yield Member(each.name, "pooled", False, each.estimator, each.score)
@@ -339,7 +306,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
                 yield Member(name, "domain", False, fitted, score)
 
     def _adapted(
-        self, views: _Views, domains: Domains, frequencies: Array | None, seed: int
+        self, views: Views, domains: Domains, frequencies: Array | None, seed: int
     ) -> Iterator[Member]:
         """Yield SCA under both scalings, and SCA that trains itself."""
         rows = draw_both_sides(domains, self.max_rows, seed)
@@ -358,7 +325,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             own.fit(views.pooled[rows], **given)
             yield Member(SELF_TRAINED, "pooled", True, own)
 
-    def _ask(self, member: Member, views: _Views) -> Array:
+    def _ask(self, member: Member, views: Views) -> Array:
         X = views.of(member.scaling)
         if member.name == SELF_TRAINED:
             shares = member.estimator.predict_proba(X, sample_domain=views.ids)
@@ -375,7 +342,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
     def _weigh(
         self,
         members: list[Member],
-        views: _Views,
+        views: Views,
         domains: Domains,
         frequencies: Array | None,
         seed: int,
@@ -469,39 +436,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         return tags
 
 
-SCALINGS: tuple[Scaling, ...] = ("pooled", "domain")
-
 SMALL = 0.005
 """Added to frequencies before odds are taken: a class that nobody predicts is rare, not absent."""
-
-
-class _Views:
-    """Samples under both scalings, each computed when asked for."""
-
-    def __init__(self, pooled: Any, scaler: DomainScaler | None, ids: Any) -> None:
-        self.pooled, self.scaler, self.ids = pooled, scaler, ids
-        self._domain: Any = None
-
-    def of(self, scaling: Scaling) -> Any:
-        if scaling == "pooled" or self.scaler is None:
-            return self.pooled
-        if self._domain is None:
-            self._domain = self.scaler.transform(self.pooled, sample_domain=self.ids)
-        return self._domain
-
-    def take(self, rows: Codes) -> _Views:
-        ids = None if self.ids is None else np.asarray(self.ids)[rows]
-        return _Views(self.pooled[rows], self.scaler, ids)
-
-
-def _scale_domains(pooled: Any, domains: Domains) -> DomainScaler | None:
-    """Fit the scaling in each domain; None where there is one domain, or samples are sparse."""
-    if sparse.issparse(pooled) or domains.n_domains < 2:
-        return None
-    ids = domains.domain_ids[domains.domain]
-    return DomainScaler().fit(
-        pooled, np.maximum(domains.label, 0), sample_domain=ids, labelled=domains.labelled
-    )
 
 
 def _sca_and_neighbours(n_labelled: int) -> DomainPipeline:

@@ -1,8 +1,13 @@
-"""Entries of the hedge and of the champion, whose estimators are in :mod:`skatter.hedging`."""
+"""Entries of what votes or competes, whose estimators are in :mod:`skatter.hedging`."""
 
 from __future__ import annotations
 
-from skatter.hedging import ChampionClassifier, HedgedClassifier
+from skatter.hedging import (
+    ChampionClassifier,
+    DomainGeneralizer,
+    HedgedClassifier,
+    HedgedRegressor,
+)
 from skatter.methods.record import Method
 
 _CITATION = "skatter developers: docs/trust.md, 2026."
@@ -32,4 +37,31 @@ METHODS = (
         citation=_CITATION,
         linear=True,
     ),
+    Method(
+        name="domain-generalizer",
+        estimator=DomainGeneralizer,
+        kind="classifier",
+        summary="plain classifiers and SCA vote, weighed by source domains left out",
+        when="the target cannot be seen yet",
+        needs=("source labels",),
+        uses=("target labels", "several sources"),
+        cost="8 classifiers × at most 6 fits; beyond 4,000 samples linear",
+        citation="skatter developers: docs/generalization.md, 2026.",
+        grid={"criterion": ("mean", "worst")},
+        linear=True,
+    ),
 )
+
+HEDGED_REGRESSOR = Method(
+    name="hedged-regressor",
+    estimator=HedgedRegressor,
+    kind="regressor",
+    summary="plain and adapted regressors, averaged with weights that need no target label",
+    when="labels are numbers",
+    needs=("source labels",),
+    uses=("target labels", "several sources"),
+    cost="10 regressors; beyond 4,000 samples linear",
+    citation="skatter developers: docs/numbers.md, 2026.",
+    linear=True,
+)
+"""For numbers; methods of the registry are for classes."""

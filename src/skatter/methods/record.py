@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["features", "classifier", "weights"]
+Kind = Literal["features", "classifier", "weights", "regressor"]
 Need = Literal[
     "source labels", "one target", "target labels", "several sources", "a set of new samples"
 ]
@@ -22,9 +22,9 @@ class Method:
         As users type it.
     estimator : type
         Built without arguments, it has sensible defaults.
-    kind : "features", "classifier" or "weights"
-        What it gives: ``transform``, ``predict``, or weights on source samples (``weights_``)
-        with which it trains any classifier.
+    kind : "features", "classifier", "weights" or "regressor"
+        What it gives: ``transform``, classes, weights on source samples (``weights_``) with which
+        it trains any classifier, or numbers.
     summary : str
         What it does, in one line.
     when : str

@@ -36,7 +36,7 @@ from skatter.plots.embedding import (
     thinning_note,
 )
 from skatter.plots.scatters import MEASURES, Measure
-from skatter.sca import SCA
+from skatter.sca import SCA, beta_of
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.selection.folds import FoldSolver
 
@@ -245,7 +245,8 @@ def _follow(
 
 def _own_setting(path: Path, estimator: SCA) -> tuple[float, float]:
     """Return the estimator's β and δ, or the middle ones where the path does not pass there."""
-    beta = estimator.beta if estimator.beta in path.betas else path.betas[len(path.betas) // 2]
+    beta = beta_of(estimator)
+    beta = beta if beta in path.betas else path.betas[len(path.betas) // 2]
     middle = path.deltas[len(path.deltas) // 2]
     return beta, estimator.delta if estimator.delta in path.deltas else middle
 

@@ -20,7 +20,7 @@ from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting.anatomy import Anatomy, Space
 from skatter.reporting.samples import draw_rows
 from skatter.reporting.views import FULL, pack
-from skatter.sca import SCA, KernelFisher
+from skatter.sca import SCA, KernelFisher, beta_of
 from skatter.scatter import Geometry, measure
 from skatter.selection import nearest_labels
 from skatter.selection.criteria.scatters import ScatterJudge
@@ -153,7 +153,7 @@ def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, floa
         template.set_params(kernel="linear", gamma="median", kernel_params=None)
     if isinstance(family, SCA):
         template.set_params(conditional_delta=family.conditional_delta)
-        return template, float(family.beta), float(family.delta)
+        return template, beta_of(family), float(family.delta)
     # KernelFisher is β = 1 and δ = 0; the others have no class terms, and β = 0 is nearest.
     labels = bool(family.__sklearn_tags__().target_tags.required)
     return template, float(labels), float(getattr(family, "delta", 0.0))
@@ -169,12 +169,14 @@ def _words(anatomy: Anatomy, family: ScatterComponents, k: int) -> str:
         own = family.n_components_
         with_few = f", with {k} of its {own} components" if own > k else ""
         return f"The sliders begin where the model was fitted{with_few}."
-    return f"Shown is SCA in the feature space of {anatomy.name}, from the same labels."
+    labels = "the same labels" if family.label_splines is None else "classes of this page"
+    return f"Shown is SCA in the feature space of {anatomy.name}, from {labels}."
 
 
 def _on_path(anatomy: Anatomy) -> bool:
     """Whether the model is SCA at some β and δ."""
-    return type(anatomy.learner) in (SCA, KernelFisher)
+    learner = anatomy.learner
+    return type(learner) in (SCA, KernelFisher) and learner.label_splines is None
 
 
 def _with(values: Sequence[float], own: float) -> list[float]:

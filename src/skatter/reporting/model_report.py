@@ -126,8 +126,8 @@ def report(
         X, sample_domain = align_columns(X, model.adapted[0]), model.ids(sample_domain)
         model = model.adapted
     anatomy = take_apart(model)
-    edges = getattr(anatomy.learner, "label_edges_", None)
-    samples = read_samples(X, y, sample_domain, labelled, names, edges, shown)
+    numbers = getattr(anatomy.learner, "label_splines", None) is not None
+    samples = read_samples(X, y, sample_domain, labelled, names, numbers, shown)
     found = find(anatomy, samples, sample_domain, predictions, random_state, tell)
     tell("writing the page")
     page = render_page(

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from skatter.checks import n_rows, take_rows
 from skatter.distributed import is_dask
 from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_domains
-from skatter.labels import classes_of, read_numbers
+from skatter.labels import classes_of, edges_of, read_numbers
 from skatter.pages import visible
 from skatter.tensors import is_tensor
 
@@ -26,6 +26,8 @@ MAX_MEASURED = 1500
 """Rows that scatters, distances and paths are computed from at most."""
 SHOWN_FEATURES = 6
 """Features that are shown of a row."""
+SHOWN_BINS = 5
+"""Classes that labels are shown as where they are numbers."""
 _EACH = 5
 _LONGEST = 60
 
@@ -94,7 +96,7 @@ def read_samples(
     sample_domain: Any,
     labelled: Any,
     names: Sequence[str] | None,
-    label_edges: Array | None = None,
+    numbers: bool = False,
     domain_names: Mapping[Any, str] | None = None,
 ) -> Samples:
     """Check what the user gave.
@@ -103,8 +105,8 @@ def read_samples(
     ----------
     X, y, sample_domain, labelled, names
         As in :func:`skatter.reporting.report`.
-    label_edges : ndarray or None
-        Where labels that are numbers are cut into classes.
+    numbers : bool
+        Whether labels are numbers; they are shown as classes, cut into parts of equal counts.
     domain_names : mapping or None
         Names to show in place of domains.
     """
@@ -116,16 +118,18 @@ def read_samples(
     X = X.tocsr() if sparse.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
     if X.ndim != 2 or not X.shape[0]:
         raise ValueError(f"X must have a row for each sample, got shape {X.shape}.")
-    if y is not None and label_edges is not None:
-        numbers = read_numbers(y, n_samples=n_rows(X))
-        y, known = classes_of(numbers, label_edges), ~np.isnan(numbers)
+    edges = None
+    if y is not None and numbers:
+        values = read_numbers(y, n_samples=n_rows(X))
+        edges, known = edges_of(values, SHOWN_BINS), ~np.isnan(values)
+        y = classes_of(values, edges)
         labelled = known if labelled is None else known & np.asarray(labelled, dtype=bool)
     one_domain = np.zeros(n_rows(X), int) if y is None and sample_domain is None else sample_domain
     domains = read_domains(y, one_domain, labelled=labelled, n_samples=n_rows(X))
     called = domain_names or {}
     class_names = [shown_name(each) for each in domains.classes.tolist()]
-    if label_edges is not None:
-        class_names = [_bin_name(c, label_edges) for c in domains.classes.tolist()]
+    if edges is not None:
+        class_names = [_bin_name(c, edges) for c in domains.classes.tolist()]
     samples = Samples(
         X,
         domains,
@@ -134,7 +138,7 @@ def read_samples(
         [short(shown_name(called.get(each, each))) for each in domains.domain_ids.tolist()],
         _feature_names(X, names),
     )
-    if y is not None and labelled is not None and label_edges is None:
+    if y is not None and labelled is not None and edges is None:
         _add_hidden(samples, y)
     return samples
 

@@ -30,8 +30,12 @@ OURS = (
     "skatter.components._MappedLinear",
     "skatter.hedging.champion.CalibratedSVC",
     "skatter.hedging.champion.Contender",
-    "skatter.hedging.classifier.Member",
+    "skatter.hedging.error.NumberJudgement",
     "skatter.hedging.expectation.Judgement",
+    "skatter.hedging.members.Member",
+    "skatter.hedging.number_champion.ChampionRegressor",
+    "skatter.hedging.number_champion.KernelRidgeCV",
+    "skatter.hedging.regressor.HedgedRegressor",
     "skatter.kernels.Kernel",
     "skatter.maps.LandmarkMap",
     "skatter.methods.coral.FullPower",
@@ -50,8 +54,11 @@ OURS = (
     "skatter.self_training.classifier.Candidate",
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
+    "skatter.support_vectors.SupportVectors",
     "skatter.trees.BoostingClassifier",
+    "skatter.trees.BoostingRegressor",
     "skatter.trees.ForestClassifier",
+    "skatter.trees.ForestRegressor",
     "skatter.trees.TreeEnsemble",
 )
 """Types of skatter beside the methods."""
@@ -96,7 +103,6 @@ TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain;
     domain str | none; numbers {any}; settings {any}
 Kernel metric KERNELS | @_MappedLinear; params {any}; origin f p | none
 LandmarkMap landmarks_ f k p; normalization_ f k k; n_features_out_ int k
-PrincipalMap centring_ @KernelCenterer n
 DomainScaler means_ f d+1 p; scales_ f d+1 p
 NearestNeighbour X_fit_ f n p; _codes i n <c; _keys f n
 ClassSpan unit_ num
@@ -106,17 +112,24 @@ _Copies ids l e; shared_weight num
 _Side kernel @Kernel p; rows i n; samples f n p | none
 MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s; inner f s s
 Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
-CalibratedSVC machine_ @SVC p; link_ @LogisticRegression c
+CalibratedSVC machine_ @SupportVectors p; link_ @LogisticRegression c
+SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
+KernelRidgeCV samples_ f n p; coefficients_ f n; mean_ num; power_ num
 ChampionClassifier scaler_ @ p; contenders_ [@Contender]; champion_ str
+ChampionRegressor scaler_ @ p; contenders_ [@Contender]; champion_ str
 HedgedClassifier champion_ @ChampionClassifier p; domain_scaler_ @DomainScaler p | none;
     members_ [@Member]; power_ num
+HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
+    members_ [@Member]; range_ [num]; shifts_ f d+1
 Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
 SCAClassifier label_distributions_ f * c; _paths [@_Path]
 _Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
     neighbours @KNeighborsRegressor
 ForestClassifier trees_ @TreeEnsemble p
+ForestRegressor trees_ @TreeEnsemble p
 BoostingClassifier trees_ @TreeEnsemble p
+BoostingRegressor trees_ @TreeEnsemble p
 *exemplars exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c;
     exemplar_weights_ f e
 AdaptiveSVM dual_coef_ f n out
@@ -170,6 +183,8 @@ sklearn.kernel_approximation.RBFSampler *seen; random_weights_ f p k; random_off
     _n_features_out int k; _gamma? num
 sklearn.linear_model.LinearRegression *regression; rank_? int; singular_? f *
 sklearn.linear_model.LogisticRegression *linear; n_iter_ i *
+sklearn.linear_model.RidgeCV *regression; alphas [num]; alpha_ num; best_score_ num;
+    cv_results_? f *
 sklearn.linear_model.Ridge *regression; n_iter_ none | i *; solver_ str
 sklearn.naive_bayes.GaussianNB *seen; classes_ l c; theta_ f c p; var_ f c p; class_prior_ f c;
     class_count_ f c; epsilon_ num
@@ -437,7 +452,7 @@ def _within(part: Part, state: dict[str, Any]) -> None:
 def _check_members(state: dict[str, Any]) -> None:
     inside = [*state.get("contenders_", ()), *state.get("members_", ())]
     _check(len(inside) > 0, "there are no members")
-    for each in inside:
+    for each in inside if "classes_" in state else ():
         _within(each.state["estimator"], state)
     if "contenders_" in state:
         names = [each.state["name"] for each in state["contenders_"]]
@@ -445,7 +460,8 @@ def _check_members(state: dict[str, Any]) -> None:
 
 
 def _check_calibrated(state: dict[str, Any]) -> None:
-    _within(state["machine_"], state)
+    codes, n = state["machine_"].state["classes"], len(state["classes_"])
+    _check(len(codes) > 0 and codes.max() < n, "machine_ has other classes")
     _check(len(state["link_"].state["classes_"]) == len(state["classes_"]), "link_ disagrees")
 
 
@@ -486,7 +502,9 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "DomainPipeline": _check_steps,
     "ColumnTransformer": _check_columns,
     "ChampionClassifier": _check_members,
+    "ChampionRegressor": _check_members,
     "HedgedClassifier": _check_members,
+    "HedgedRegressor": _check_members,
     "CalibratedSVC": _check_calibrated,
     "SCAClassifier": _check_paths,
     "TableModel": _check_table,

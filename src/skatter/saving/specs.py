@@ -81,7 +81,7 @@ class Part:
         for name in ("n_features_in_", "n_features"):
             if isinstance(state.get(name), int):
                 return int(state[name])
-        for name in ("origin", "matrix", "ids", "samples", "X", "_samples"):
+        for name in ("origin", "matrix", "ids", "samples", "vectors", "X", "_samples"):
             if isinstance(state.get(name), np.ndarray):
                 return int(state[name].shape[-1])
         return None

@@ -17,8 +17,11 @@ from skatter.domains import Codes, Domains
 
 Array = NDArray[Any]
 
+ROUNDING = 1e-10
+"""Share of the largest singular value below which groups span nothing."""
 
-def indicator_means(groups: Codes, n_groups: int, counts: Codes | None = None) -> Array:
+
+def indicator_means(groups: Codes, n_groups: int, counts: Array | None = None) -> Array:
     """Matrix E whose column g is 1_g/n_g: ``E.T @ Z`` are the group means; code -1 is left out.
 
     An empty group gives a column of zeros. Where a row stands for many samples, ``counts`` says for
@@ -33,10 +36,27 @@ def indicator_means(groups: Codes, n_groups: int, counts: Codes | None = None) -
 
 
 def class_indicators(domains: Domains) -> Array:
-    """Orthonormal Q of shape (n, C), column k is 1_k/√n_k: S = I_lab − Q Qᵀ."""
+    """Orthonormal Q of shape (n, C), column k is 1_k/√n_k: S = I_lab − Q Qᵀ.
+
+    Where classes belong to groups, Q is an orthonormal basis of what these span.
+    """
+    if domains.memberships is not None:
+        root = np.sqrt(domains.counts)[:, None]
+        basis, size, _ = np.linalg.svd(root * class_shares(domains), full_matrices=False)
+        return np.asarray(root * basis[:, size > ROUNDING * size.max(initial=0)])
     counts = domains.class_counts
     means = indicator_means(domains.label, len(counts), domains.count)
     return (means * np.sqrt(counts))[:, counts > 0]
+
+
+def class_shares(domains: Domains) -> Array:
+    """Matrix of shape (n, C): how much of a row belongs to each class, or group, with a label."""
+    table = domains.memberships
+    table = np.eye(len(domains.classes)) if table is None else table
+    if not domains.n_labelled:
+        return np.zeros((domains.n_rows, 0))
+    shares = table[domains.label] * domains.labelled[:, None]
+    return np.asarray(shares[:, shares.any(axis=0)])
 
 
 def domain_factor(domains: Domains) -> Array:
@@ -54,14 +74,13 @@ def class_factor(domains: Domains) -> Array:
 
     R = Σ_k n_k v_k v_kᵀ, v_k = 1_k/n_k − 1_lab/n_l: class means around the labelled mean.
     """
-    counts = domains.class_counts
-    present = np.flatnonzero(counts)
-    if len(present) < 2:
-        return np.zeros((domains.n_rows, 0))
-    # Columns that complete the unit vector q_k = sqrt(n_k/n_l) to an orthonormal basis.
-    q = np.sqrt(counts[present] / counts.sum())
+    Q = class_indicators(domains)
+    if Q.shape[1] < 2:
+        return Q[:, :0]
+    # Columns that complete the constant, a unit vector of this span, to an orthonormal basis.
+    q = Q.sum(axis=0) / np.sqrt(domains.n_labelled)
     complement = np.linalg.qr(np.column_stack([q, np.eye(len(q))[:, 1:]]))[0][:, 1:]
-    return class_indicators(domains) @ complement
+    return np.asarray(Q @ complement)
 
 
 def conditional_factor(domains: Domains) -> Array:
@@ -74,9 +93,9 @@ def conditional_factor(domains: Domains) -> Array:
 def factors_of_classes(domains: Domains) -> list[Array]:
     """For every class that is there, the scatter factor of its means over the domains it is in."""
     parts = []
-    for k in np.flatnonzero(domains.class_counts):
-        own = np.where(domains.label == k, domains.domain, -1)
-        means = indicator_means(own, domains.n_domains, domains.count)
+    for share in class_shares(domains).T:
+        own = np.where(share > 0, domains.domain, -1)
+        means = indicator_means(own, domains.n_domains, share * domains.counts)
         parts.append(scatter_of_means(means[:, means.any(axis=0)]))
     return parts
 

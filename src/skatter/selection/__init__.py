@@ -7,6 +7,11 @@ from skatter.selection.asking import (
     judge_answers,
     pick_rows_to_label,
 )
+from skatter.selection.asking_numbers import (
+    NumberVerdict,
+    judge_number_answers,
+    pick_numbers_to_label,
+)
 from skatter.selection.criteria import (
     CRITERIA,
     Choice,
@@ -19,7 +24,6 @@ from skatter.selection.criteria import (
     scatter_criterion,
 )
 from skatter.selection.folds import nearest_labels
-from skatter.selection.generalize import DomainGeneralizer, generalization_candidates
 from skatter.selection.search import BETAS, DELTAS, SCACV
 from skatter.selection.splitters import LeaveOneDomainOut
 
@@ -30,19 +34,20 @@ __all__ = [
     "SCACV",
     "Choice",
     "Criterion",
-    "DomainGeneralizer",
     "Estimate",
     "LabelSheet",
     "LabelVerdict",
     "LeaveOneDomainOut",
+    "NumberVerdict",
     "choose",
     "effective_sample_size",
-    "generalization_candidates",
     "importance_weights",
     "is_collapsed",
     "judge",
     "judge_answers",
+    "judge_number_answers",
     "nearest_labels",
+    "pick_numbers_to_label",
     "pick_rows_to_label",
     "scatter_criterion",
 ]

@@ -301,22 +301,37 @@ def pick_rows_to_label(
         raise ValueError(f"n_labels must be at least {len(strata)}, one for each stratum.")
     earlier = np.empty(0, dtype=np.intp) if after is None else _check_after(after, strata)
     variances = np.array([_variance(name, sure[rows]) for name, rows in strata.items()])
-    sizes = np.array([len(rows) for rows in strata.values()])
-    of_row = _stratum_of_row(strata, table.shape[1])
-    asked = np.bincount(of_row[earlier], minlength=len(strata))
-    shares = np.array([focus if name == DISAGREE else 0.0 for name in strata])
-    turns = _allocate(sizes, variances, asked, shares, n_labels)
-    queues = _queues(strata, earlier, seed_of(random_state))
-    new = np.array([next(queues[turn]) for turn in turns], dtype=np.intp)
-    rows = np.concatenate([earlier, new])
+    rows, of_row = draw_from_strata(
+        strata, variances, n_labels, focus=focus, earlier=earlier, seed=seed_of(random_state)
+    )
     return LabelSheet(
         rows=rows,
         stratum=of_row[rows],
         strata=tuple(strata),
-        sizes=tuple(sizes.tolist()),
+        sizes=tuple(len(own) for own in strata.values()),
         predictions=dict(zip(predictions, table[:, rows], strict=True)),
         classes=classes,
     )
+
+
+def draw_from_strata(
+    strata: Mapping[str, Codes],
+    variances: Draws,
+    n_labels: int,
+    *,
+    focus: float,
+    earlier: Codes,
+    seed: int,
+) -> tuple[Codes, Codes]:
+    """Return the rows to label, after earlier ones, and the stratum of every row there is."""
+    sizes = np.array([len(rows) for rows in strata.values()])
+    of_row = _stratum_of_row(strata, int(sizes.sum()))
+    asked = np.bincount(of_row[earlier], minlength=len(strata))
+    shares = np.array([focus if name == DISAGREE else 0.0 for name in strata])
+    turns = _allocate(sizes, variances, asked, shares, n_labels)
+    queues = _queues(strata, earlier, seed)
+    new = np.array([next(queues[turn]) for turn in turns], dtype=np.intp)
+    return np.concatenate([earlier, new]), of_row
 
 
 def _read_predictions(predictions: Mapping[str, Any]) -> tuple[Array, Array]:

@@ -1,7 +1,8 @@
 """Choosing k, β and δ, :class:`SCACV`: by the target's own scatter, or by held-out source labels.
 
-With an unlabelled target each setting is judged by the class scatter that its predictions share
-with the sources (:mod:`skatter.selection.criteria.scatters`), from one solution with all labels.
+With an unlabelled target each setting is judged by its predictions for it, from one solution with
+all labels: by the accuracy to expect of them (:mod:`skatter.hedging`), or by the class scatter that
+they share with the sources (:mod:`skatter.selection.criteria.scatters`).
 
 The paper's way is 5-fold cross-validation on source labels. In each fold the held-out samples stay
 in the Gram matrix and in their domain and lose only their label. So one Gram matrix serves all
@@ -31,7 +32,8 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
-from skatter.selection.criteria.scatters import ScatterJudge
+from skatter.selection.criteria.evidence import MakeJudge
+from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
 from skatter.summaries import Section, ShowsLearnt, learnt_search
@@ -70,7 +72,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         Candidates; None is the table of ``tune``.
     cv : int, splitter, iterable or None
         None: where there is an unlabelled target, no folds; the predictions for it are judged by
-        the scatter criterion (:func:`skatter.selection.scatter_criterion`). Otherwise five.
+        ``criterion``. Otherwise five.
 
         Folds over the labelled source samples; an integer means shuffled stratified folds. A
         splitter that takes groups is given the domains. Held-out samples lose their label and stay
@@ -78,6 +80,11 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         fold learns nothing from them.
     classifier : classifier or None
         Judge of a setting; None is 1-nearest-neighbour, for which all k are scored in one pass.
+    criterion : {"scatter", "expected accuracy"}
+        How predictions for an unlabelled target are judged: by the class scatter that they share
+        with the sources, which takes no time and is better where columns share one unit, as pixels
+        and embeddings do; or by the calibrated probabilities of a
+        :class:`~skatter.HedgedClassifier`, which is better on everyday tables.
     refit : bool
         Fit ``best_estimator_`` on all labels; needed for ``transform``.
     verbose : int
@@ -89,8 +96,8 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         ``n_components``, ``beta`` and ``delta`` of the best mean score; ties go to the smaller
         k, then the smaller δ, then the smaller β.
     best_score_ : float
-        Its mean accuracy on held-out source labels, or its scatter criterion.
-    criterion_ : "scatter" or "accuracy"
+        Its mean accuracy on held-out source labels, or its criterion.
+    criterion_ : "expected accuracy", "scatter" or "accuracy"
         What it was chosen by.
     best_index_ : int
         Its place in ``cv_results_``.
@@ -128,6 +135,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         deltas: Sequence[float] | None = None,
         cv: Any = None,
         classifier: Any = None,
+        criterion: str = "scatter",
         refit: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -138,6 +146,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         self.deltas = deltas
         self.cv = cv
         self.classifier = classifier
+        self.criterion = criterion
         self.refit = refit
         self.verbose = verbose
 
@@ -151,6 +160,11 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         if not (self.estimator is None or type(self.estimator) is SCA):
             raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
         template = SCA() if self.estimator is None else clone(self.estimator)
+        if template.label_splines is not None:
+            raise ValueError(
+                "SCACV judges a setting by classes. For label_splines choose settings with "
+                "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
+            )
         self._forget()
         betas, deltas = self._grid(template)
         samples, domains = template._read(X, y, sample_domain, labelled)
@@ -202,6 +216,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     # --- the grid -------------------------------------------------------------------------------
 
     def _grid(self, template: SCA) -> tuple[list[float], list[float]]:
+        check_choice("criterion", self.criterion, tuple(_judges()))
         check_choice("tune", self.tune, ("all", "adaptation", "generalization"))
         betas = BETAS if self.tune != "generalization" else (1.0,)
         deltas = DELTAS if self.tune != "adaptation" else (template.delta,)
@@ -225,19 +240,13 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         """Return the rows to predict, fold by fold, and how their predictions are scored."""
         target = np.flatnonzero(domains.target & ~domains.labelled)
         known = domains.labelled & domains.source
-        by_scatter = self.cv is None and len(target) and known.any()
-        if not by_scatter or len(domains.classes) < 2 or self._gram_given:
+        by_target = self.cv is None and len(target) and known.any()
+        if not by_target or len(domains.classes) < 2 or self._gram_given:
             self.criterion_ = "accuracy"
             return self._folds(domains), lambda held, guess: _accuracy(domains, held, guess)
-        self.criterion_ = "scatter"
-        judge = ScatterJudge(X, domains)
-
-        def score(held: Codes, guess: Codes) -> float:
-            label = np.array(domains.label)
-            label[held] = guess
-            return judge(label).criterion
-
-        return [target], score
+        self.criterion_ = self.criterion
+        judge = _judges()[self.criterion](X, domains, 0)
+        return [target], lambda held, guess: judge(guess)
 
     @property
     def _gram_given(self) -> bool:
@@ -364,6 +373,15 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         results["std_test_score"] = scores.std(axis=1)
         results["rank_test_score"] = rankdata(-rounded, method="min").astype(np.int32)
         self.cv_results_ = results
+
+
+def _judges() -> dict[str, MakeJudge]:
+    """Return the criteria that need predictions of the target and nothing else."""
+    return {
+        name: criterion.make_judge
+        for name, criterion in CRITERIA.items()
+        if criterion.make_judge is not None
+    }
 
 
 def _accuracy(domains: Domains, held: Codes, guess: Codes) -> float:

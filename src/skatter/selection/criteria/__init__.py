@@ -14,7 +14,7 @@ from skatter.selection.criteria.predictions import (
     prediction_entropy,
     soft_neighbourhood_density,
 )
-from skatter.selection.criteria.registry import BEST, CRITERIA, Criterion
+from skatter.selection.criteria.registry import BEST, CRITERIA, Criterion, register_criterion
 from skatter.selection.criteria.scatters import (
     ClassScatter,
     ScatterJudge,
@@ -46,6 +46,7 @@ __all__ = [
     "mutual_information",
     "nearest_class_probabilities",
     "prediction_entropy",
+    "register_criterion",
     "scatter_criterion",
     "soft_neighbourhood_density",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -20,13 +21,19 @@ from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
 from skatter.pipeline import call_step, make_domain_pipeline
 from skatter.scatter.reading import check_table
 from skatter.selection.criteria.predictions import is_collapsed, nearest_class_probabilities
-from skatter.selection.criteria.scatters import ClassScatter, class_scatter, unknown_target
+from skatter.selection.criteria.scatters import unknown_target
 from skatter.selection.criteria.weights import importance_weights
 from skatter.selection.splitters import LeaveOneDomainOut
 
 Array = NDArray[Any]
 
 N_FOLDS = 5
+
+Judge = Callable[[Codes], float]
+"""Class codes predicted for the unlabelled samples of the target, to a score."""
+
+MakeJudge = Callable[[Any, Domains, int], Judge]
+"""Samples, what is known of them, and a seed, to a judge."""
 
 
 class HeldOut(NamedTuple):
@@ -58,6 +65,8 @@ class Evidence:
         As in :func:`skatter.domains.read_domains`.
     random_state : int, RandomState instance or None
         Shuffles folds; None is a fixed seed.
+    judges : dict or None
+        Judges made so far; those of one dictionary serve several models on the same samples.
     """
 
     def __init__(
@@ -69,7 +78,9 @@ class Evidence:
         sample_domain: Any = None,
         labelled: Any = None,
         random_state: Any = None,
+        judges: dict[MakeJudge, Judge] | None = None,
     ) -> None:
+        self._judges = {} if judges is None else judges
         takes = has_fit_parameter(model, "sample_domain")
         self._model = model if takes else make_domain_pipeline(model)
         self._X = X if hasattr(X, "shape") else np.asarray(X)
@@ -120,12 +131,11 @@ class Evidence:
         """Whether the target is all but predicted to be one class."""
         return is_collapsed(self.predicted, self.domains.label[self.source])
 
-    @cached_property
-    def class_scatter(self) -> ClassScatter:
-        """Class scatter of the predictions for the target."""
-        label = np.array(self.domains.label)
-        label[self.target] = self.predicted
-        return class_scatter(check_table(self._X, "X"), self.domains, label)
+    def score_by(self, make_judge: MakeJudge) -> float:
+        """Return the score of the predictions for the target."""
+        if make_judge not in self._judges:
+            self._judges[make_judge] = make_judge(self._X, self.domains, self._seed)
+        return self._judges[make_judge](self.predicted)
 
     # --- more fits ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from skatter.selection.criteria.evidence import Evidence, seed_of
+from skatter.selection.criteria.evidence import Evidence, Judge, MakeJudge, seed_of
 from skatter.selection.criteria.registry import BEST, CRITERIA, Criterion
 
 
@@ -21,7 +21,7 @@ def judge(
     *,
     sample_domain: Any = None,
     labelled: Any = None,
-    criteria: str | Sequence[str] = (BEST,),
+    criteria: str | Sequence[str] = BEST,
     random_state: Any = None,
 ) -> dict[str, float]:
     """Judge a model for an unlabelled target by criteria that need no label of it.
@@ -101,7 +101,7 @@ def choose(
     *,
     sample_domain: Any = None,
     labelled: Any = None,
-    criteria: str | Sequence[str] = (BEST,),
+    criteria: str | Sequence[str] = BEST,
     random_state: Any = None,
 ) -> Choice:
     """Choose among models for an unlabelled target; several criteria vote by their mean rank.
@@ -141,10 +141,17 @@ def choose(
     if not models:
         raise ValueError("models is empty; name at least one candidate.")
     asked, seed = _named(criteria), seed_of(random_state)
-    scores = {}
+    scores: dict[str, dict[str, float]] = {}
+    judges: dict[MakeJudge, Judge] = {}
     for name, model in models.items():
         evidence = Evidence(
-            model, X, y, sample_domain=sample_domain, labelled=labelled, random_state=seed
+            model,
+            X,
+            y,
+            sample_domain=sample_domain,
+            labelled=labelled,
+            random_state=seed,
+            judges=judges,
         )
         scores[name] = _scores(evidence, asked)
     table = np.array([list(row.values()) for row in scores.values()])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
-from skatter.selection.criteria.evidence import N_FOLDS, Evidence
+from skatter.selection.criteria.evidence import N_FOLDS, Evidence, MakeJudge
 from skatter.selection.criteria.predictions import (
     mutual_information,
     prediction_entropy,
     soft_neighbourhood_density,
 )
+from skatter.selection.criteria.scatters import judge_by_scatter
 from skatter.selection.criteria.weights import (
     deep_embedded_validation,
     importance_weighted_accuracy,
@@ -32,8 +34,11 @@ class Criterion:
         As users type it.
     summary : str
         What it measures, in one line.
-    score : callable
-        :class:`~skatter.selection.criteria.evidence.Evidence` to a number.
+    measure : callable
+        :class:`~skatter.selection.criteria.evidence.Evidence` to a number; or
+    make_judge : callable
+        where it looks at the predictions alone: samples, domains and a seed to a function that
+        scores any predictions of the unlabelled target.
     fits : "one", "two", "folds" or "domains"
         Fits that it needs: one on all samples; a second one back from the target; one for each
         fold; one for each source domain. All criteria share the first.
@@ -45,17 +50,24 @@ class Criterion:
 
     name: str
     summary: str
-    score: Callable[[Evidence], float]
+    measure: Callable[[Evidence], float] | None = None
+    make_judge: MakeJudge | None = None
     fits: Fits = "one"
     probabilities: bool = False
     features: bool = False
+
+    def score(self, evidence: Evidence) -> float:
+        """Judge a model."""
+        if self.make_judge is not None:
+            return evidence.score_by(self.make_judge)
+        return float(self.measure(evidence)) if self.measure is not None else np.nan
 
 
 _CRITERIA = (
     Criterion(
         "scatter",
         "class scatter of the target's predictions that the sources share",
-        lambda evidence: evidence.class_scatter.criterion,
+        make_judge=judge_by_scatter,
     ),
     Criterion(
         "entropy",
@@ -111,8 +123,15 @@ _CRITERIA = (
     ),
 )
 
-CRITERIA: Mapping[str, Criterion] = {criterion.name: criterion for criterion in _CRITERIA}
+_BY_NAME = {criterion.name: criterion for criterion in _CRITERIA}
+
+CRITERIA: Mapping[str, Criterion] = MappingProxyType(_BY_NAME)
 """Criteria by name."""
 
-BEST = "scatter"
-"""The criterion that ranks models best in our study; docs/choosing.md has the figures."""
+BEST = ("expected accuracy", "scatter")
+"""The criteria whose mean rank is best in our study; docs/choosing.md has the figures."""
+
+
+def register_criterion(criterion: Criterion) -> None:
+    """Add a criterion, so that users can ask for it by its name."""
+    _BY_NAME[criterion.name] = criterion

@@ -20,6 +20,7 @@ judged: a model can give features in which its own predictions look perfect.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,6 +163,18 @@ class ScatterJudge:
         shared = np.sum(shares * np.sum(self._means * means, axis=1))
         own = np.sum(shares * np.sum(np.square(means), axis=1))
         return ClassScatter(float(shared / np.sqrt(self._scatter * scatter)), float(own / scatter))
+
+
+def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], float]:
+    """Return a function that scores predictions of the unlabelled target; nothing is random."""
+    judge, target = ScatterJudge(check_table(X, "X"), domains), unknown_target(domains)
+
+    def score(predicted: Codes) -> float:
+        label = np.array(domains.label)
+        label[target] = predicted
+        return judge(label).criterion
+
+    return score
 
 
 def resemblance(X: Any, domains: Domains, rows: Codes) -> Array:

@@ -1,0 +1,553 @@
+"""``DomainGeneralizer``: classifiers for a domain nobody has seen, weighed by domains left out.
+
+A model that will meet a new domain is judged as it will be used: each source domain d is left out
+and predicted by what the others taught. Let l(c, d) be the mean log loss of member c there. It
+counts
+
+    w_c ∝ v_c exp(−η L_c (m − 1) / (m + 3)),    L_c = min(log C, mean over m domains of l(c, d)),
+
+(or the largest of them where ``criterion="worst"``), and the prediction is the weighted mean of the
+members' probabilities. The fewer domains were left out, the less is made of how they went. Log loss
+tells members apart sooner than accuracy does, and punishes one that is sure and wrong elsewhere;
+but worse than guessing among C classes is all one. Members with next to no weight are not fitted
+again.
+
+Some members need a batch of the new domain: their columns are scaled by its own mean and standard
+deviation. They are judged in the same way, on domains left out that are scaled by their own
+statistics, and vote where ``predict`` is told which samples share a domain, with half a voice v:
+they share one assumption, that classes are as frequent in every domain. A sample that comes alone,
+or without a domain, is left to the others.
+
+How well will it do? The accuracies a_d of the vote on the m domains left out say so, corrected by
+what was seen on everyday tables (``benchmarks/unseen.py``; the numbers lie in ``unseen.json``):
+
+    value = mean a_d − optimism,    half width = z sqrt((1 + 1/m) s²),
+    s² = (ν σ² + sum (a_d − mean)²) / (ν + m − 1),
+
+where σ is how much domains of one table usually differ, and ν how many domains that knowledge is
+worth.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from skatter.accuracy import ScoresLabelled
+from skatter.checks import check_choice, check_integer
+from skatter.domains import Codes, Domains, read_domains
+from skatter.hedging.champion import (
+    MAX_ITER,
+    check_candidates,
+    check_with_gaps,
+    draw_rows,
+    make_scaler,
+    probabilities,
+    read_labels,
+    source_folds,
+    standard_classifiers,
+)
+from skatter.hedging.expectation import SURE
+from skatter.hedging.members import Member, Scaling
+from skatter.hedging.weights import DOMAIN_VOICE
+from skatter.pipeline import make_domain_pipeline
+from skatter.sca import SCA
+from skatter.scaling import DomainScaler
+from skatter.selection.asking import Estimate
+from skatter.summaries import Section, ShowsLearnt, listed, percent
+from skatter.trees import ForestClassifier
+
+Array = NDArray[Any]
+Criterion = Literal["mean", "worst"]
+CRITERIA = ("mean", "worst")
+BY_DOMAIN = "leave-one-domain-out"
+Fold = tuple[Codes, Codes]
+"""Rows to learn from, and rows to predict."""
+
+N_FOLDS = 4
+"""Parts of the sources that are left out in turn; of more sources each part has several."""
+
+SHARPNESS = 30.0
+"""η: how much less a member counts that predicts left-out domains worse."""
+
+LEAST_WEIGHT = 0.02
+"""Of the largest weight; members with less do not vote."""
+
+SMOOTHING = 0.01
+"""Share of guessing that is mixed into probabilities before their logarithm is taken."""
+
+COSTS = (10.0, 100.0)
+"""Of logistic regressions beside that of cost 1, where columns are not standardised."""
+
+N_COMPONENTS = 60
+"""Of SCA, or all there are."""
+
+IN_BATCHES = ("logistic", "svm", "SCA")
+"""Members that are there a second time, on columns scaled in each domain."""
+
+FEWEST_OF_A_BATCH = 30
+"""Samples from which a domain's own mean and standard deviation are used."""
+
+
+class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
+    """Classifiers that vote on domains nobody has seen, weighed by source domains left out.
+
+    The members are the standard classifiers that :class:`ChampionClassifier` chooses from (logistic
+    regression, support vector machine, forest, boosting) and SCA with nearest neighbours; and, for
+    a batch of the new domain, some of them on columns scaled in each domain.
+
+    Parameters
+    ----------
+    candidates : mapping of str to classifier, or None
+        Who competes, with ``predict_proba``; one that takes ``sample_domain`` is given it. None:
+        the members named above.
+    criterion : {"mean", "worst"}
+        What counts: the mean over the domains left out, or the worst of them.
+    standardize : bool
+        Standardise the columns first, so that their units do not matter. False where all columns
+        share one unit, as pixels, counts and embeddings do.
+    max_rows : int
+        Samples that members learn from while they are judged, and SCA in the end; of more as many
+        are drawn.
+    random_state : int
+        Seed of everything that is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    members_ : tuple of Member
+        Who votes, fitted on all labelled samples, with its weight and its mean accuracy on what was
+        left out. Samples that come alone are voted on by members with the scaling ``"pooled"``.
+    validation_ : str
+        ``"leave-one-domain-out"``, or ``"stratified folds"`` where a single domain has labels.
+    held_out_ : list
+        What was left out in turn: domains, or the numbers of folds where one domain has labels.
+    scores_, losses_ : dict of str to ndarray
+        Accuracy and log loss of each candidate on each of these, whether it votes or not.
+    held_out_scores_ : dict of str to ndarray
+        Accuracy of the vote on each of these: ``"alone"`` of the members that can vote on a single
+        sample, ``"batch"`` of all.
+    expected_accuracy_ : dict of str to Estimate
+        Accuracy to expect on the next unseen domain, with a 90 % interval, under the same names.
+
+    See Also
+    --------
+    HedgedClassifier : Where samples of the new domain are there, without labels, to learn from.
+    LeaveOneDomainOut : The splits alone, for scikit-learn's own searches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import DomainGeneralizer
+    >>> rng = np.random.default_rng(0)
+    >>> site, y = np.repeat(["a", "b", "c"], 40), np.tile([0, 1], 60)
+    >>> X = rng.normal(size=(120, 3)) + 2 * y[:, None]
+    >>> model = DomainGeneralizer().fit(X, y, sample_domain=site)
+    >>> model.held_out_
+    ['a', 'b', 'c']
+    >>> model.predict([[0.0, 0.0, 0.0], [2.0, 2.0, 2.0]])
+    array([0, 1])
+    >>> batch = rng.normal(size=(40, 3)) + 5
+    >>> model.predict(batch, sample_domain=np.full(40, "d")).shape  # its own scale is used too
+    (40,)
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+
+    def __init__(
+        self,
+        candidates: Mapping[str, Any] | None = None,
+        *,
+        criterion: Criterion = "mean",
+        standardize: bool = True,
+        max_rows: int = 4_000,
+        random_state: int = 0,
+    ) -> None:
+        self.candidates = candidates
+        self.criterion = criterion
+        self.standardize = standardize
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> DomainGeneralizer:
+        """Judge all candidates on sources left out, and fit those that vote on all sources.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of all domains; NaN where a value is missing. Only labelled ones are used.
+        y : array-like of shape (n_samples,)
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample. Labelled samples of a target, a negative id where integers carry
+            signs, are learnt from and never left out.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        seed = self._check_parameters()
+        X = check_with_gaps(self, X, reset=True)
+        domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
+        known = np.flatnonzero(domains.labelled)
+        with threadpool_limits(1):  # some thousand samples: one thread is sooner done than several
+            self._fit_members(X[known], domains.take(known), seed)
+        return self
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Predict the classes of samples of any domain.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains. Domains of 30 samples or more are scaled by their own statistics, for
+            the members that were judged so. None, and fewer samples: these members do not vote.
+        """
+        shares = self.predict_proba(X, sample_domain=sample_domain)
+        return self.classes_[shares.argmax(axis=1)]
+
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the probability of each class; takes what :meth:`predict` takes."""
+        said = self.member_probabilities(X, sample_domain=sample_domain)
+        weights = np.array([each.weight for each in self.members_])[:, None, None]
+        votes = np.where(np.isnan(said), 0.0, weights)
+        return np.asarray((votes * np.nan_to_num(said)).sum(axis=0) / votes.sum(axis=0))
+
+    def member_probabilities(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return what each member says, an array of shape (n_members, n_samples, n_classes).
+
+        It is NaN where a member that needs a batch of the domain does not vote.
+        """
+        check_is_fitted(self)
+        X = self.scaler_.transform(check_with_gaps(self, X, reset=False))
+        out = np.full((len(self.members_), X.shape[0], len(self.classes_)), np.nan)
+        batches, rows = X[:0], np.empty(0, dtype=np.intp)
+        if sample_domain is not None and any(m.scaling == "domain" for m in self.members_):
+            ids = read_domains(None, sample_domain, n_samples=X.shape[0]).domain
+            rows = np.flatnonzero(np.bincount(ids)[ids] >= FEWEST_OF_A_BATCH)
+            if len(rows):
+                batches = DomainScaler().fit_transform(X[rows], sample_domain=ids[rows])
+        for place, each in enumerate(self.members_):
+            if each.scaling == "pooled":
+                out[place] = probabilities(each.estimator, X, len(self.classes_))
+            elif len(rows):
+                out[place, rows] = probabilities(each.estimator, batches, len(self.classes_))
+        return out
+
+    # --- parameters and candidates ----------------------------------------------------------------
+
+    def _check_parameters(self) -> int:
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("standardize", self.standardize, (True, False))
+        check_integer("max_rows", self.max_rows, low=10)
+        if self.candidates is not None:
+            check_candidates(self.candidates)
+        return check_integer("random_state", self.random_state, low=0)
+
+    def _candidates(self, X: Any, domains: Domains, seed: int) -> list[Member]:
+        """Return who competes, not fitted, the cheapest first."""
+        if self.candidates is not None:
+            return [Member(name, "pooled", False, each) for name, each in self.candidates.items()]
+        n_classes = len(domains.classes)
+        plain = standard_classifiers(X, n_classes, metric="accuracy", random_state=seed)
+        sca = make_domain_pipeline(
+            SCA(N_COMPONENTS).set_params(delta=0.0, conditional_delta=0.0),
+            LogisticRegression(C=0.1, max_iter=MAX_ITER),
+        )
+        if not self.standardize:  # embeddings and histograms need less of a penalty
+            for C in COSTS:
+                plain[f"logistic, C = {C:g}"] = LogisticRegression(C=C, max_iter=MAX_ITER)
+        found = [Member(name, "pooled", False, each) for name, each in plain.items()]
+        found.append(Member("SCA", "pooled", True, sca))
+        if self.validation_ == BY_DOMAIN and not sparse.issparse(X):
+            found += [replace(each, scaling="domain") for each in found if each.name in IN_BATCHES]
+        return found
+
+    # --- what is left out -------------------------------------------------------------------------
+
+    def _folds(self, domains: Domains, seed: int) -> tuple[list[Fold], Codes]:
+        """Return what to learn from and what to predict, and the unit that each row is scored in.
+
+        Units are domains, and folds where a single domain has labels.
+        """
+        rows = np.flatnonzero(domains.source)
+        if not len(rows):
+            raise ValueError(
+                "y has no labelled sample in a source domain to leave out. Under the sign "
+                "convention sources have non-negative ids."
+            )
+        n_domains = len(np.unique(domains.domain[rows]))
+        folds: list[Fold] = []
+        if n_domains > 1:
+            splits = GroupKFold(min(n_domains, N_FOLDS)).split(rows, groups=domains.domain[rows])
+            folds = list(_usable(domains, [rows[held] for _, held in splits]))
+        self.validation_, unit = BY_DOMAIN, domains.domain
+        if not folds:
+            splits = source_folds(domains.label[rows], seed)
+            folds = list(_usable(domains, [rows[held] for _, held in splits]))
+            self.validation_, unit = "stratified folds", np.zeros(len(unit), dtype=np.intp)
+            for number, (_, held) in enumerate(folds):
+                unit[held] = number
+        if not folds:
+            raise ValueError(
+                "y has too few labelled samples to leave some out: two classes must remain. Give "
+                "more labelled samples or source domains."
+            )
+        there = np.unique(np.concatenate([unit[held] for _, held in folds]))
+        self.held_out_ = (domains.domain_ids[there] if unit is domains.domain else there).tolist()
+        return folds, unit
+
+    def _fit_members(self, X: Any, domains: Domains, seed: int) -> None:
+        folds, unit = self._folds(domains, seed)
+        candidates = self._candidates(X, domains, seed)
+        self.classes_ = np.array(domains.classes)
+        rows = np.concatenate([held for _, held in folds])
+        label, unit = domains.label[rows], unit[rows]
+        judged = [self._judge(candidates, X, domains, fold, seed) for fold in folds]
+        shares = np.concatenate(judged, axis=1)
+        right = np.stack([_means(each.argmax(axis=1) == label, unit) for each in shares])
+        loss = np.stack([_means(log_loss(each, label), unit) for each in shares])
+        alone = np.array([each.scaling == "pooled" for each in candidates])
+        weights = member_weights(loss, alone, len(self.classes_), self.criterion)
+        names = [_name(each) for each in candidates]
+        self.scores_ = dict(zip(names, right, strict=True))
+        self.losses_ = dict(zip(names, loss, strict=True))
+        self.held_out_scores_ = {
+            kind: _means(np.tensordot(own, shares, axes=1).argmax(axis=1) == label, unit)
+            for kind, own in (("alone", weights * alone), ("batch", weights))
+        }
+        self.expected_accuracy_ = {
+            kind: expect_unseen(each, len(self.classes_))
+            for kind, each in self.held_out_scores_.items()
+        }
+        self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
+        views = _Views(self.scaler_.transform(X), domains)
+        self.members_ = tuple(
+            replace(
+                each,
+                estimator=self._fit_one(each, views, seed),
+                source_score=float(score.mean()),
+                weight=float(weight),
+            )
+            for each, score, weight in zip(candidates, right, weights, strict=True)
+            if weight > 0
+        )
+
+    def _judge(
+        self, candidates: list[Member], X: Any, domains: Domains, fold: Fold, seed: int
+    ) -> Array:
+        """Return what each candidate says of left-out rows, taught by the others."""
+        learn, held = fold
+        learn = learn[draw_rows(domains.label[learn], self.max_rows, seed)]
+        scaler = make_scaler(sparse.issparse(X), self.standardize).fit(X[learn])
+        known = _Views(scaler.transform(X[learn]), domains.take(learn))
+        new = _Views(scaler.transform(X[held]), domains.take(held))
+        fitted = [self._fit_one(_cheaper(each), known, seed) for each in candidates]
+        return np.stack(
+            [
+                probabilities(model, new.of(each.scaling), len(domains.classes))
+                for model, each in zip(fitted, candidates, strict=True)
+            ]
+        )
+
+    def _fit_one(self, member: Member, views: _Views, seed: int) -> Any:
+        """Fit a copy of a member on samples as it likes them; an error says whose it is."""
+        label, domain = views.domains.label, views.domains.domain
+        rows = np.arange(len(label))
+        if member.adapts:  # it is of quadratic cost
+            rows = draw_rows(label, self.max_rows, seed)
+        model = make_domain_pipeline(clone(member.estimator))
+        given = {"sample_domain": domain[rows], "labelled": np.ones(len(rows), dtype=bool)}
+        try:
+            with warnings.catch_warnings():
+                # So many components, or as many as there are; a regression that is cut short
+                # predicts as well.
+                warnings.filterwarnings("ignore", message="n_components=.* exceeds the rank")
+                warnings.filterwarnings("ignore", message="float32 is not enough")
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return model.fit(views.of(member.scaling)[rows], label[rows], **given)
+        except Exception as error:
+            error.add_note(f"This was candidate {member.name!r} of DomainGeneralizer.")
+            raise
+
+    def _learnt(self) -> list[Section]:
+        if not hasattr(self, "members_"):
+            return []
+        weights = {_name(each): f"{each.weight:.2f}" for each in self.members_}
+        expected = self.expected_accuracy_
+        facts = (
+            ("left out", f"{self.validation_}: {listed(self.held_out_)}"),
+            ("expected on the next unseen domain, in batches", str(expected["batch"])),
+            ("expected of samples that come alone", str(expected["alone"])),
+            ("classes", listed(self.classes_)),
+        )
+        lines = tuple(
+            (name, percent(score.mean()), percent(score.min()), weights.get(name, "–"))
+            for name, score in self.scores_.items()
+        )
+        heads = ("candidate", "mean accuracy", "worst", "weight")
+        return [Section(type(self).__name__, facts, heads, lines)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+class _Views:
+    """Samples under both scalings; that in each domain is computed when asked for."""
+
+    def __init__(self, pooled: Any, domains: Domains) -> None:
+        self.pooled, self.domains = pooled, domains
+        self._domain: Any = None
+
+    def of(self, scaling: Scaling) -> Any:
+        if scaling == "pooled":
+            return self.pooled
+        if self._domain is None:
+            self._domain = DomainScaler().fit_transform(
+                self.pooled, sample_domain=self.domains.domain
+            )
+        return self._domain
+
+
+def member_weights(
+    loss: Array,
+    alone: Array,
+    n_classes: int,
+    criterion: Criterion = "mean",
+    sharpness: float = SHARPNESS,
+) -> Array:
+    """Return the weights of members by their loss on what was left out; they sum to one.
+
+    Those with next to nothing get nothing, so that they need not be fitted again.
+
+    Parameters
+    ----------
+    loss : ndarray of shape (n_members, n_domains)
+        Log loss.
+    alone : ndarray of bool of shape (n_members,)
+        Members that can vote on a single sample; one of them keeps a weight.
+    n_classes : int
+        Number of classes.
+    criterion : {"mean", "worst"}
+        Which loss counts.
+    sharpness : float
+        η.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = np.array([[0.3, 0.3, 0.6], [0.4, 0.4, 0.4], [2.0, 2.0, 2.0]])
+    >>> alone = np.array([True, True, True])
+    >>> member_weights(loss, alone, 4).round(2), member_weights(loss, alone, 4, "worst").round(2)
+    (array([0.5, 0.5, 0. ]), array([0.12, 0.88, 0.  ]))
+    """
+    n_domains = loss.shape[1]
+    counts = loss.mean(axis=1) if criterion == "mean" else loss.max(axis=1)
+    counts = np.minimum(counts, np.log(n_classes))
+    sharpness *= (n_domains - 1) / (n_domains + 3)
+    weights = np.where(alone, 1, DOMAIN_VOICE) * np.exp(-sharpness * (counts - counts.min()))
+    best = np.where(alone, weights[alone].max(), weights.max())
+    weights[weights < LEAST_WEIGHT * best] = 0
+    return weights / weights.sum()
+
+
+def log_loss(shares: Array, label: Codes) -> Array:
+    """Return the log loss of each sample; no probability counts as none at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_loss(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 0])).round(2)
+    array([0.69, 5.3 ])
+    """
+    own = shares[np.arange(len(label)), label]
+    return -np.log((1 - SMOOTHING) * own + SMOOTHING / shares.shape[1])
+
+
+def expect_unseen(scores: Array, n_classes: int) -> Estimate:
+    """Return the accuracy to expect on the next unseen domain, with a 90 % interval.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Accuracies on domains left out.
+    n_classes : int
+        Number of classes; less than guessing is never expected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alike, apart = (expect_unseen(np.array(s), 2) for s in ([0.8, 0.8, 0.8], [0.6, 0.8, 1.0]))
+    >>> abs(alike.value - apart.value) < 1e-9, alike.high - alike.low < apart.high - apart.low
+    (True, True)
+    """
+    fitted, m = unseen_numbers(), len(scores)
+    value = float(np.clip(scores.mean() - fitted["optimism"], 1 / n_classes, SURE))
+    squares = float(np.sum((scores - scores.mean()) ** 2))
+    prior = fitted["worth"]
+    variance = (prior * fitted["spread"] ** 2 + squares) / (prior + m - 1)
+    half = fitted["half_width"] * float(np.sqrt((1 + 1 / m) * variance))
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+@cache
+def unseen_numbers() -> Mapping[str, float]:
+    """Return the numbers that ``benchmarks/unseen.py`` fitted."""
+    text = files("skatter.hedging").joinpath("unseen.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def _usable(domains: Domains, parts: list[Codes]) -> Iterator[Fold]:
+    """Turn parts to be left out into folds; without those that leave one class to learn from."""
+    for held in parts:
+        learn = np.setdiff1d(np.arange(len(domains.label)), held)
+        if len(np.unique(domains.label[learn])) > 1:
+            yield learn, held
+
+
+def _means(values: Array, unit: Codes) -> Array:
+    """Return the mean of the values of each unit that is there."""
+    counts = np.bincount(unit)
+    return (np.bincount(unit, weights=values) / np.maximum(counts, 1))[counts > 0]
+
+
+def _cheaper(member: Member) -> Member:
+    """Return a member as it is judged: a third of the trees rank a forest as well."""
+    if isinstance(member.estimator, ForestClassifier):
+        fewer = clone(member.estimator).set_params(n_trees=member.estimator.n_trees // 3)
+        return replace(member, estimator=fewer)
+    return member
+
+
+def _name(member: Member) -> str:
+    """Return how a candidate is called in tables."""
+    return member.name if member.scaling == "pooled" else f"{member.name}, scaled in each domain"
