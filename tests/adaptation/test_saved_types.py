@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -66,7 +66,7 @@ CASES = [
             KNeighborsClassifier(weights="distance", metric="cosine", **BRUTE),
         )
     ),
-    *((model, X, NUMBERS) for model in (Ridge(), LinearRegression(), SVR(), Ridge(solver="sag"))),
+    *((model, X, NUMBERS) for model in (Ridge(), LinearRegression(), SVR(), RidgeCV())),
     *((model, X, X[:, :2]) for model in (Ridge(), KNeighborsRegressor(**BRUTE))),
     (SCA(kernel="precomputed"), X @ X.T, THREE),
     (SCA(random_state=np.random.RandomState(3)), X.astype(np.float32), THREE),

@@ -130,7 +130,7 @@ ForestClassifier trees_ @TreeEnsemble p
 ForestRegressor trees_ @TreeEnsemble p
 BoostingClassifier trees_ @TreeEnsemble p
 BoostingRegressor trees_ @TreeEnsemble p
-*exemplars exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c;
+*exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c;
     exemplar_weights_ f e
 AdaptiveSVM dual_coef_ f n out
 DAM dual_coef_ f n out
