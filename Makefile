@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs benchmark clean
+.PHONY: demo test fuzz lint docs benchmark clean
 
 demo: $(VENV)/.demo
 	$(BIN)/skatter demo --out demo
@@ -13,6 +13,10 @@ demo: $(VENV)/.demo
 # One BLAS thread for each worker: two pools of threads on the same cores stand in each other's way.
 test: lint
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# Ten thousand forged models; SKATTER_SEED=1 gives others.
+fuzz: $(VENV)/.test
+	SKATTER_FUZZ=10000 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest tests/fuzz
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

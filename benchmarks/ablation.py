@@ -23,6 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from criteria import Samples, draw, insert, suites
 from problems import machine
 from skatter import SCA, SCAClassifier, make_domain_pipeline
+from skatter.files import write_atomically
 from skatter.plots.canvas import AFTER_COLOUR, QUIET, add_note, new_figure, open_frame
 from skatter.self_training.voters import VOTERS
 
@@ -101,9 +102,7 @@ def measure(store: Path | None) -> dict[str, Any]:
 
 def keep(store: Path, found: dict[str, Any]) -> None:
     """Write the file whole or not at all."""
-    part = store.with_suffix(".part")
-    part.write_text(json.dumps(found, indent=1))
-    part.replace(store)
+    write_atomically(store, lambda part: part.write_text(json.dumps(found, indent=1)))
 
 
 def means(found: dict[str, Any], variant: str) -> Any:

@@ -27,6 +27,7 @@ from criteria import Samples, draw, insert, nearest, suites
 from problems import machine
 from skatter import SCA, DomainScaler
 from skatter.bench.tasks import Task
+from skatter.files import write_atomically
 from skatter.kernels import median_distance
 from skatter.selection.folds import FoldSolver, nearest_labels
 
@@ -127,9 +128,12 @@ def measure(store: Path | None) -> dict[str, dict[str, Measured]]:
 
 def keep(store: Path, kept: dict[str, Array]) -> None:
     """Write the file whole or not at all."""
-    part = store.with_suffix(".part.npz")
-    np.savez_compressed(part, **kept)
-    part.replace(store)
+
+    def write(part: Path) -> None:
+        with part.open("wb") as file:
+            np.savez_compressed(file, **kept)
+
+    write_atomically(store, write)
 
 
 # --- choosing -------------------------------------------------------------------------------------

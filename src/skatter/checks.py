@@ -13,6 +13,8 @@ from sklearn.utils.validation import validate_data
 from skatter.tensors import check_tensor, is_tensor
 
 FLOATS = (np.float64, np.float32)
+LARGEST = {"float64": 1e100, "float32": 1e17}
+"""Size of a number that samples may hold: its square, summed over all, must not overflow."""
 MOST_OF_VARIANCE = 0.5
 """Share of the total variance above which one column decides alone."""
 FEWEST_COLUMNS = 3
@@ -113,7 +115,7 @@ def check_samples(
     if is_tensor(X):
         return _check_tensor(estimator, X, reset=reset, tensors=tensors, least=least)
     try:
-        return validate_data(
+        X = validate_data(
             estimator,
             X,
             reset=reset,
@@ -128,6 +130,20 @@ def check_samples(
                 "first, e.g. with sklearn.preprocessing.OneHotEncoder."
             ) from error
         raise
+    _check_magnitude(X)
+    return X
+
+
+def _check_magnitude(X: Any) -> None:
+    """Refuse numbers whose squares, added up, are none any more."""
+    values = X.data if issparse(X) else X
+    largest = max(-values.min(initial=0), values.max(initial=0))
+    limit = LARGEST[values.dtype.name]
+    if largest > limit:
+        raise ValueError(
+            f"X holds a number of size {largest:.3g}; distances overflow above {limit:g} in "
+            f"{values.dtype}. Divide the column by a power of ten, or look for a wrong value."
+        )
 
 
 class DominantColumn(NamedTuple):

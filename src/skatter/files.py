@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import math
 import os
 import secrets
 import signal
 import stat
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 try:
     import fcntl
@@ -23,6 +30,9 @@ _PLAINLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 PREFIX, SUFFIX = ".skatter-", ".part"
 """Of temporary files, which lie beside the file that they become."""
+
+EMPTY = 2**20
+"""Length of an array without values, in any direction."""
 
 STALE = 60.0
 """Seconds after which an empty one has been left: a process is about to lock it until then."""
@@ -107,6 +117,55 @@ def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
         if found.st_size > limit:
             raise ValueError(f"it is larger than {limit:,} bytes")
         return file.read(found.st_size)
+
+
+def open_stored(data: bytes) -> zipfile.ZipFile:
+    """Open a zip archive that unpacks into no more than it is, or raise a ValueError."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+        raise ValueError(str(error)) from error
+    members = archive.infolist()
+    if any(each.compress_type != zipfile.ZIP_STORED for each in members):
+        raise ValueError("its members are compressed, and should not be")
+    if len({each.filename for each in members}) < len(members):
+        raise ValueError("two of its members have one name")
+    if sum(each.file_size for each in members) > len(data):
+        raise ValueError("its members are larger than the file")
+    return archive
+
+
+def read_npy(data: bytes) -> NDArray[Any]:
+    """Read an array of numbers, bools or text that is as large as it says; no pickle is read.
+
+    Raises
+    ------
+    ValueError
+        Where it is anything else.
+    """
+    file = io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError("its version is not known")
+        shape, in_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    # NumPy reads headers with Python's parser, which fails on foreign text in many ways.
+    except Exception as error:
+        raise ValueError(f"an array has a bad header ({type(error).__name__})") from error
+    size = dtype.itemsize
+    wide = size > 8 and dtype.kind != "U"
+    if dtype.kind not in "biufU" or not dtype.isnative or dtype.subdtype or wide or not size:
+        raise ValueError(f"an array is of {str(dtype)[:50]}")
+    empty = 0 in shape and max(shape) > EMPTY
+    if min(shape, default=0) < 0 or empty or math.prod(shape) * size != len(data) - file.tell():
+        raise ValueError("an array has another size than it says")
+    found = np.frombuffer(data, dtype, offset=file.tell())
+    if dtype.kind == "b" and found.view(np.uint8).max(initial=0) > 1:
+        raise ValueError("an array holds what is neither true nor false")
+    if dtype.kind == "U" and found.size:
+        codes = found.view(np.uint32)
+        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes <= 0xDFFF)).any():
+            raise ValueError("an array holds characters that there are not")
+    return found.reshape(shape[::-1]).T.copy("F") if in_columns else found.reshape(shape).copy()
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice
 from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
-from skatter.files import write_atomically
+from skatter.files import open_stored, read_npy, read_regular, write_atomically
 from skatter.scatter import (
     Scatters,
     class_factor,
@@ -57,6 +57,8 @@ from skatter.tensors import (
 Array = NDArray[Any]
 
 SECOND = ("pooled", "cell")
+MAX_BYTES = 2**34
+"""Size of a file of moments."""
 BATCH_VALUES = 2**23
 """Features computed at a time: bounds the memory that collecting moments takes."""
 DEVICE_BATCH_VALUES = 2**27
@@ -191,8 +193,9 @@ class Moments:
             Where the file holds anything else.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return _from_arrays(dict(file))
+            with open_stored(read_regular(path, MAX_BYTES)) as file:
+                names = file.namelist()
+                return _from_arrays({name[:-4]: read_npy(file.read(name)) for name in names})
         except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"{os.fspath(path)} holds no moments ({error}); write them with Moments.save."
@@ -435,7 +438,8 @@ def _from_arrays(arrays: dict[str, Array]) -> Moments:
         arrays["is_target"],
         arrays["counts"],
     )
-    kept, dtype = str(arrays["kept"]), np.dtype(str(arrays["dtype"]))
+    name = check_choice("dtype", str(arrays["dtype"]), ("float32", "float64"))
+    kept, dtype = str(arrays["kept"]), np.dtype(name)
     moments = Moments(
         cells, arrays["means"], arrays["second"], kept, dtype, str(arrays["feature_map"])
     )
@@ -448,15 +452,22 @@ def _check_whole(moments: Moments) -> None:
     cells, size = moments.cells, moments.means.shape[-1]
     check_choice("kept", moments.kept, SECOND)
     expected = {
-        "means": (moments.means, (cells.n_rows, size)),
-        "second": (moments.second, (_n_second(cells, moments.kept), size, size)),
-        "domain": (cells.domain, (cells.n_rows,)),
-        "counts": (cells.counts, (cells.n_rows,)),
-        "is_target": (cells.is_target, (cells.n_domains,)),
+        "means": (moments.means, "f", (cells.n_rows, size)),
+        "second": (moments.second, "f", (_n_second(cells, moments.kept), size, size)),
+        "label": (cells.label, "i", (cells.n_rows,)),
+        "domain": (cells.domain, "i", (cells.n_rows,)),
+        "counts": (cells.counts, "i", (cells.n_rows,)),
+        "is_target": (cells.is_target, "b", (cells.n_domains,)),
+        "classes": (cells.classes, cells.classes.dtype.kind, (cells.classes.size,)),
+        "domain_ids": (cells.domain_ids, cells.domain_ids.dtype.kind, (cells.domain_ids.size,)),
     }
-    for name, (array, shape) in expected.items():
+    for name, (array, kind, shape) in expected.items():
         if array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+        if array.dtype.kind != kind:
+            raise ValueError(f"{name} is of {array.dtype}")
+        if kind == "U":
+            continue
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds a value that is not finite")
     if cells.n_rows and (

@@ -216,6 +216,8 @@ class TreeEnsemble:
             raise ValueError(f"The arrays {', '.join(_PER_SPLIT)} must be of equal length.")
         if not len(self.baseline):
             raise ValueError("The array baseline of the trees must not be empty.")
+        if self.value.shape[1] not in (1, len(self.baseline)):
+            raise ValueError("The array value of the trees must have a column for each output.")
         if len(self.roots) != len(self.output):
             raise ValueError("The arrays roots and output of the trees must be of equal length.")
 

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from skatter.cli import adapt as adapt_module
 from skatter.cli.adapt import adapt_file
 from skatter.cli.files import check_outputs, write_together
 from skatter.cli.predict import predict_file
+from skatter.pipeline import DomainPipeline
 from skatter.saving import describe_model, load_model, save_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -301,6 +303,42 @@ def test_predict_refuses_in_one_line(tmp_path, frame, kind):
     assert result.stderr.startswith("skatter predict: ")
     assert result.stderr.count("\n") == 1
     assert not (tmp_path / "p.csv").exists()
+
+
+def test_a_model_is_signed_by_adapt_and_asked_for_by_predict(table, tmp_path):
+    key, other = tmp_path / "key", tmp_path / "other"
+    key.write_bytes(b"k" * 32)
+    other.write_bytes(b"o" * 32)
+    model, out = tmp_path / "m.skatter", tmp_path / "o.csv"
+    method = ("--method", "sca", "--out", tmp_path / "out.csv", "--model", model)
+    assert run_adapt(table, *method, "--key-file", key).exit_code == 0
+    assert run("predict", model, table, "--out", out, "--key-file", key).exit_code == 0
+    refused = run("predict", model, table, "--out", out, "--key-file", other, "--force")
+    assert refused.exit_code == 1
+    assert "not signed with this key" in refused.stderr
+    assert run("predict", model, table, "--out", out, "--key-file", tmp_path).exit_code == 2
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "pipe"])
+def test_a_model_that_never_ends_is_refused_in_one_line(table, tmp_path, path):
+    os.mkfifo(tmp_path / "pipe")
+    result = run("predict", tmp_path / path, table, "--out", tmp_path / "o.csv")
+    assert result.exit_code == 1
+    assert "no regular file" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_parts_that_do_not_fit_together_fail_in_one_line(table, tmp_path, frame):
+    """What no schema sees: pipelines of different tables."""
+    one = adapt(frame, label="tree", domain="town", method="sca").model
+    few = adapt(frame.drop(columns="x3"), label="tree", domain="town", method="sca").model
+    steps = [one.adapted.steps[0], *few.adapted.steps[1:]]
+    mixed = replace(one, adapted=DomainPipeline(steps))
+    model = save_model(mixed, tmp_path / "m.skatter")
+    result = run("predict", model, table, "--out", tmp_path / "o.csv")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "o.csv").exists()
 
 
 @pytest.mark.parametrize("command", ["adapt", "predict"])

@@ -392,6 +392,19 @@ def test_float32_stays_float32(method, data):
     assert_same(actual, expected, 1e-3)
 
 
+@pytest.mark.parametrize(("dtype", "size"), [(np.float64, 1e300), (np.float32, 1e30)])
+def test_numbers_too_large_to_square_are_refused_and_give_no_nan(method, data, dtype, size):
+    if method.kind != "features":
+        pytest.skip("classifiers have checks of their own")
+    X = np.array(data.X, dtype=dtype)
+    model = fit(method, data, X=X)
+    X[0, 0] = -size
+    with pytest.raises(ValueError, match=r"X holds a number of size .* power of ten"):
+        model.transform(X)
+    with pytest.raises(ValueError, match="X holds a number of size"):
+        fit(method, data, X=X)
+
+
 def test_whole_numbers_are_samples(method, data):
     whole = np.round(10 * data.X).astype(int)
     actual = answer(method, fit(method, data, X=whole), whole[:5])

@@ -137,6 +137,12 @@ def test_the_linear_kernel_needs_no_gram_matrix(Method, large):
     np.testing.assert_allclose(thin.components_.T, large.X.T @ thin.dual_coef_, atol=1e-12)
 
 
+def test_jda_guesses_the_same_from_few_distances_at_a_time(problem, monkeypatch):
+    whole = fitted(JDA(3), problem)
+    monkeypatch.setattr("skatter.methods.jda.BATCH", 100)
+    assert (fitted(JDA(3), problem).pseudo_labels_ == whole.pseudo_labels_).all()
+
+
 def test_sources_are_pooled(problem):
     names = np.where(problem.unlabelled, "there", "here")
     pooled = TCA(3, gamma=GAMMA).fit(problem.X, problem.known, sample_domain=names)

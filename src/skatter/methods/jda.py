@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.methods.base import Transfer
@@ -32,6 +33,9 @@ from skatter.selection import nearest_labels
 from skatter.solve import Eigenpairs
 
 Array = NDArray[Any]
+
+BATCH = 2**25
+"""Distances between labelled and unlabelled samples that are held at once."""
 
 
 class JDA(TransferComponents):
@@ -200,8 +204,11 @@ class JDA(TransferComponents):
         known = transfer.labelled
         guess = transfer.label.copy()
         if not known.all():
-            (nearest,) = nearest_labels(Z[known], guess[known], Z[~known], [Z.shape[1]])
-            guess[~known] = nearest
+            new = np.flatnonzero(~known)
+            # Distances between all labelled samples and some others: as many as fit.
+            for rows in gen_batches(len(new), max(BATCH // int(known.sum()), 1)):
+                found = nearest_labels(Z[known], guess[known], Z[new[rows]], [Z.shape[1]])
+                guess[new[rows]] = next(found)
         return guess
 
     def _finish(self, Z: Array) -> Array:

@@ -16,7 +16,6 @@ import hashlib
 import hmac
 import io
 import json
-import math
 import platform
 import warnings
 import zipfile
@@ -28,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.files import read_regular, write_atomically
-from skatter.saving.nodes import EMPTY, Reader, Writer, build
+from skatter.files import open_stored, read_npy, read_regular, write_atomically
+from skatter.saving.nodes import Reader, Writer, build
 from skatter.saving.schemas import name_of
 from skatter.saving.specs import Refused
 from skatter.tables import check_target
@@ -264,21 +263,13 @@ def _read(path: str | Path, key: bytes | None = None) -> bytes:
 
 
 def _opened(data: bytes, path: str | Path) -> zipfile.ZipFile:
-    """Open an archive that unpacks into no more than it is."""
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        archive = open_stored(data)
+    except ValueError as error:
         raise ModelFileError(f"{path} is no model file of skatter: {_one_line(error)}.") from error
-    members = archive.infolist()
-    packed = any(each.compress_type != zipfile.ZIP_STORED for each in members)
-    names = [each.filename for each in members]
-    if packed or sum(each.file_size for each in members) > len(data):
+    if not {ABOUT, MODEL} <= set(archive.namelist()):
         raise ModelFileError(
-            f"{path} is refused: its members are compressed, and those of a model are not."
-        )
-    if len(set(names)) < len(names) or not {ABOUT, MODEL} <= set(names):
-        raise ModelFileError(
-            f"{path} is no model file of skatter: {ABOUT} and {MODEL} must each be there once."
+            f"{path} is no model file of skatter: it holds no {ABOUT} or no {MODEL}."
         )
     return archive
 
@@ -312,39 +303,10 @@ def _unpack(archive: zipfile.ZipFile) -> Any:
     """Return the model as parts, all of them checked."""
     content = _json(archive, MODEL)
     count = len(archive.namelist()) - 2
-    arrays = [_read_array(archive.read(f"{number}.npy")) for number in range(count)]
+    arrays = [read_npy(archive.read(f"{number}.npy")) for number in range(count)]
     if content.keys() != {"parts", "model"} or not isinstance(content["parts"], list):
         raise Refused(f"{MODEL} has no parts")
     return Reader(arrays, content["parts"]).value({"part": content["model"]})
-
-
-def _read_array(data: bytes) -> Array:
-    """Return an array that is as large as it says; its header is data, and no pickle is read."""
-    file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise Refused("an array has an unknown version")
-    shape, in_columns, dtype = np.lib.format.read_array_header_1_0(file)
-    size = dtype.itemsize
-    if dtype.kind not in "biufU" or not dtype.isnative or dtype.subdtype or not size:
-        raise Refused(f"an array is of {str(dtype)[:50]}")
-    if size > 8 and dtype.kind != "U":
-        raise Refused(f"an array is of {str(dtype)[:50]}")
-    empty = 0 in shape and max(shape) > EMPTY
-    if min(shape, default=0) < 0 or empty or math.prod(shape) * size != len(data) - file.tell():
-        raise Refused("an array has another size than it says")
-    found = np.frombuffer(data, dtype, offset=file.tell())
-    _check_bytes(found)
-    return found.reshape(shape[::-1]).T.copy("F") if in_columns else found.reshape(shape).copy()
-
-
-def _check_bytes(found: Array) -> None:
-    """Refuse bytes that are neither true nor false, and characters that are none."""
-    if found.dtype.kind == "b" and found.view(np.uint8).max(initial=0) > 1:
-        raise Refused("an array holds what is neither true nor false")
-    if found.dtype.kind == "U" and found.size:
-        codes = found.view(np.uint32)
-        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes <= 0xDFFF)).any():
-            raise Refused("an array holds characters that there are not")
 
 
 def _warn_of_versions(about: dict[str, Any], path: str | Path) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.files import EMPTY
 from skatter.saving.schemas import (
     FUNCTION,
     REMEDIES,
@@ -28,21 +29,20 @@ from skatter.saving.schemas import (
     class_of,
     known_types,
     name_of,
-    parts_in,
 )
-from skatter.saving.specs import Part, Refused
+from skatter.saving.specs import Part, Refused, parts_in
 
 Array = NDArray[Any]
 Node = Any
+
+MAX_NUMBERS = 10_000
+"""Keys of a set or dict that are not all text."""
 
 DEPTH = 32
 """Containers in containers, and objects in objects."""
 
 UNFOLDED = 10_000
 """Objects of a model, each counted as often as it is used."""
-
-EMPTY = 2**20
-"""Length of an array without values, in any direction."""
 
 _BITS = (8, 16, 32, 64)
 SCALARS = (
@@ -76,7 +76,7 @@ class Writer:
         kind = type(value)
         if kind in _PLAIN:
             return value
-        if kind in (list, UserList) or issubclass(kind, UserList):
+        if kind is list or issubclass(kind, UserList):  # of scikit-learn 1.6
             return [self.node(each, depth + 1) for each in value]
         if kind is dict:
             return {
@@ -118,7 +118,8 @@ class Writer:
             if not all(type(each) in _PLAIN for each in items):
                 raise Refused("it holds an array of objects that are neither text nor numbers")
             return {"strings": [list(value.shape), items]}
-        if value.dtype.kind not in "biufU" or value.dtype.itemsize == 0:
+        narrow = 0 < value.dtype.itemsize <= 8
+        if value.dtype.kind not in "biufU" or not (narrow or value.dtype.kind == "U"):
             raise Refused(f"it holds an array of {value.dtype}")
         self.arrays.append(value)
         return {"array": len(self.arrays) - 1}
@@ -202,11 +203,13 @@ class Reader:
         return tuple(self.value(each, depth + 1) for each in _listed(content))
 
     def _read_set(self, content: Any, depth: int) -> Any:
-        return {_hashable(self.value(each, depth + 1)) for each in _listed(content)}
+        return set(_keys([self.value(each, depth + 1) for each in _listed(content)]))
 
     def _read_dict(self, content: Any, depth: int) -> Any:
         pairs = [_listed(each, 2) for each in _listed(content)]
-        return {_hashable(self.value(k, depth + 1)): self.value(v, depth + 1) for k, v in pairs}
+        keys = _keys([self.value(key, depth + 1) for key, _ in pairs])
+        values = [self.value(each, depth + 1) for _, each in pairs]
+        return dict(zip(keys, values, strict=True))
 
     def _read_slice(self, content: Any, depth: int) -> Any:
         ends = _listed(content, 3)
@@ -283,10 +286,13 @@ def _index(found: Any, limit: int) -> int:
     return found
 
 
-def _hashable(value: Any) -> Any:
-    if not isinstance(value, (*_PLAIN, np.generic)):
+def _keys(values: list[Any]) -> list[Any]:
+    """Check keys; of numbers only some, which can be chosen so that their hashes collide."""
+    if not all(isinstance(each, (*_PLAIN, np.generic)) for each in values):
         raise Refused("a set or dict has a key that is neither text nor a number")
-    return value
+    if len(values) > MAX_NUMBERS and not all(isinstance(each, str) for each in values):
+        raise Refused("a set or dict has too many keys")
+    return values
 
 
 def build(value: Any, built: dict[Part, Any] | None = None) -> Any:

@@ -9,7 +9,7 @@ listed there and no others: compiled code trusts some of them blindly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -63,313 +63,157 @@ OURS = (
 )
 """Types of skatter beside the methods."""
 
-PARAMETERS = {"n_jobs": "none", "memory": "none", "verbose": "bool | int"}
-"""Parameters of any estimator: nothing in a file starts processes, or names a folder."""
-
-LEARNT = {
-    "n_features_in_": "int p",
-    "feature_names_in_": "o p",
-    "classes_": "l c",
-    "class_counts_": "i c",
-    "domain_ids_": "l d",
-    "domain_counts_": "i d",
-    "source_ids_": "l s",
-    "n_components_": "int k",
-    "kernel_": "@Kernel p",
-    "X_fit_": "f n p | none",
-    "dual_coef_": "f n k",
-    "support_": "i n",
-    "eigenvalues_": "f k",
-    "offset_": "f k",
-    "components_": "f k *",
-    "mean_": "f p",
-    "source_mean_": "f p",
-    "target_mean_": "f p",
-    "intercept_": "f out",
-    "prior_": "f c",
-    "odds_": "f c",
-    "class_frequencies_": "f c",
+PARAMETERS = {
+    "n_jobs": "none",
+    "memory": "none",
+    "verbose": "bool | int",
+    "_sklearn_output_config": "{= default pandas polars}",
 }
-"""Attributes of our estimators, where the type has no specification of its own."""
+"""Attributes of any estimator: nothing in a file starts processes, or names a folder."""
 
-_CHAMPION = {"scaler_": "@ p", "contenders_": "[@Contender]", "champion_": "str"}
-_MACHINE = {"dual_coef_": "f n out"}
-_EXEMPLARS = {
-    "exemplar_coef_": "f e p",
-    "exemplar_intercept_": "f e",
-    "exemplar_class_": "i e <c",
-    "exemplar_weights_": "f e",
-}
 _KERNELS = f"= {' '.join(sorted(kernel_metrics()))} precomputed"
 
-OWN: dict[str, dict[str, str]] = {
-    "TableModel": {
-        "adapted": "@DomainPipeline",
-        "plain": "@DomainPipeline",
-        "ship": "= adapted plain",
-        "label": "str",
-        "domain": "str | none",
-        "numbers": "{any}",
-        "settings": "{any}",
-    },
-    "Kernel": {
-        "metric": f"{_KERNELS} | @_MappedLinear",
-        "params": "{any}",
-        "origin": "f p | none",
-    },
-    "LandmarkMap": {"landmarks_": "f k p", "normalization_": "f k k", "n_features_out_": "int k"},
-    "DomainScaler": {"means_": "f d+1 p", "scales_": "f d+1 p"},
-    "NearestNeighbour": {"_codes": "i n <c", "_keys": "f n", "X_fit_": "f n p"},
-    "ClassSpan": {"unit_": "num"},
-    "FullPower": {"matrix": "f p p"},
-    "ThinPower": {"multiple": "num", "X": "f n p", "H": "f n n"},
-    "_Copies": {"ids": "l e", "shared_weight": "num"},
-    "_Side": {"kernel": "@Kernel p", "rows": "i n", "samples": "f n p | none"},
-    "MeanEmbeddings": {
-        "kernel": "@Kernel p",
-        "X": "f n p | none",
-        "rows": "i n",
-        "shares": "f n s",
-        "inner": "f s s",
-    },
-    "Neighbourhood": {"_origin": "f p | num", "_samples": "f n p", "_k": "int", "reach": "g n"},
-    "CalibratedSVC": {"machine_": "@SupportVectors p", "link_": "@LogisticRegression c"},
-    "SupportVectors": {
-        "vectors": "f n p",
-        "coef": "f n pairs",
-        "intercept": "f pairs",
-        "gamma": "num",
-        "classes": "i c",
-    },
-    "ChampionClassifier": _CHAMPION,
-    "ChampionRegressor": _CHAMPION,
-    "HedgedClassifier": {
-        "champion_": "@ChampionClassifier p",
-        "domain_scaler_": "@DomainScaler p | none",
-        "members_": "[@Member]",
-        "power_": "num",
-    },
-    "HedgedRegressor": {
-        "champion_": "@ChampionRegressor p",
-        "domain_scaler_": "@DomainScaler p | none",
-        "members_": "[@Member]",
-        "range_": "[num]",
-        "shifts_": "f d+1",
-    },
-    "KernelRidgeCV": {
-        "samples_": "f n p",
-        "coefficients_": "f n",
-        "mean_": "num",
-        "power_": "num",
-    },
-    "Contender": {"name": "str", "estimator": "@", "score": "num"},
-    "Member": {"name": "str", "scaling": "= pooled domain", "estimator": "@", "weight": "num"},
-    "SCAClassifier": {"label_distributions_": "f * c", "_paths": "[@_Path]"},
-    "_Path": {
-        "scaler": "@DomainScaler | none",
-        "feature_map": "@PrincipalMap",
-        "components": "@SCA",
-        "neighbours": "@KNeighborsRegressor",
-    },
-    "ForestClassifier": {"trees_": "@TreeEnsemble p"},
-    "BoostingClassifier": {"trees_": "@TreeEnsemble p"},
-    "BoostingRegressor": {"trees_": "@TreeEnsemble p"},
-    "ForestRegressor": {"trees_": "@TreeEnsemble p"},
-    "AdaptiveSVM": _MACHINE,
-    "DAM": _MACHINE,
-    "LRESVM": _EXEMPLARS,
-    "LRESVMAdaptation": _MACHINE | _EXEMPLARS,
-    "EasyAdapt": {"_copies": "@_Copies e", "copy_ids_": "l e"},
-    "EasyAdaptSVM": {"_copies": "@_Copies e", "copy_ids_": "l e", "dual_coef_": "f n e+1 out"},
-    "MarginalKernelSVM": {
-        "dual_coef_": "f n s out",
-        "marginal_ids_": "l m",
-        "marginal_distances_": "f m s",
-        "_embeddings": "@MeanEmbeddings",
-    },
-    "UndoBias": {
-        "dual_coef_": "f n s+1 out",
-        "_weights": "f s+1 out p | none",
-        "domain_intercept_": "f s out",
-    },
-    "HFA": {
-        "source_coef_": "f * out",
-        "target_coef_": "f * out",
-        "_source": "@_Side p",
-        "_target": "@_Side p",
-    },
-    "Landmarks": {"coef_": "f out p"},
-    "MTAE": {"coef_": "f k p", "intercept_": "f k", "minimum_": "f p", "range_": "f p"},
-    "CORAL": {"whitening_": "@ p", "colouring_": "@ p"},
-    "GFK": {"metric_factor_": "f p k"},
-    "SGF": {"basis_": "f p b", "coefficients_": "f b k"},
-    "SubspaceAlignment": {"source_map_": "f p k", "target_map_": "f p k"},
-    "TSC": {
-        "components_": "f k p",
-        "_anchors": "f n k",
-        "_mean_gap": "f k",
-        "_neighbourhood": "@Neighbourhood p",
-    },
-}
-"""Specifications of single types of ours."""
 
-_SEEN = {"n_features_in_": "int p", "feature_names_in_?": "o p"}
-_CLASSES = _SEEN | {"classes_": "l c"}
-_LINEAR = _CLASSES | {"coef_": "f out p", "intercept_": "f out"}
-_REGRESSION = _SEEN | {"coef_": "f p | f t p", "intercept_": "num | f t"}
-_NEIGHBOURS = _SEEN | {
-    "n_neighbors": "int",
-    "algorithm": "= auto brute",
-    "weights": "= uniform distance | none",
-    "metric": "str",
-    "metric_params": "none",
-    "radius": "num | none",
-    "effective_metric_params_": "{num}",
-    "effective_metric_": "= chebyshev cityblock cosine euclidean l1 l2 manhattan minkowski "
-    "nan_euclidean sqeuclidean",
-    "_fit_method": "= brute",
-    "_fit_X": "f n p",
-    "n_samples_fit_": "int n",
-    "_tree": "none",
-}
-_MACHINES = _SEEN | {
-    "kernel": "= linear poly rbf sigmoid",
-    "degree": "int",
-    "coef0": "num",
-    "cache_size": "num",
-    "support_": "w n",
-    "support_vectors_": "d n p",
-    "_gamma": "num",
-    "_sparse": "false",
-    "_probA": "d 0 | d pairs",
-    "_probB": "d 0 | d pairs",
-    "_intercept_": "d pairs",
-    "_dual_coef_": "d c-1 n",
-    "intercept_": "d pairs",
-    "dual_coef_": "d c-1 n",
-    "fit_status_": "int",
-    "shape_fit_": "[int]",
-    "nu": "num",
-    "_effective_probability?": "bool",
-    "_num_iter?": "w *",
-    "n_iter_?": "w * | int",
-}
-_SPREAD = {"n_samples_seen_": "num | x p"}
+def _table(text: str) -> dict[str, dict[str, str]]:
+    """Read lines of a type, or a ``*group`` of attributes, and what each attribute must be."""
+    found: dict[str, dict[str, str]] = {}
+    for line in text.replace("KERNELS", _KERNELS).replace("\n    ", " ").strip().splitlines():
+        name, _, rest = line.partition(" ")
+        found[name] = {}
+        for each in rest.split(";"):
+            attribute, _, spec = each.strip().partition(" ")
+            found[name] |= found[attribute] if attribute.startswith("*") else {attribute: spec}
+    return {name: specs for name, specs in found.items() if not name.startswith("*")}
 
-SCIKIT_LEARN: dict[str, dict[str, str]] = {
-    "sklearn.compose.ColumnTransformer": {
-        "n_features_in_": "int p",
-        "feature_names_in_?": "o p",
-        "transformers": "[any]",
-        "transformers_": "[any]",
-        "sparse_output_": "bool",
-        "output_indices_": "{any}",
-        "_columns": "[any]",
-        "_remainder": "[any]",
-        "_transformer_to_input_indices": "{[int]}",
-        "_n_features?": "int p",
-        "_name_to_fitted_passthrough?": "{@}",
-    },
-    "sklearn.decomposition.PCA": _SEEN
-    | {
-        "mean_": "f p",
-        "components_": "f k p",
-        "n_components_": "int k",
-        "explained_variance_": "f k",
-        "explained_variance_ratio_": "g k",
-        "singular_values_": "f k",
-        "noise_variance_": "num",
-        "n_samples_": "int",
-        "_fit_svd_solver?": "str",
-    },
-    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": _LINEAR
-    | {
-        "priors_": "f c",
-        "means_": "f c p",
-        "_max_components": "int",
-        "xbar_?": "f p",
-        "scalings_?": "f p *",
-        "covariance_?": "f p p",
-        "explained_variance_ratio_?": "f *",
-        "_n_features_out?": "int",
-    },
-    "sklearn.frozen.FrozenEstimator": {"estimator": "@"},
-    "sklearn.impute.SimpleImputer": _SEEN
-    | {
-        "strategy": "= mean median most_frequent constant",
-        "add_indicator": "false",
-        "statistics_": "x p",
-        "indicator_": "none",
-        "_fit_dtype": "dtype",
-        "_fill_dtype?": "dtype",
-    },
-    "sklearn.kernel_approximation.Nystroem": _SEEN
-    | {
-        "kernel": _KERNELS,
-        "components_": "f k p",
-        "normalization_": "f k k",
-        "component_indices_": "i k",
-        "_n_features_out": "int k",
-    },
-    "sklearn.kernel_approximation.RBFSampler": _SEEN
-    | {
-        "random_weights_": "f p k",
-        "random_offset_": "f k",
-        "_n_features_out": "int k",
-        "_gamma?": "num",
-    },
-    "sklearn.linear_model.LinearRegression": _REGRESSION | {"rank_?": "int", "singular_?": "f *"},
-    "sklearn.linear_model.LogisticRegression": _LINEAR | {"n_iter_": "i *"},
-    "sklearn.linear_model.RidgeCV": _REGRESSION
-    | {"alphas": "[num]", "alpha_": "num", "best_score_": "num", "cv_results_?": "f *"},
-    "sklearn.linear_model.Ridge": _REGRESSION | {"n_iter_": "none | i *", "solver_": "str"},
-    "sklearn.naive_bayes.GaussianNB": _CLASSES
-    | {
-        "theta_": "f c p",
-        "var_": "f c p",
-        "class_prior_": "f c",
-        "class_count_": "f c",
-        "epsilon_": "num",
-    },
-    "sklearn.neighbors.KNeighborsClassifier": _NEIGHBOURS
-    | {"classes_": "l c", "_y": "i n <c", "outputs_2d_": "false"},
-    "sklearn.neighbors.KNeighborsRegressor": _NEIGHBOURS | {"_y": "f n | f n *"},
-    "sklearn.pipeline.Pipeline": {"steps": "[any]"},
-    "sklearn.preprocessing.KernelCenterer": {
-        "n_features_in_": "int n",
-        "K_fit_rows_": "f n",
-        "K_fit_all_": "num",
-    },
-    "sklearn.preprocessing.MaxAbsScaler": _SEEN | _SPREAD | {"scale_": "g p", "max_abs_": "g p"},
-    "sklearn.preprocessing.MinMaxScaler": _SEEN
-    | _SPREAD
-    | dict.fromkeys(("scale_", "min_", "data_min_", "data_max_", "data_range_"), "g p"),
-    "sklearn.preprocessing.Normalizer": _SEEN | {"norm": "= l1 l2 max"},
-    "sklearn.preprocessing.OneHotEncoder": _SEEN
-    | {
-        "dtype": "type",
-        "feature_name_combiner": "= concat",
-        "categories_": "[x *]",
-        "_n_features_outs": "[int]",
-        "drop_idx_": "x p | none",
-        "_drop_idx_after_grouping": "x p | none",
-        "_infrequent_enabled": "bool",
-        "_infrequent_indices?": "[any]",
-        "_default_to_infrequent_mappings?": "[any]",
-    },
-    "sklearn.preprocessing.RobustScaler": _SEEN | {"center_": "g p | none", "scale_": "g p | none"},
-    "sklearn.preprocessing.StandardScaler": _SEEN
-    | _SPREAD
-    | {"mean_": "g p | none", "var_": "g p | none", "scale_": "g p | none"},
-    "sklearn.svm.LinearSVC": _LINEAR | {"intercept_": "f out | num", "n_iter_": "int"},
-    "sklearn.svm.SVC": _MACHINES
-    | {"classes_": "l c", "class_weight_": "d c", "_n_support": "w c", "epsilon": "num"},
-    "sklearn.svm.SVR": _MACHINES
-    | dict.fromkeys(("_probA", "_probB"), "d 0")
-    | dict.fromkeys(("_intercept_", "intercept_"), "d 1")
-    | dict.fromkeys(("_dual_coef_", "dual_coef_"), "d 1 n")
-    | {"_n_support": "w 2", "probability": "false", "class_weight": "none", "random_state": "none"},
-}
+
+LEARNT = _table(
+    """
+ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p;
+    classes_ l c; class_counts_ i c; prior_ f c; odds_ f c; class_frequencies_ f c;
+    domain_ids_ l d; domain_counts_ i d; source_ids_ l s; source_mean_ f p; target_mean_ f p;
+    kernel_ @Kernel p; X_fit_ f n p | none; dual_coef_ f n k; support_ i n; intercept_ f out;
+    eigenvalues_ f k; offset_ f k; components_ f k *
+"""
+)["ours"]
+"""Attributes of our estimators, where the type has no specification of its own."""
+
+OWN = _table(
+    """
+TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
+    domain str | none; numbers {any}; settings {any}
+Kernel metric KERNELS | @_MappedLinear; params {any}; origin f p | none
+LandmarkMap landmarks_ f k p; normalization_ f k k; n_features_out_ int k
+DomainScaler means_ f d+1 p; scales_ f d+1 p
+NearestNeighbour X_fit_ f n p; _codes i n <c; _keys f n
+ClassSpan unit_ num
+FullPower matrix f p p
+ThinPower multiple num; X f n p; H f n n
+_Copies ids l e; shared_weight num
+_Side kernel @Kernel p; rows i n; samples f n p | none
+MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s; inner f s s
+Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
+CalibratedSVC machine_ @SupportVectors p; link_ @LogisticRegression c
+SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
+KernelRidgeCV samples_ f n p; coefficients_ f n; mean_ num; power_ num
+ChampionClassifier scaler_ @ p; contenders_ [@Contender]; champion_ str
+ChampionRegressor scaler_ @ p; contenders_ [@Contender]; champion_ str
+HedgedClassifier champion_ @ChampionClassifier p; domain_scaler_ @DomainScaler p | none;
+    members_ [@Member]; power_ num
+HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
+    members_ [@Member]; range_ [num]; shifts_ f d+1
+Contender name str; estimator @; score num
+Member name str; scaling = pooled domain; estimator @; weight num
+SCAClassifier label_distributions_ f * c; _paths [@_Path]
+_Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
+    neighbours @KNeighborsRegressor
+ForestClassifier trees_ @TreeEnsemble p
+ForestRegressor trees_ @TreeEnsemble p
+BoostingClassifier trees_ @TreeEnsemble p
+BoostingRegressor trees_ @TreeEnsemble p
+*exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c;
+    exemplar_weights_ f e
+AdaptiveSVM dual_coef_ f n out
+DAM dual_coef_ f n out
+LRESVM *exemplars
+LRESVMAdaptation *exemplars; dual_coef_ f n out
+EasyAdapt _copies @_Copies e; copy_ids_ l e
+EasyAdaptSVM _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
+MarginalKernelSVM dual_coef_ f n s out; marginal_ids_ l m; marginal_distances_ f m s;
+    _embeddings @MeanEmbeddings
+UndoBias dual_coef_ f n s+1 out; _weights f s+1 out p | none; domain_intercept_ f s out
+HFA source_coef_ f * out; target_coef_ f * out; _source @_Side p; _target @_Side p
+Landmarks coef_ f out p
+MTAE coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
+CORAL whitening_ @ p; colouring_ @ p
+GFK metric_factor_ f p k
+SGF basis_ f p b; coefficients_ f b k
+SubspaceAlignment source_map_ f p k; target_map_ f p k
+TSC components_ f k p; _anchors f n k; _mean_gap f k; _neighbourhood @Neighbourhood p
+"""
+)
+"""Specifications of single types of ours, by the name of the class."""
+
+SCIKIT_LEARN = _table(
+    """
+*seen n_features_in_ int p; feature_names_in_? o p
+*linear *seen; classes_ l c; coef_ f out p; intercept_ f out
+*regression *seen; coef_ f p | f t p; intercept_ num | f t
+*neighbours *seen; n_neighbors int; algorithm = auto brute; weights = uniform distance | none;
+    metric str; metric_params none; radius num | none; effective_metric_params_ {any};
+    effective_metric_ = chebyshev cityblock cosine euclidean l1 l2 manhattan minkowski sqeuclidean;
+    _fit_method = brute; _fit_X f n p; n_samples_fit_ int n; _tree none
+*machine *seen; kernel = linear poly rbf sigmoid; degree int; coef0 num; cache_size num; nu num;
+    support_ w n; support_vectors_ d n p; _gamma num; _sparse false; fit_status_ int;
+    shape_fit_ [int]; _effective_probability? bool; _num_iter? w *; n_iter_? w * | int
+sklearn.compose.ColumnTransformer *seen; transformers [any]; transformers_ [any];
+    sparse_output_ bool; output_indices_ {any}; _columns [any]; _remainder [any];
+    _transformer_to_input_indices {[int]}; _n_features? int p; _name_to_fitted_passthrough? {@}
+sklearn.decomposition.PCA *seen; mean_ f p; components_ f k p; n_components_ int k;
+    explained_variance_ f k; explained_variance_ratio_ g k; singular_values_ f k;
+    noise_variance_ num; n_samples_ int; _fit_svd_solver? str
+sklearn.discriminant_analysis.LinearDiscriminantAnalysis *linear; priors_ f c; means_ f c p;
+    _max_components int; xbar_? f p; scalings_? f p *; covariance_? f p p;
+    explained_variance_ratio_? f *; _n_features_out? int
+sklearn.frozen.FrozenEstimator estimator @
+sklearn.impute.SimpleImputer *seen; strategy = mean median most_frequent constant;
+    add_indicator false; statistics_ x p; indicator_ none; _fit_dtype dtype; _fill_dtype? dtype
+sklearn.kernel_approximation.Nystroem *seen; kernel KERNELS; components_ f k p;
+    normalization_ f k k; component_indices_ i k; _n_features_out int k
+sklearn.kernel_approximation.RBFSampler *seen; random_weights_ f p k; random_offset_ f k;
+    _n_features_out int k; _gamma? num
+sklearn.linear_model.LinearRegression *regression; rank_? int; singular_? f *
+sklearn.linear_model.LogisticRegression *linear; n_iter_ i *
+sklearn.linear_model.RidgeCV *regression; alphas [num]; alpha_ num; best_score_ num;
+    cv_results_? f *
+sklearn.linear_model.Ridge *regression; n_iter_ none | i *; solver_ str
+sklearn.naive_bayes.GaussianNB *seen; classes_ l c; theta_ f c p; var_ f c p; class_prior_ f c;
+    class_count_ f c; epsilon_ num
+sklearn.neighbors.KNeighborsClassifier *neighbours; classes_ l c; _y i n <c; outputs_2d_ false
+sklearn.neighbors.KNeighborsRegressor *neighbours; _y f n | f n *
+sklearn.pipeline.Pipeline steps [any]
+sklearn.preprocessing.FunctionTransformer *seen; func none; inverse_func none; kw_args none;
+    inv_kw_args none; feature_names_out = one-to-one | none
+sklearn.preprocessing.KernelCenterer n_features_in_ int n; K_fit_rows_ f n; K_fit_all_ num
+sklearn.preprocessing.MaxAbsScaler *seen; n_samples_seen_ num | x p; scale_ g p; max_abs_ g p
+sklearn.preprocessing.MinMaxScaler *seen; n_samples_seen_ num | x p; scale_ g p; min_ g p;
+    data_min_ g p; data_max_ g p; data_range_ g p
+sklearn.preprocessing.Normalizer *seen; norm = l1 l2 max
+sklearn.preprocessing.OneHotEncoder *seen; dtype type; feature_name_combiner = concat;
+    categories_ [x *]; _n_features_outs [int]; drop_idx_ x p | none;
+    _drop_idx_after_grouping x p | none; _infrequent_enabled bool; _infrequent_indices? [any];
+    _default_to_infrequent_mappings? [any]
+sklearn.preprocessing.RobustScaler *seen; center_ g p | none; scale_ g p | none
+sklearn.preprocessing.StandardScaler *seen; n_samples_seen_ num | x p; mean_ g p | none;
+    var_ g p | none; scale_ g p | none
+sklearn.svm.LinearSVC *linear; intercept_ f out | num; n_iter_ int
+sklearn.svm.SVC *machine; classes_ l c; class_weight_ d c; _n_support w c; epsilon num;
+    _intercept_ d pairs; intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
+    _probA d 0 | d pairs; _probB d 0 | d pairs
+sklearn.svm.SVR *machine; _n_support w 2; _intercept_ d 1; intercept_ d 1; _dual_coef_ d 1 n;
+    dual_coef_ d 1 n; _probA d 0; _probB d 0; probability false; class_weight none;
+    random_state none
+"""
+)
 """Types of scikit-learn and their attributes; those with a question mark may be missing."""
 
 _TREES = "use skatter.trees.ForestClassifier or BoostingClassifier"
@@ -405,11 +249,11 @@ UNKNOWN = (
 
 
 @cache
-def known_types() -> dict[str, None]:
-    """Return the names of all types, in a fixed order."""
+def known_types() -> frozenset[str]:
+    """Return the names of all types."""
     methods = (each.estimator for each in METHODS.values())
-    ours = sorted({*OURS, *(f"{each.__module__}.{each.__qualname__}" for each in methods)})
-    return dict.fromkeys([*ours, *SCIKIT_LEARN])
+    names = (f"{each.__module__}.{each.__qualname__}" for each in methods)
+    return frozenset({*OURS, *names, *SCIKIT_LEARN})
 
 
 @cache
@@ -453,48 +297,49 @@ def check_part(part: Part) -> None:
             raise Refused(f"{part.kind} lacks something that it needs") from error
 
 
-def _parameters(kind: type) -> set[str]:
-    return set(signature(kind).parameters)
+@cache
+def _parameters(kind: type) -> frozenset[str]:
+    return frozenset(signature(kind).parameters)
 
 
 def _is_fitted(part: Part, kind: type) -> bool:
-    return bool(part.state.keys() - _parameters(kind) - _SET_BY_CONSTRUCTORS)
+    return bool(part.state.keys() - _parameters(kind) - _BESIDE)
 
 
-_SET_BY_CONSTRUCTORS = {
+_BESIDE = {
     *("memory", "transform_input", "radius", "nu", "epsilon", "probability"),
-    *("class_weight", "random_state"),
+    *("class_weight", "random_state", "_sklearn_output_config"),
 }
-"""What scikit-learn's constructors set beside their own parameters."""
+"""What estimators of scikit-learn have beside their parameters and what they learn."""
 
 
-def _strict(part: Part, kind: type, specs: dict[str, str]) -> set[str]:
+def _strict(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     """Return what must be there of scikit-learn's: the parameters, and all that a fit leaves."""
     parameters = _parameters(kind)
-    known = parameters | _SET_BY_CONSTRUCTORS | {name.rstrip("?") for name in specs}
+    known = parameters | _BESIDE | {name.rstrip("?") for name in specs}
     if foreign := part.state.keys() - known:
-        raise Refused(f"{part.kind} knows no attribute {min(foreign)!r}")
-    learnt = {name for name in specs if not name.endswith("?")} - _SET_BY_CONSTRUCTORS
+        raise Refused(f"{part.kind} knows no attribute {min(foreign)[:60]!r}")
+    learnt = {name for name in specs if not name.endswith("?")} - _BESIDE
     return parameters | learnt if _is_fitted(part, kind) else parameters
 
 
-def _fields(part: Part, kind: type, specs: dict[str, str]) -> set[str]:
+def _fields(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     """Return the fields of a record: all of them and no others."""
-    must = set(getattr(kind, "_fields", ()) or specs)
+    must = frozenset(getattr(kind, "_fields", ()) or specs)
     if is_dataclass(kind):
-        must = {field.name for field in fields(kind)}
+        must = frozenset(field.name for field in fields(kind))
     if foreign := part.state.keys() - must:
-        raise Refused(f"{part.kind} knows no attribute {min(foreign)!r}")
+        raise Refused(f"{part.kind} knows no attribute {min(foreign)[:60]!r}")
     return must
 
 
-def _estimator(part: Part, kind: type) -> set[str]:
+def _estimator(part: Part, kind: type) -> frozenset[str]:
     """Return the parameters of ours; what is learnt must look like it, and hide no method."""
     parameters = _parameters(kind)
-    for name in part.state.keys() - parameters - _SET_BY_CONSTRUCTORS:
+    for name in part.state.keys() - parameters - _BESIDE:
         learnt = name.endswith("_") or name.startswith("_")
         if not learnt or name.startswith("__") or hasattr(kind, name) or not name.isidentifier():
-            raise Refused(f"{part.kind} knows no attribute {name!r}")
+            raise Refused(f"{part.kind} knows no attribute {name[:60]!r}")
     return parameters
 
 
@@ -530,38 +375,45 @@ def _check_machine(state: dict[str, Any]) -> None:
 
 def _check_neighbours(state: dict[str, Any]) -> None:
     _check(1 <= state["n_neighbors"] <= state["n_samples_fit_"], "there are too few neighbours")
-    _check(set(state["effective_metric_params_"]) <= {"p"}, "metrics may have the parameter p")
+    given = dict(state["effective_metric_params_"])
+    power, weights = given.pop("p", 1), given.pop("w", None)
+    right = not given and weights is None and type(power) in (int, float) and power > 0
+    _check(right, "metrics may have the parameter p")
 
 
 def _check_encoder(state: dict[str, Any]) -> None:
-    """Columns are written where these numbers say, unchecked."""
-    categories, n = state["categories_"], state["n_features_in_"]
-    none = [None] * n
-    rare = state.get("_infrequent_indices", none) if state["_infrequent_enabled"] else none
-    maps = state.get("_default_to_infrequent_mappings", none)
-    maps = maps if state["_infrequent_enabled"] else none
-    drop = none if state["drop_idx_"] is None else state["drop_idx_"].tolist()
-    again = state["_drop_idx_after_grouping"]
-    _check(drop == (none if again is None else again.tolist()), "drop_idx_ disagrees")
-    _check(all(len(each) == n for each in (categories, rare, maps)), "categories_ disagree")
-    widths = []
-    for known, few, way, dropped in zip(categories, rare, maps, drop, strict=True):
-        size = len(known)
-        if known.dtype.kind in "iuf":
-            _check(bool((known[1:] > known[:-1])[: size - 2].all()), "categories_ are not sorted")
-        else:
-            _check(all(isinstance(each, str | float | int | None) for each in known.tolist()), "")
-        _check(dropped is None or (0 <= dropped < size and few is None), "drop_idx_ disagrees")
-        if few is not None:
-            frequent = np.setdiff1d(np.arange(size), few)
-            expected = np.full(size, len(frequent))
-            expected[frequent] = np.arange(len(frequent))
-            _check(np.array_equal(expected, way), "infrequent categories disagree")
-            size = len(frequent) + 1
-        else:
-            _check(way is None, "infrequent categories disagree")
-        widths.append(size - (dropped is not None))
+    """Ones are written into a matrix where these numbers say, unchecked."""
+    none = [None] * state["n_features_in_"]
+    enabled = state["_infrequent_enabled"]
+    rare = state["_infrequent_indices"] if enabled else none
+    maps = state["_default_to_infrequent_mappings"] if enabled else none
+    drop, grouped = (
+        none if state[name] is None else state[name].tolist()
+        for name in ("drop_idx_", "_drop_idx_after_grouping")
+    )
+    _check(drop == grouped, "drop_idx_ of OneHotEncoder disagrees")
+    columns = zip(state["categories_"], rare, maps, drop, none, strict=True)
+    widths = [_width_of_column(*each[:-1]) for each in columns]
     _check(widths == list(state["_n_features_outs"]), "_n_features_outs disagrees")
+
+
+def _width_of_column(known: Any, few: Any, way: Any, dropped: Any) -> int:
+    """Return how many columns the categories of one become."""
+    size = len(known)
+    if known.dtype.kind in "iuf":
+        numbers = known[:-1] if size and np.isnan(known[-1]) else known
+        _check(bool((numbers[1:] > numbers[:-1]).all()), "categories_ are not sorted")
+    _check(dropped is None or (few is None and 0 <= dropped < size), "drop_idx_ is out of range")
+    if few is None:
+        _check(way is None, "infrequent categories disagree")
+        return size - (dropped is not None)
+    _check(few.dtype.kind == "i" and len(few) > 0 and few.min() >= 0, "no infrequent categories")
+    frequent = np.setdiff1d(np.arange(size), few)
+    expected = np.full(size, len(frequent))
+    expected[frequent] = np.arange(len(frequent))
+    right = few.max() < size and np.array_equal(expected, way)
+    _check(bool(right), "infrequent categories disagree")
+    return len(frequent) + 1
 
 
 def _check_steps(state: dict[str, Any]) -> None:
@@ -600,9 +452,8 @@ def _within(part: Part, state: dict[str, Any]) -> None:
 def _check_members(state: dict[str, Any]) -> None:
     inside = [*state.get("contenders_", ()), *state.get("members_", ())]
     _check(len(inside) > 0, "there are no members")
-    for each in inside:
-        if "classes_" in state:
-            _within(each.state["estimator"], state)
+    for each in inside if "classes_" in state else ():
+        _within(each.state["estimator"], state)
     if "contenders_" in state:
         names = [each.state["name"] for each in state["contenders_"]]
         _check(state["champion_"] in names, "champion_ is none of the contenders")
@@ -658,15 +509,3 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "SCAClassifier": _check_paths,
     "TableModel": _check_table,
 }
-
-
-def parts_in(value: Any) -> Iterator[Part]:
-    """Yield the objects in a value, one level down, however deep in its containers."""
-    if isinstance(value, Part):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from parts_in(each)
-    elif isinstance(value, list | tuple | set):
-        for each in value:
-            yield from parts_in(each)

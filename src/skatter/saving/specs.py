@@ -87,6 +87,18 @@ class Part:
         return None
 
 
+def parts_in(value: Any) -> Iterator[Part]:
+    """Yield the objects in a value, one level down, however deep in its containers."""
+    if isinstance(value, Part):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from parts_in(each)
+    elif isinstance(value, list | tuple | set):
+        for each in value:
+            yield from parts_in(each)
+
+
 def check_attributes(part: Part, specs: Mapping[str, str]) -> None:
     """Refuse a part whose attributes are not as specified, or whose sizes disagree."""
     sizes: Sizes = []
