@@ -54,12 +54,14 @@ def do(piece: Piece) -> list[dict[str, Any]]:
             for text in ("slow", "slow", "vague"):
                 warnings.warn(text, RuntimeWarning, stacklevel=1)
         case "infinite":
-            return [{"score": float("inf")}]
+            return [{"setting": {}, "score": float("inf")}]
         case "threads":
             from threadpoolctl import threadpool_info
 
             found = [pool["num_threads"] for pool in threadpool_info()]
-            return [{"threads": found, "environment": os.environ.get("OMP_NUM_THREADS")}]
+            return [
+                {"setting": {}, "threads": found, "environment": os.environ.get("OMP_NUM_THREADS")}
+            ]
     return [{"setting": {"k": piece.number}, "correct": piece.number, "total": 100}]
 
 

@@ -350,6 +350,15 @@ def test_cell_that_another_run_finishes_is_found_and_not_done(make, store, log, 
 # --- threads --------------------------------------------------------------------------------------
 
 
+def test_a_cell_without_a_single_score_has_failed(make, store):
+    def fails(piece):
+        return [{"setting": {}, "error": "ValueError: \x1b[31mno"}] * 2
+
+    summary = run(make("right"), store, fails)
+    assert (summary.n_done, summary.n_failed) == (0, len(summary.failed))
+    assert {failure.error for failure in summary.failed} == {"ValueError: \x1b[31mno"}
+
+
 def test_worker_processes_use_one_thread(make, store, monkeypatch):
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "2")

@@ -25,7 +25,7 @@ OTHER = hashlib.sha256(b"two").hexdigest()
 
 
 def record(score: int = 1, **changes) -> dict:
-    plain = {"cell": {"seed": 0}, "status": "done", "scores": [{"correct": score}]}
+    plain = {"cell": {"seed": 0}, "status": "done", "scores": [{"setting": {}, "correct": score}]}
     return {**plain, "error": None, "seconds": 0.5, **changes}
 
 
@@ -67,7 +67,7 @@ def test_record_comes_back_as_it_was_put_with_its_key(store):
 
 def test_record_is_one_json_file_below_the_first_two_digits(store):
     store.put(KEY, record())
-    assert json.loads(path_of(store).read_text())["scores"] == [{"correct": 1}]
+    assert json.loads(path_of(store).read_text())["scores"] == [{"setting": {}, "correct": 1}]
     assert [path for path in store.folder.rglob("*") if path.is_file()] == [path_of(store)]
 
 
@@ -102,12 +102,12 @@ def test_what_is_no_record_is_refused_and_leaves_the_old_one(store, bad):
     store.put(KEY, record(5))
     with pytest.raises(ValueError, match="record must have"):
         store.put(KEY, bad)
-    assert store.get(KEY)["scores"] == [{"correct": 5}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 5}]
 
 
 def test_number_that_json_does_not_know_is_refused(store):
     with pytest.raises(ValueError, match="JSON"):
-        store.put(KEY, record(scores=[{"x": float("nan")}]))
+        store.put(KEY, record(scores=[{"setting": {}, "x": float("nan")}]))
     assert not store.folder.exists()
 
 
@@ -132,7 +132,26 @@ def test_damaged_record_counts_as_missing_and_the_warning_names_the_file(store, 
     with pytest.warns(UserWarning, match="counts as missing"):
         assert [each["key"] for each in store] == [OTHER]
     store.put(KEY, record(2))
-    assert store.get(KEY)["scores"] == [{"correct": 2}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 2}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace('"correct": 1', '"correct": 7'),
+        lambda text: text.replace('"sha256"', '"sha255"'),
+        lambda text: text.replace('"correct": 1', '"correct": "\\u001b[2J"'),
+    ],
+    ids=["digit", "checksum", "text"],
+)
+def test_a_record_that_was_changed_counts_as_missing(store, change):
+    store.put(KEY, record(1))
+    path = path_of(store)
+    changed = change(path.read_text())
+    assert changed != path.read_text()
+    path.write_text(changed)
+    with pytest.warns(UserWarning, match="counts as missing"):
+        assert store.get(KEY) is None
 
 
 # --- folders that cannot be written ---------------------------------------------------------------
@@ -195,14 +214,14 @@ def fill_up(folder: str) -> None:
     store.put(OTHER, record(7))
     for key in (KEY, OTHER):
         with pytest.raises(StoreError, match=rf"cannot write .*{key}.json: File too large"):
-            store.put(key, record(scores=["long" * 2000]))
+            store.put(key, record(scores=[{"setting": {"x": "long" * 2000}}]))
 
 
 def test_file_that_cannot_be_written_to_its_end_leaves_the_store_as_it_was(store):
     child = start("ours.fill_up(sys.argv[1])", store.folder)
     assert child.wait() == 0
     assert [each["key"] for each in store] == [OTHER]
-    assert store.get(OTHER)["scores"] == [{"correct": 7}]
+    assert store.get(OTHER)["scores"] == [{"setting": {}, "correct": 7}]
     assert leftovers(store) == []
 
 
@@ -216,10 +235,10 @@ def test_full_disk_leaves_the_store_as_it_was_and_says_what_to_do(store, monkeyp
         patch.setattr(module.os, name, full)
         with pytest.raises(StoreError, match=r"No space left on device\. Make room on the disk"):
             store.put(KEY, record(8))
-    assert store.get(KEY)["scores"] == [{"correct": 7}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 7}]
     assert leftovers(store) == []
     store.put(KEY, record(9))
-    assert store.get(KEY)["scores"] == [{"correct": 9}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 9}]
 
 
 # --- kills ----------------------------------------------------------------------------------------
@@ -241,13 +260,13 @@ def test_process_that_is_killed_while_it_writes_leaves_the_old_record_and_no_loc
     store.put(KEY, record(7))
     child = start("ours.stop_while_writing(*sys.argv[1:])", store.folder, step)
     assert child.stdout.readline() == "here\n"
-    assert store.get(KEY)["scores"] == [{"correct": 7}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 7}]
     child.send_signal(signal.SIGKILL)
     child.wait()
-    assert store.get(KEY)["scores"] == [{"correct": 7}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 7}]
     assert len(list(store)) == 1
     store.put(KEY, record(9))
-    assert store.get(KEY)["scores"] == [{"correct": 9}]
+    assert store.get(KEY)["scores"] == [{"setting": {}, "correct": 9}]
     assert leftovers(store) == []
 
 

@@ -191,8 +191,7 @@ class _Book:
 
     def _settle(self, item: _Item, record: Record, kind: Kind) -> None:
         if _has_failed(record):
-            error = f"{record['error']['type']}: {record['error']['message']}"
-            self._failed.append(Failure(item.label, error, found=kind == "found"))
+            self._failed.append(Failure(item.label, _reason(record), found=kind == "found"))
         else:
             self._counts[kind] += 1
         self._estimate.settle(item.contestant, record["seconds"])
@@ -206,7 +205,17 @@ class _Book:
 
 
 def _has_failed(record: Record) -> bool:
-    return record["status"] == "failed"
+    """Whether a cell broke off, or no setting of it could be scored."""
+    scores = record["scores"]
+    return record["status"] == "failed" or (
+        len(scores) > 0 and all("error" in score for score in scores)
+    )
+
+
+def _reason(record: Record) -> str:
+    if record["error"] is not None:
+        return f"{record['error']['type']}: {record['error']['message']}"
+    return str(record["scores"][0]["error"])
 
 
 @dataclass(frozen=True)

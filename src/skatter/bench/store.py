@@ -5,13 +5,15 @@ A store is a folder::
     cells/3f/3f9a....json      the record of a cell
     cells/3f/3f9a....lock      the cell is claimed, while a process holds a lock on this file
 
-A record is written atomically, so that a process that is killed leaves the whole record or none.
+A record is written atomically, so that a process that is killed leaves the whole record or none,
+and carries a checksum of its content.
 The lock belongs to the operating system and dies with the process.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -31,6 +33,8 @@ except ImportError:
 
 Record = dict[str, Any]
 """What is kept of a cell."""
+
+CHECKSUM = "sha256"
 
 LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 """What a file system answers that knows no locks."""
@@ -132,6 +136,7 @@ class Store:
         except ValueError:
             record = None
         if _is_record(record, key):
+            del record[CHECKSUM]
             return record
         warnings.warn(
             f"{path} does not hold the record of its cell and counts as missing. The next run does "
@@ -201,6 +206,7 @@ class Store:
             If it cannot be written, as on a full disk. The store is as it was before.
         """
         record = {"key": key, **record}
+        record[CHECKSUM] = _checksum(record)
         if not _is_record(record, key):
             raise ValueError(f"record must have status, scores, error and seconds, got {record!r}.")
         text = json.dumps(record, indent=1, allow_nan=False)
@@ -270,11 +276,38 @@ def _is_record(found: Any, key: str) -> bool:
     return (
         isinstance(found, dict)
         and found.get("key") == key
+        and found.get(CHECKSUM) == _checksum(found)
         and found.get("status") in ("done", "failed")
         and isinstance(found.get("scores"), list)
+        and all(_is_score(score) for score in found["scores"])
         and isinstance(found.get("seconds"), float)
-        and isinstance(found.get("error"), dict) == (found["status"] == "failed")
+        and _is_error(found.get("error"), failed=found["status"] == "failed")
     )
+
+
+def _is_score(found: Any) -> bool:
+    """Tell a setting with its numbers, or with the error that it met."""
+    if not isinstance(found, dict) or not isinstance(found.get("setting"), dict):
+        return False
+    if "error" in found:
+        return isinstance(found["error"], str)
+    known = [found[name] for name in ("correct", "total", "r2", "seconds") if name in found]
+    return all(isinstance(value, int | float) for value in known)
+
+
+def _is_error(found: Any, *, failed: bool) -> bool:
+    if not failed:
+        return found is None
+    return isinstance(found, dict) and all(
+        isinstance(found.get(name), str) for name in ("type", "message")
+    )
+
+
+def _checksum(record: Record) -> str:
+    """SHA-256 of a record without its checksum; it guards against damage, not against malice."""
+    content = {name: value for name, value in record.items() if name != CHECKSUM}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _lock_file(path: Path, *, wait: bool) -> int | None:

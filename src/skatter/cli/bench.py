@@ -38,7 +38,7 @@ from skatter.cli.files import prepare_folder
 from skatter.files import write_atomically
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
-from skatter.tables import TableError
+from skatter.tables import TableError, printable
 
 app = typer.Typer(
     name="bench",
@@ -406,7 +406,8 @@ def _print_summary(console: Console, summary: Summary) -> None:
         reasons[failure.error].append(failure.label)
     for reason, labels in reasons.items():
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
-        console.print(Text(f"failed: {labels[0]}{more}: {reason.splitlines()[0]}", style="red"))
+        said = printable(f"{labels[0]}{more}: {(reason.splitlines() or [''])[0]}")
+        console.print(Text(f"failed: {said}", style="red"))
 
 
 # --- table ----------------------------------------------------------------------------------------
