@@ -104,7 +104,7 @@ def number_page(
     *,
     labelled: Any,
     diagnosis: Diagnosis | None,
-    by_labels: NumberVerdict | None,
+    benefit: Any,
     predictions: Any,
     settings: Mapping[str, Any] | None,
     title: str | None,
@@ -119,6 +119,7 @@ def number_page(
     told = Told(model, numbers, domains, rows, answers)
     tell("looking for a shift")
     moved = _diagnose(told, X, rng)
+    by_labels = benefit if isinstance(benefit, NumberVerdict) else None
     tell("writing the page")
     return render_page(
         HERE,
@@ -126,7 +127,7 @@ def number_page(
         style=read_part(HERE, "report.css"),
         script="",
         content=_content(told, X, sample_domain, moved, by_labels, settings, title, rng)
-        | {"words": _words(diagnosis or moved)},
+        | {"words": _words(diagnosis or moved)[:-1]},  # the last one says to adapt
     )
 
 
@@ -177,7 +178,10 @@ def _diagnose(told: Told, X: Any, rng: Any) -> Diagnosis | None:
     rows = np.concatenate([np.sort(rng.permutation(own)[:MAX_MEASURED]) for own in sides])
     numbers, columns = to_numbers(X.iloc[rows], told.model.adapted[0])
     side = np.where(told.there[rows], TARGET, SOURCES)
-    return diagnose(numbers, sample_domain=side, feature_names=columns, random_state=0)
+    seen = np.where(told.domains.labelled, told.numbers, np.nan)[rows]
+    return diagnose(
+        numbers, seen, numbers=True, sample_domain=side, feature_names=columns, random_state=0
+    )
 
 
 # --- content --------------------------------------------------------------------------------------
