@@ -270,13 +270,11 @@ def _summary(
     reasons = [] if by_labels is None else [by_labels.summary]
     if judgement is not None:
         error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
-        answers.append(
-            (
-                "How well will it do there?",
-                f"Expected root mean squared error: {error} adapted, {plain} plain. Adapting is "
-                f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals.",
-            )
+        expected = (
+            f"Expected root mean squared error: {error} adapted, {plain} plain. Adapting is "
+            f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals."
         )
+        answers.append(("How well will it do there?", expected))
         reasons.append(judgement.reason)
     answers.append(("Which model is shipped?", " ".join([f"The {ship} model.", *reasons])))
     if judgement is not None:
@@ -299,33 +297,24 @@ def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
     ]
 
 
-def _errors(told: Told, by_labels: NumberVerdict | None) -> list[tuple[str, str, str]]:
+def _errors(told: Told, by_labels: NumberVerdict | None) -> list[list[str]]:
     """Return root mean squared errors of the adapted and the plain model, by what they rest on."""
     judgement, hidden = told.hedge.judgement_, _hidden(told)
+    both: tuple[Ship, Ship] = ("adapted", "plain")
     lines = []
     if judgement is not None:
         n = judgement.n_labelled
         basis = f"with {n:,} labels of the target" if n else "without a label of the target"
-        lines.append(
-            (
-                f"Expected there, {basis}",
-                told.estimate(judgement.error),
-                told.say(judgement.plain_error),
-            )
-        )
+        error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
+        lines.append([f"Expected there, {basis}", error, plain])
     if by_labels is not None:
-        adapted, plain = (told.estimate(by_labels.error[ship]) for ship in ("adapted", "plain"))
         basis = f"By {by_labels.n_answered:,} labels of the target that the models had not seen"
-        lines.append((basis, adapted, plain))
+        lines.append([basis, *(told.estimate(by_labels.error[ship]) for ship in both)])
     if hidden.any():
-        truth = told.numbers[told.rows][hidden]
-        adapted, plain = (
-            told.say(float(np.sqrt(np.mean((told.answers[ship].label[hidden] - truth) ** 2))))
-            for ship in ("adapted", "plain")
-        )
-        lines.append((f"On {hidden.sum():,} labels that were kept from the model", adapted, plain))
-    here = told.say(told.hedge.source_error_)
-    return [*lines, ("On held-out labels of the sources", here, "·")]
+        off = [(told.answers[ship].label - told.numbers[told.rows])[hidden] for ship in both]
+        basis = f"On {hidden.sum():,} labels that were kept from the model"
+        lines.append([basis, *(told.say(float(np.sqrt(np.mean(each**2)))) for each in off)])
+    return [*lines, ["On held-out labels of the sources", told.say(told.hedge.source_error_), "·"]]
 
 
 def _hidden(told: Told) -> NDArray[np.bool_]:
