@@ -150,6 +150,16 @@ def test_a_real_report_is_a_page(table, tmp_path, require):
     assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
 
 
+def test_numbers_have_a_report_of_their_own(frame, tmp_path, require):
+    require("jinja2", "table")
+    table, path = tmp_path / "heights.csv", tmp_path / "report.html"
+    height = (3 * frame["x0"] + frame["x1"]).where(frame["tree"].notna())
+    frame.assign(tree=height).to_csv(table, index=False)
+    result = run_adapt(table, "--out", tmp_path / "out.csv", "--report", path)
+    assert result.exit_code == 0, result.output
+    assert "Expected root mean squared error: " in path.read_text(encoding="utf-8")
+
+
 # --- all or none ----------------------------------------------------------------------------------
 
 

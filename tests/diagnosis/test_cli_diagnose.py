@@ -103,6 +103,13 @@ def test_numbers_are_told_by_mean_and_spread_and_nothing_is_said_of_classes(tabl
     assert (as_classes.exit_code == 0) == whole
 
 
+def test_text_is_no_number(path):
+    result = invoke(path, "-d", "site", "-l", "ill", "--task", "numbers")
+    assert result.exit_code == 1
+    assert "column 'ill' holds text" in result.output
+    assert invoke(path, "-d", "site", "--task", "numbers").exit_code == 0
+
+
 def test_the_next_command_is_shown_with_its_names_quoted(path):
     out = invoke(path, "-d", "site", "-l", "ill").stdout
     assert f"skatter adapt '{path}' --label ill --domain site" in out

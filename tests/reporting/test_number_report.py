@@ -92,6 +92,13 @@ def test_columns_that_moved_come_first_and_categories_by_their_column(story, pag
     assert float(shown[0][1]) == pytest.approx(ks_2samp(here, there).statistic, abs=0.006)
 
 
+def test_the_diagnosis_speaks_of_labels_and_gives_no_advice(story, page):
+    words = re.findall("<li>(.*?)</li>", page.split('<section id="shift"')[1].split("<section")[0])
+    assert "target has no labels: how large its labels are cannot be told from labels." in words
+    assert not any(line.startswith("Next") for line in words)
+    assert story.page(settings=story.result.settings, benefit=story.result.judgement) == page
+
+
 def test_rows_to_look_at_are_those_of_the_table(story, page):
     told = story.result.predictions.iloc[60:]
     apart = (told["adapted_dose"] - told["plain_dose"]).abs()

@@ -21,6 +21,7 @@ from skatter.diagnosis.layout import prose
 from skatter.tables import (
     ColumnPlan,
     Samples,
+    TableError,
     align_columns,
     describe_columns,
     make_preprocessor,
@@ -29,6 +30,7 @@ from skatter.tables import (
     read_table,
     to_numbers,
 )
+from skatter.tables.errors import quoted
 
 NARROWEST, WIDEST = 40, 160
 """Columns that the output is laid out for, whatever the terminal says."""
@@ -139,11 +141,15 @@ def read_samples(
 
 def are_numbers(samples: Samples, task: str | None) -> bool | None:
     """Tell numbers from classes: as told, else many whole numbers are numbers too."""
-    if task is not None:
-        return task == "numbers"
     y = samples.y
     if y is None or y.dtype.kind not in "iuf":
+        if y is not None and task == "numbers":
+            raise TableError(
+                f"column {quoted(samples.label)} holds text: leave --task numbers out."
+            )
         return None
+    if task is not None:
+        return task == "numbers"
     return len(np.unique(y[samples.labelled])) > MANY_VALUES or None
 
 

@@ -109,8 +109,7 @@ def diagnose(
     table = check_numbers(X)
     columns = check_names(feature_names, X, table.shape[1])
     given: dict[str, Any] = {"labelled": labelled, "n_samples": len(table)}
-    if numbers is None:
-        numbers = y is not None and is_continuous(y)
+    numbers = y is not None and (is_continuous(y) if numbers is None else numbers)
     if numbers:
         y = read_numbers(y, **given)
         given["labelled"] = None

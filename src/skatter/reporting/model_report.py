@@ -74,7 +74,7 @@ def report(
         What :func:`skatter.diagnosis.diagnose` said of the samples.
     benefit : Benefit or None
         What :func:`skatter.does_it_help` said. For a model of numbers, ``by_labels`` of
-        :func:`skatter.adapt`; what it expects without labels the model knows itself.
+        :func:`skatter.adapt`; its own judgement the model brings along.
     predictions : mapping, DataFrame or None
         One entry a sample: ``"predicted"``, and where known ``"confidence"`` and ``"plain"``, what
         a model says that does not adapt; or the table of :func:`skatter.adaptation.adapt`. None:
@@ -131,7 +131,7 @@ def report(
             sample_domain,
             labelled=labelled,
             diagnosis=diagnosis,
-            by_labels=benefit,
+            benefit=benefit,
             predictions=predictions,
             settings=settings,
             title=title,

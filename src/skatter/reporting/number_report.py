@@ -104,7 +104,7 @@ def number_page(
     *,
     labelled: Any,
     diagnosis: Diagnosis | None,
-    by_labels: NumberVerdict | None,
+    benefit: Any,
     predictions: Any,
     settings: Mapping[str, Any] | None,
     title: str | None,
@@ -119,6 +119,7 @@ def number_page(
     told = Told(model, numbers, domains, rows, answers)
     tell("looking for a shift")
     moved = _diagnose(told, X, rng)
+    by_labels = benefit if isinstance(benefit, NumberVerdict) else None
     tell("writing the page")
     return render_page(
         HERE,
@@ -126,7 +127,7 @@ def number_page(
         style=read_part(HERE, "report.css"),
         script="",
         content=_content(told, X, sample_domain, moved, by_labels, settings, title, rng)
-        | {"words": _words(diagnosis or moved)},
+        | {"words": _words(diagnosis or moved)[:-1]},  # the last one says to adapt
     )
 
 
@@ -177,7 +178,10 @@ def _diagnose(told: Told, X: Any, rng: Any) -> Diagnosis | None:
     rows = np.concatenate([np.sort(rng.permutation(own)[:MAX_MEASURED]) for own in sides])
     numbers, columns = to_numbers(X.iloc[rows], told.model.adapted[0])
     side = np.where(told.there[rows], TARGET, SOURCES)
-    return diagnose(numbers, sample_domain=side, feature_names=columns, random_state=0)
+    seen = np.where(told.domains.labelled, told.numbers, np.nan)[rows]
+    return diagnose(
+        numbers, seen, numbers=True, sample_domain=side, feature_names=columns, random_state=0
+    )
 
 
 # --- content --------------------------------------------------------------------------------------
@@ -266,13 +270,11 @@ def _summary(
     reasons = [] if by_labels is None else [by_labels.summary]
     if judgement is not None:
         error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
-        answers.append(
-            (
-                "How well will it do there?",
-                f"Expected root mean squared error: {error} adapted, {plain} plain. Adapting is "
-                f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals.",
-            )
+        expected = (
+            f"Expected root mean squared error: {error} adapted, {plain} plain. Adapting is "
+            f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals."
         )
+        answers.append(("How well will it do there?", expected))
         reasons.append(judgement.reason)
     answers.append(("Which model is shipped?", " ".join([f"The {ship} model.", *reasons])))
     if judgement is not None:
@@ -295,33 +297,24 @@ def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
     ]
 
 
-def _errors(told: Told, by_labels: NumberVerdict | None) -> list[tuple[str, str, str]]:
+def _errors(told: Told, by_labels: NumberVerdict | None) -> list[list[str]]:
     """Return root mean squared errors of the adapted and the plain model, by what they rest on."""
     judgement, hidden = told.hedge.judgement_, _hidden(told)
+    both: tuple[Ship, Ship] = ("adapted", "plain")
     lines = []
     if judgement is not None:
         n = judgement.n_labelled
         basis = f"with {n:,} labels of the target" if n else "without a label of the target"
-        lines.append(
-            (
-                f"Expected there, {basis}",
-                told.estimate(judgement.error),
-                told.say(judgement.plain_error),
-            )
-        )
+        error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
+        lines.append([f"Expected there, {basis}", error, plain])
     if by_labels is not None:
-        adapted, plain = (told.estimate(by_labels.error[ship]) for ship in ("adapted", "plain"))
         basis = f"By {by_labels.n_answered:,} labels of the target that the models had not seen"
-        lines.append((basis, adapted, plain))
+        lines.append([basis, *(told.estimate(by_labels.error[ship]) for ship in both)])
     if hidden.any():
-        truth = told.numbers[told.rows][hidden]
-        adapted, plain = (
-            told.say(float(np.sqrt(np.mean((told.answers[ship].label[hidden] - truth) ** 2))))
-            for ship in ("adapted", "plain")
-        )
-        lines.append((f"On {hidden.sum():,} labels that were kept from the model", adapted, plain))
-    here = told.say(told.hedge.source_error_)
-    return [*lines, ("On held-out labels of the sources", here, "·")]
+        off = [(told.answers[ship].label - told.numbers[told.rows])[hidden] for ship in both]
+        basis = f"On {hidden.sum():,} labels that were kept from the model"
+        lines.append([basis, *(told.say(float(np.sqrt(np.mean(each**2)))) for each in off)])
+    return [*lines, ["On held-out labels of the sources", told.say(told.hedge.source_error_), "·"]]
 
 
 def _hidden(told: Told) -> NDArray[np.bool_]:
