@@ -510,7 +510,9 @@ def report(docs: Path | None) -> None:
         *table(["member", "error, median over tables"], member_rows(used)),
     ]  # fmt: skip
     text = "\n".join(lines)
-    (RESULTS / "hedged_numbers.md").write_text(text, encoding="utf-8")
+    (RESULTS / "hedged_numbers.md").write_text(
+        "# Numbers as labels, hedged\n\n" + text, encoding="utf-8"
+    )
     print(text)
     if docs is not None:
         put_between(docs, "results", "\n".join(summary), script="hedged_numbers")
