@@ -384,11 +384,11 @@ def test_file_is_replaced_only_by_force_and_never_half_written(story, tmp_path, 
     assert story.page(path=path, force=True) == path.read_text(encoding="utf-8")
 
     def fail(*args: Any) -> None:
-        raise OSError("no space left on device")
+        raise OSError(28, "No space left on device")
 
     path.write_text("old")
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(ValueError, match="cannot be written: no space left"):
+    with pytest.raises(OSError, match="cannot be written: No space left"):
         story.page(path=path, force=True)
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"report.html": "old"}
 
