@@ -225,7 +225,7 @@ def test_a_failed_picture_leaves_the_old_file_and_no_other(monkeypatch, tmp_path
     path.write_text("old")
 
     def fail(*args):
-        raise OSError("disk full")
+        raise OSError(28, "disk full")
 
     monkeypatch.setattr(os, "replace", fail)
     monkeypatch.setattr(demo_module, "load_digits_pair", lambda: directions[0].data)

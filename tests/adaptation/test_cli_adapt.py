@@ -22,6 +22,7 @@ from skatter.cli.files import check_outputs, write_together
 from skatter.cli.predict import predict_file
 from skatter.pipeline import DomainPipeline
 from skatter.saving import describe_model, load_model, save_model
+from skatter.tables import OpenTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -167,7 +168,7 @@ def test_if_one_file_cannot_be_made_none_is_written(table, tmp_path, monkeypatch
     def fail(*args, **kwargs):
         raise OSError("no space left")
 
-    monkeypatch.setattr(adapt_module, "write_table", fail)
+    monkeypatch.setattr(OpenTable, "write_with", fail)
     result = run_adapt(table, "--out", tmp_path / "out.csv", "--model", tmp_path / "m.skatter")
     assert result.exit_code == 1
     assert "no space left" in result.stderr
@@ -190,7 +191,7 @@ def test_files_written_together_get_their_names_when_all_are_complete(tmp_path):
 
 @pytest.mark.parametrize("option", ["--out", "--model", "--report"])
 def test_an_existing_file_is_refused_before_any_work(table, tmp_path, monkeypatch, option):
-    monkeypatch.setattr(adapt_module, "read_table", lambda *args: pytest.fail("worked"))
+    monkeypatch.setattr(adapt_module, "open_table", lambda *args: pytest.fail("worked"))
     targets = {"--out": tmp_path / "o.csv", "--model": tmp_path / "m", "--report": tmp_path / "r"}
     targets[option].write_text("mine")
     result = run_adapt(table, *(each for pair in targets.items() for each in pair))
@@ -215,7 +216,7 @@ def test_two_outputs_need_two_files(tmp_path):
 
 
 def test_an_unknown_ending_is_refused_before_any_work(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(adapt_module, "read_table", lambda *args: pytest.fail("worked"))
+    monkeypatch.setattr(adapt_module, "open_table", lambda *args: pytest.fail("worked"))
     result = run_adapt(table, "--out", tmp_path / "out.xlsx")
     assert result.exit_code == 1
     assert ".parquet" in result.stderr

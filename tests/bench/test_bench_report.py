@@ -420,10 +420,10 @@ def test_failure_to_write_leaves_the_old_file_and_nothing_else(
     path.write_text("old")
 
     def fail(*args: Any) -> None:
-        raise OSError("no space left on device")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, fail)
-    with pytest.raises(ValueError, match="cannot be written: no space left"):
+    with pytest.raises(OSError, match="cannot be written: No space left"):
         write_report(path, results[-1:], force=True, **SAYS)
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"report.html": "old"}
 

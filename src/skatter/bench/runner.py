@@ -95,7 +95,7 @@ def run(
     >>> from types import SimpleNamespace
     >>> cell = SimpleNamespace(key="0" * 64, label="all right", spec=lambda: {"seed": 0})
     >>> def work(cell):
-    ...     return [{"correct": 3, "total": 4}]
+    ...     return [{"setting": {}, "correct": 3, "total": 4}]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     summary = run([cell], Store(folder), work, n_jobs=1)
     ...     again = run([cell], Store(folder), work, n_jobs=1)
