@@ -34,6 +34,9 @@ PREFIX, SUFFIX = ".skatter-", ".part"
 EMPTY = 2**20
 """Length of an array without values, in any direction."""
 
+CODED = 0x61
+"""Flags of zip members that are encrypted or patches."""
+
 STALE = 60.0
 """Seconds after which an empty one has been left: a process is about to lock it until then."""
 
@@ -126,8 +129,8 @@ def open_stored(data: bytes) -> zipfile.ZipFile:
     except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
         raise ValueError(str(error)) from error
     members = archive.infolist()
-    if any(each.compress_type != zipfile.ZIP_STORED for each in members):
-        raise ValueError("its members are compressed, and should not be")
+    if any(each.compress_type != zipfile.ZIP_STORED or each.flag_bits & CODED for each in members):
+        raise ValueError("its members are compressed or encrypted, and should not be")
     if len({each.filename for each in members}) < len(members):
         raise ValueError("two of its members have one name")
     if sum(each.file_size for each in members) > len(data):

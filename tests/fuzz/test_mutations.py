@@ -1,0 +1,23 @@
+"""Mutated tables, records and moments: some hundred here, more by ``make fuzz``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CASES = int(os.environ.get("SKATTER_FUZZ", "300"))
+SEED = int(os.environ.get("SKATTER_SEED", "0"))
+
+
+def test_mutated_files_are_read_or_refused_in_one_line(tmp_path, require):
+    require("pyarrow", "table")
+    script = Path(__file__).with_name("mutations.py")
+    command = [sys.executable, str(script), str(tmp_path), str(SEED), str(CASES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    outcomes = json.loads(done.stdout)
+    assert sum(outcomes.values()) == CASES
+    assert sum(n for what, n in outcomes.items() if what.endswith("refused")) > CASES / 2
