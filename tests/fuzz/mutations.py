@@ -85,13 +85,18 @@ def mutate(content: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
+def in_one_line(error: Exception) -> str:
+    """Return that a file is refused, and see that the reason is one line."""
+    assert "\n" not in str(error), "more than one line"
+    return "refused"
+
+
 def read_as_table(path: Path) -> str:
     try:
         frame = read_table(path)
         read_columns(frame, label=frame.columns[-1], domain=None)
     except TableError as error:
-        assert "\n" not in str(error), "more than one line"
-        return "refused"
+        return in_one_line(error)
     return "read"
 
 
@@ -99,8 +104,7 @@ def read_as_moments(path: Path) -> str:
     try:
         Moments.load(path)
     except ValueError as error:
-        assert "\n" not in str(error), "more than one line"
-        return "refused"
+        return in_one_line(error)
     return "read"
 
 
