@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from problems import processor
 from skatter import HedgedRegressor
 from skatter.bench.suites import get_suite
 from skatter.bench.tasks import Sample, Task, load_problem
 from skatter.datasets.everyday_tables import EVERYDAY_TABLES
 from skatter.hedging.error import shrunken_shift, widening
+from studies import pack_tasks, unpack_tasks
 from trust import RESULTS, put_between, table
 
 Array = NDArray[Any]
@@ -195,25 +195,19 @@ class Outcome:
         return 1 - self.ratio
 
 
+PARTS = ("members", "plain", "truth")
+
+
 def pack(work: Path) -> None:
-    """Put all tasks into one file that is small enough to be committed."""
-    arrays: dict[str, Array] = {}
-    records = []
-    for place, path in enumerate(sorted(work.glob("*.npz"))):
-        with np.load(path, allow_pickle=False) as found:
-            records.append(json.loads(str(found["record"])))
-            for name in ("members", "plain", "truth"):
-                arrays[f"{name}{place}"] = found[name]
-    np.savez_compressed(STORE, records=json.dumps(records), machine=processor(), **arrays)
-    print(f"{len(records)} tasks, {STORE.stat().st_size / 2**20:.1f} MB")
+    pack_tasks(work, STORE, PARTS)
 
 
 def outcomes() -> tuple[list[Outcome], str]:
-    with np.load(STORE, allow_pickle=False) as found:
-        records = json.loads(str(found["records"]))
-        parts = [[found[f"{name}{i}"].astype(float) for name in ("members", "plain", "truth")]
-                 for i in range(len(records))]  # fmt: skip
-        return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], str(found["machine"])
+    records, parts, machine = unpack_tasks(STORE, PARTS)
+    found = [
+        Outcome(r, *(p.astype(float) for p in own)) for r, own in zip(records, parts, strict=True)
+    ]
+    return found, machine
 
 
 def by_set(tasks: list[Outcome], value: Callable[[Outcome], float]) -> Array:

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
-from problems import processor
 from skatter import HedgedClassifier, SCAClassifier
 from skatter.bench.suites import get_suite
 from skatter.bench.tasks import Task, load_problem
 from skatter.hedging.expectation import SPREAD, calibration_power, sharpened
+from studies import pack_tasks, unpack_tasks
 
 Array = NDArray[Any]
 RESULTS = Path(__file__).parent / "results"
@@ -207,26 +207,16 @@ class Outcome:
         return float(np.mean(shares[every, self.hedge] - shares[every, self.plain]))
 
 
+PARTS = ("shares", "plain", "truth")
+
+
 def pack(work: Path) -> None:
-    """Put all tasks into one file that is small enough to be committed."""
-    arrays: dict[str, Array] = {}
-    records = []
-    for place, path in enumerate(sorted(work.glob("*.npz"))):
-        with np.load(path, allow_pickle=False) as found:
-            records.append(json.loads(str(found["record"])))
-            for name in ("shares", "plain", "truth"):
-                arrays[f"{name}{place}"] = found[name]
-    target = RESULTS / "trust.npz"
-    np.savez_compressed(target, records=json.dumps(records), machine=processor(), **arrays)
-    print(f"{len(records)} tasks, {target.stat().st_size / 2**20:.1f} MB")
+    pack_tasks(work, RESULTS / "trust.npz", PARTS)
 
 
 def outcomes() -> tuple[list[Outcome], str]:
-    with np.load(RESULTS / "trust.npz", allow_pickle=False) as found:
-        records = json.loads(str(found["records"]))
-        parts = [[found[f"{name}{i}"] for name in ("shares", "plain", "truth")]
-                 for i in range(len(records))]  # fmt: skip
-        return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], str(found["machine"])
+    records, parts, machine = unpack_tasks(RESULTS / "trust.npz", PARTS)
+    return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], machine
 
 
 def over_sets(tasks: Iterable[Outcome], value: Callable[[Outcome], float]) -> float:

@@ -30,12 +30,12 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from criteria import insert
-from problems import processor
 from skatter import ChampionClassifier, DomainGeneralizer, LeaveOneDomainOut
 from skatter.bench.suites import get_suite
 from skatter.bench.tasks import Task, load_problem
 from skatter.hedging import generalizer
 from skatter.hedging.champion import probabilities
+from studies import pack_tasks, unpack_tasks
 from trust import COLLECTIONS, KEPT_APART, table
 
 Array = NDArray[Any]
@@ -191,24 +191,12 @@ PARTS = ("members", "truth", "loss", "scores", "plain")
 
 
 def pack(work: Path) -> None:
-    """Put all tasks into one file that is small enough to be committed."""
-    arrays: dict[str, Array] = {}
-    records = []
-    for place, path in enumerate(sorted(work.glob("*.npz"))):
-        with np.load(path, allow_pickle=False) as found:
-            records.append(json.loads(str(found["record"])))
-            for part in PARTS:
-                arrays[f"{part}{place}"] = found[part] if part in found else np.empty(0)
-    target = RESULTS / "unseen.npz"
-    np.savez_compressed(target, records=json.dumps(records), machine=processor(), **arrays)
-    print(f"{len(records)} tasks, {target.stat().st_size / 2**20:.1f} MB")
+    pack_tasks(work, RESULTS / "unseen.npz", PARTS)
 
 
 def outcomes() -> tuple[list[Outcome], str]:
-    with np.load(RESULTS / "unseen.npz", allow_pickle=False) as found:
-        records = json.loads(str(found["records"]))
-        parts = [[found[f"{part}{i}"] for part in PARTS] for i in range(len(records))]
-        return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], str(found["machine"])
+    records, parts, machine = unpack_tasks(RESULTS / "unseen.npz", PARTS)
+    return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], machine
 
 
 def over_sets(tasks: list[Outcome], values: list[float]) -> float:

@@ -430,6 +430,7 @@ class _Forest(_TreeModel):
     n_trees: int
     max_rows: int | None
     min_samples_leaf: int
+    random_state: Any
 
     def _grow(self, kind: type, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
         """Grow scikit-learn's forest of this kind, and copy its trees."""
@@ -440,6 +441,8 @@ class _Forest(_TreeModel):
             check_integer("n_trees", self.n_trees, low=1),
             max_samples=most,
             min_samples_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, low=1),
+            n_jobs=-1,  # threads, which change no result
+            random_state=self.random_state,
             **given,
         )
         with warnings.catch_warnings():
@@ -662,8 +665,6 @@ class ForestClassifier(_Classifies, _Forest):
             sample_weight,
             oob_score=oob_score,
             class_weight=self.class_weight,
-            n_jobs=-1,  # threads, which change no result
-            random_state=self.random_state,
         )
         self.classes_ = forest.classes_
         return forest
@@ -834,7 +835,6 @@ class ForestRegressor(_Regresses, _Forest):
             weight,
             oob_score=oob_score,
             max_features=self.max_features,
-            random_state=self.random_state,
         )
 
     def _numbers(self, total: Array) -> Array:

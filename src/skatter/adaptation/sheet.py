@@ -13,6 +13,7 @@ from skatter.adaptation.classes import class_code
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
+from skatter.adaptation.task import as_numbers
 from skatter.domains import UNLABELLED, Codes, Mask
 from skatter.selection import (
     LabelSheet,
@@ -336,15 +337,10 @@ def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> tuple[Ar
         labels[places] = classes[codes]
     else:
         labels = np.full(len(written), np.nan)
-        labels[places] = [_number(written[p], w) for p, w in zip(places, where, strict=True)]
+        labels[places] = as_numbers(written[places])
+        for place, row in zip(places, where, strict=True):
+            if np.isnan(labels[place]):
+                raise TableError(
+                    f"{row}: {quoted(written[place])} is no number; write one, or leave it empty."
+                )
     return labels, answered
-
-
-def _number(written: Any, where: str) -> float:
-    try:
-        value = float(written)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise TableError(f"{where}: {quoted(written)} is no number; write one, or leave it empty.")
-    return value

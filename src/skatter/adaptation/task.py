@@ -73,7 +73,7 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             "cells empty in the rows to be predicted."
         )
     known = samples.y[labelled]
-    numbers = _as_numbers(known)
+    numbers = as_numbers(known)
     values = np.unique(np.asarray(known.tolist()))
     if len(values) == 1:
         raise TableError(
@@ -152,7 +152,7 @@ def _task_of_numbers(values: Array, n: int, column: str, task: Task | None) -> T
 
 
 def _check_names(values: Array, n: int, column: str) -> None:
-    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(_as_numbers(values)).mean() > 0.5:
+    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(as_numbers(values)).mean() > 0.5:
         raise TableError(
             f"column {column} holds {len(values):,} different values such as {values[0]!s}, and "
             "few rows share one: give a column of classes or numbers."
@@ -163,8 +163,14 @@ def _is_text(known: Array) -> bool:
     return known.dtype.kind not in "biuf"
 
 
-def _as_numbers(known: Array) -> Array:
-    """Return labels as numbers, NaN where they are none; infinite ones are none."""
+def as_numbers(known: Array) -> Array:
+    """Return labels as numbers, NaN where they are none; infinite ones are none.
+
+    Examples
+    --------
+    >>> as_numbers(np.array(["1.5", "n/a", "inf"], dtype=object))
+    array([1.5, nan, nan])
+    """
     out = np.full(len(known), np.nan)
     for place, value in enumerate(known.tolist()):
         try:

@@ -12,6 +12,7 @@ import typer
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.outcome import add_answers
+from skatter.adaptation.task import as_numbers
 from skatter.adaptation.words import confidence_words
 from skatter.cli.adapt import answer_table
 from skatter.cli.files import check_outputs
@@ -143,8 +144,8 @@ def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
 
 
 def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
-    known = np.array([_number(value) for value in truth.tolist()])
-    there = np.isfinite(known)
+    known = as_numbers(truth)
+    there = ~np.isnan(known)
     if not there.any():
         return []
     error = float(np.sqrt(np.mean((known[there] - predicted[there]) ** 2)))
@@ -152,10 +153,3 @@ def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
         f"{int(there.sum()):,} rows have a label; the root mean squared error there is {error:.3g} "
         "(rows that the model has learnt from count too)."
     ]
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        return float("nan")

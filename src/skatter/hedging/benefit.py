@@ -16,6 +16,7 @@ from skatter.hedging.classifier import HedgedClassifier
 from skatter.hedging.expectation import Judgement
 from skatter.pipeline import call_step, make_domain_pipeline
 from skatter.selection.criteria import Criterion, register_criterion
+from skatter.selection.criteria.scatters import unknown_target
 
 
 def does_it_help(
@@ -107,7 +108,7 @@ def _fit(model: Any, X: Any, y: Any, domains: Domains) -> Any:
 
 def judge_by_hedge(X: Any, domains: Domains, seed: int) -> Callable[[Codes], float]:
     """Return a function from predictions of the unlabelled target to the accuracy to expect."""
-    target = np.flatnonzero(domains.target & ~domains.labelled)
+    target = unknown_target(domains)
     ids = domains.domain_ids[domains.domain]
     panel = HedgedClassifier(random_state=seed).fit(
         X, np.maximum(domains.label, 0), sample_domain=ids, labelled=domains.labelled

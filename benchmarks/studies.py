@@ -1,0 +1,35 @@
+"""The tasks of a study: one file each while it runs, and one small file that is committed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from problems import processor
+
+Parts = list[list[Any]]
+
+
+def pack_tasks(work: Path, target: Path, parts: Sequence[str]) -> None:
+    """Put all tasks into one file; a part that a task lacks is empty."""
+    arrays: dict[str, Any] = {}
+    records = []
+    for place, path in enumerate(sorted(work.glob("*.npz"))):
+        with np.load(path, allow_pickle=False) as found:
+            records.append(json.loads(str(found["record"])))
+            for part in parts:
+                arrays[f"{part}{place}"] = found[part] if part in found else np.empty(0)
+    np.savez_compressed(target, records=json.dumps(records), machine=processor(), **arrays)
+    print(f"{len(records)} tasks, {target.stat().st_size / 2**20:.1f} MB")
+
+
+def unpack_tasks(path: Path, parts: Sequence[str]) -> tuple[list[dict[str, Any]], Parts, str]:
+    """Return the records, the parts of each, and the machine that they were made on."""
+    with np.load(path, allow_pickle=False) as found:
+        records = json.loads(str(found["records"]))
+        arrays = [[found[f"{part}{i}"] for part in parts] for i in range(len(records))]
+        return records, arrays, str(found["machine"])
