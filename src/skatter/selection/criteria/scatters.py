@@ -177,28 +177,6 @@ def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], f
     return score
 
 
-def resemblance(X: Any, domains: Domains, rows: Codes) -> Array:
-    """Inner product of some samples with the mean of each class in the sources, ⟨z_i, m_c⟩.
-
-    Its mean over the target, each sample with its predicted class, is ``shared`` up to a factor.
-
-    Parameters
-    ----------
-    X, domains
-        As in :func:`class_scatter`.
-    rows : ndarray of int of shape (n_rows,)
-        Which samples.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-        Large where a standardised sample lies on the side of a class.
-    """
-    standardised = _Standardised(X, domains)
-    means, _, _ = standardised.classes(domains.label, domains.labelled & domains.source)
-    return standardised.dot(rows, means)
-
-
 class _Standardised:
     """Means of classes in units of each domain's own spread; sparse samples stay sparse."""
 
@@ -222,12 +200,3 @@ class _Standardised:
             # A standardised feature that varies has variance one.
             scatter += sizes.sum() / counts.sum() * np.sum(scaler.var_ / np.square(scaler.scale_))
         return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter
-
-    def dot(self, rows: Codes, means: Array) -> Array:
-        """Inner products of some standardised samples with some means."""
-        products = np.zeros((len(rows), len(means)))
-        for d, scaler in enumerate(self._scalers):
-            own = self._domains.domain[rows] == d
-            scaled = (means / scaler.scale_).T
-            products[own] = self._X[rows[own]] @ scaled - scaler.mean_ @ scaled
-        return products
