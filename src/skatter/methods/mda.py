@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from skatter.checks import check_real
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
 from skatter.sca import check_ridge, ridge_weight
 from skatter.scatter import factors_of_classes, indicator_means
@@ -227,15 +227,12 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + n_l³/3 + m C n²",
-        citation=(
-            "S. Hu, K. Zhang, Z. Chen, L. Chan: Domain Generalization via Multidomain Discriminant "
-            "Analysis. UAI, 2019."
-        ),
         grid={
             "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
             "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
     ),
 )
