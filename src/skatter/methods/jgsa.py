@@ -214,7 +214,7 @@ class _Pencil:
         n_classes = len(transfer.classes)
         E = mean_differences(transfer, guess, marginal=n_classes, normalize=False)
         # In units of the means of the domains alone, as in the authors' program.
-        E /= np.sqrt(n_classes) * np.linalg.norm(transfer.mean_difference)
+        E /= np.sqrt(n_classes) * (np.linalg.norm(transfer.mean_difference) or 1.0)
         source, target = transfer.source & ~transfer.target, transfer.target
         V = np.vstack([X[source].T @ E[source], X[target].T @ E[target]])
         root = CholeskyRoot(np.asfortranarray(self._constant + V @ V.T))

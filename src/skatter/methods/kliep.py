@@ -198,7 +198,6 @@ METHODS = (
         when="as kmm, with many source samples",
         needs=("source labels", "one target"),
         cost="n p b + n_t b per iteration, b centres",
-        linear=True,
         grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
     ),
 )
