@@ -3,13 +3,14 @@
 With M the squared distances of source and target samples, in units of their mean, and uniform
 weights 1/n_s and 1/n_t,
 
-    minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + η Σ_cj (Σ_{i in c} T_ij)^½
-    over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t.
+    minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj,    s_cj = n_t Σ_{i in c} T_ij
+    over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t,
 
-The last term keeps source samples of different classes from going to the same target sample. It is
-concave: linearised at the last T it is one more cost, and each round is a transport with entropy,
-solved by Sinkhorn's scaling of rows and columns in logarithms, which no small ε can spoil. A source
-sample goes to the mean of the target samples that its row names.
+s_cj being the share of class c in what target sample j receives. The last term keeps source
+samples of different classes from going to the same target sample. It is concave: linearised at the
+last T it is one more cost, and each round is a transport with entropy, solved by Sinkhorn's scaling
+of rows and columns in logarithms, which no small ε can spoil. A source sample goes to the mean of
+the target samples that its row names.
 
 Between two normal distributions, the map without entropy is linear:
 
@@ -43,6 +44,9 @@ SWEEPS = 1000
 MARGINAL = 1e-7
 """Total deviation of the rows' sums at which sweeps end."""
 
+FLOOR = 1e-3
+"""Added to shares of classes under the root, whose slope at zero is infinite."""
+
 BATCH = 1024
 """New samples whose distances to the training samples are held at once."""
 
@@ -50,10 +54,11 @@ BATCH = 1024
 class OptimalTransport(MapTransformer):
     """Optimal transport with entropy and classes: the source, moved onto the target.
 
-        minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + η Σ_cj (Σ_{i in c} T_ij)^½
+        minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
         over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t
 
-    with M the squared distances in units of their mean. Features are the inputs: target samples
+    with M the squared distances in units of their mean, and s_cj the share of class c in what
+    target sample j receives. Features are the inputs: target samples
     stay where they are, and a source sample goes to the mean of the target samples that T sends it
     to. A new sample of a source moves as the nearest one of ``fit`` does. With ``class_weight=0``
     it is plain entropic transport, which needs no labels. Sources are pooled; labels of the target
@@ -135,11 +140,10 @@ class OptimalTransport(MapTransformer):
         for _ in iterations:
             log_plan = log_transport(cost + self.class_weight * penalty, self.entropy)
             plan = np.exp(log_plan)
-            shares = members @ plan
-            # The slope of √s, and none for samples without a label.
-            penalty = members.T @ (0.5 / np.sqrt(np.maximum(shares, np.finfo(float).tiny)))
+            roots = np.sqrt(len(target) * (members @ plan) + FLOOR)
+            penalty = members.T @ (0.5 / roots)  # none for samples without a label
             value = float(np.vdot(plan, cost) + self.entropy * np.vdot(plan, log_plan))
-            value += self.class_weight * float(np.sqrt(shares).sum())
+            value += self.class_weight * float(roots.sum()) / len(target)
             done = True if self.class_weight == 0 else None
             iterations.record(value, settled=done)
         self.plan_, self.X_source_ = plan, source
