@@ -8,12 +8,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from skatter.adaptation.task import MANY_VALUES
+from skatter.adaptation.task import tell_task
 from skatter.cli.options import Features, Ignored, LabelTask, Seed, TableFile, split_names
 from skatter.cli.speech import announced, said_in_one_line
 from skatter.diagnosis import Diagnosis, diagnose
@@ -21,7 +20,6 @@ from skatter.diagnosis.layout import prose
 from skatter.tables import (
     ColumnPlan,
     Samples,
-    TableError,
     align_columns,
     describe_columns,
     make_preprocessor,
@@ -30,7 +28,6 @@ from skatter.tables import (
     read_table,
     to_numbers,
 )
-from skatter.tables.errors import quoted
 
 NARROWEST, WIDEST = 40, 160
 """Columns that the output is laid out for, whatever the terminal says."""
@@ -94,6 +91,10 @@ def diagnose_file(
             samples, plans = read_samples(
                 file, label=label, domain=domain, features=features, ignore=ignore
             )
+            numbers = None
+            if samples.labelled.any():
+                samples, found_task = tell_task(samples, task)
+                numbers = found_task == "numbers"
             prepare = make_preprocessor(samples.X, plans)
             X, names = to_numbers(samples.X, prepare.fit(align_columns(samples.X, prepare)))
             found = diagnose(
@@ -101,7 +102,7 @@ def diagnose_file(
                 samples.y,
                 sample_domain=samples.sample_domain,
                 labelled=samples.labelled if samples.y is not None else None,
-                numbers=are_numbers(samples, task),
+                numbers=numbers,
                 feature_names=names,
                 n_permutations=permutations,
                 level=level,
@@ -137,20 +138,6 @@ def read_samples(
         ignore=split_names(ignore, names),
     )
     return samples, describe_columns(samples.X)
-
-
-def are_numbers(samples: Samples, task: str | None) -> bool | None:
-    """Tell numbers from classes: as told, else many whole numbers are numbers too."""
-    y = samples.y
-    if y is None or y.dtype.kind not in "iuf":
-        if y is not None and task == "numbers":
-            raise TableError(
-                f"column {quoted(samples.label)} holds text: leave --task numbers out."
-            )
-        return None
-    if task is not None:
-        return task == "numbers"
-    return len(np.unique(y[samples.labelled])) > MANY_VALUES or None
 
 
 # --- showing --------------------------------------------------------------------------------------
