@@ -195,7 +195,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         template = self._template()
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
-        template._check_domains(domains)
+        template.check_domains(domains)
         if "none" in self.scalings and template.feature_map is None and not template._precomputed:
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
@@ -258,7 +258,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
             if self.estimator is None
             else clone(self.estimator)
         )
-        template._check_parameters()
+        template.check_parameters()
         return template
 
     def _views(self, X: Any, domains: Domains, template: SCA) -> list[_View]:
