@@ -18,24 +18,24 @@ from pathlib import Path
 
 import numpy as np
 
-from skatter.bench.contestants import RAW, contestants
-from skatter.bench.grids import CLASSIFIERS, VARIANTS, tuning
-from skatter.bench.protocols import (
+from skatter.datasets import DATASETS
+from skatter.methods import METHODS
+from skatter_bench.contestants import RAW, contestants
+from skatter_bench.grids import CLASSIFIERS, VARIANTS, tuning
+from skatter_bench.protocols import (
     LEAVE_ONE_DOMAIN_OUT,
     PROTOCOLS,
     SOURCE_CV,
     TARGET_ORACLE,
     TIMED,
 )
-from skatter.bench.published import published as published_numbers
-from skatter.bench.render import to_markdown
-from skatter.bench.results import Outcome, outcomes, stamps
-from skatter.bench.show import costs_of, figures_of, table_of
-from skatter.bench.store import Store
-from skatter.bench.suites import SUITES, Suite
-from skatter.bench.tables import summary_table
-from skatter.datasets import DATASETS
-from skatter.methods import METHODS
+from skatter_bench.published import published as published_numbers
+from skatter_bench.render import to_markdown
+from skatter_bench.results import Outcome, outcomes, stamps
+from skatter_bench.show import costs_of, figures_of, table_of
+from skatter_bench.store import Store
+from skatter_bench.suites import SUITES, Suite
+from skatter_bench.tables import summary_table
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -150,7 +150,7 @@ class Published:
         Parameters
         ----------
         contestant, classifier : str
-            As in :class:`skatter.bench.contestants.Contestant`.
+            As in :class:`skatter_bench.contestants.Contestant`.
 
         Examples
         --------
@@ -199,6 +199,6 @@ def _read() -> dict[str, Published]:
 
 def _content(name: str) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(
-        files("skatter.bench").joinpath(name).read_text(encoding="utf-8")
+        files("skatter_bench").joinpath(name).read_text(encoding="utf-8")
     )
     return content

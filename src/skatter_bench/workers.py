@@ -1,7 +1,7 @@
 """Who does the cells: this process, processes on this machine, or the workers of a Dask cluster.
 
 The three have one interface, :class:`Pool`, in terms of ``concurrent.futures``. A pool does what it
-is told; order, claims and records are the business of :mod:`skatter.bench.runner`.
+is told; order, claims and records are the business of :mod:`skatter_bench.runner`.
 
 The pools stand on loky, which joblib brings, and on Dask's own futures rather than on
 ``joblib.Parallel``. That stops at the first worker that dies, drops results that are there but not
@@ -30,7 +30,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from skatter.bench.measure import machine, measure, versions
+from skatter_bench.measure import machine, measure, versions
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skatter.bench.measure import versions as installed_versions
-from skatter.bench.pictures import Picture, picture_of, pictures_of
-from skatter.bench.protocols import PROTOCOLS, TARGET_ORACLE
-from skatter.bench.published import published
-from skatter.bench.results import Outcome, SuiteResults
-from skatter.bench.sheets import (
+from skatter.datasets.registry import DATASETS
+from skatter.pages import check_path, read_part, render_page, write_page
+from skatter_bench.measure import versions as installed_versions
+from skatter_bench.pictures import Picture, picture_of, pictures_of
+from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
+from skatter_bench.published import published
+from skatter_bench.results import Outcome, SuiteResults
+from skatter_bench.sheets import (
     METHOD,
     Sheet,
     costs_sheet,
@@ -31,8 +33,6 @@ from skatter.bench.sheets import (
     settings_sheet,
     summary_sheet,
 )
-from skatter.datasets.registry import DATASETS
-from skatter.pages import check_path, read_part, render_page, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -212,10 +212,10 @@ def render_report(
         _part(each, f"suite-{i}", drawn.get(each.suite.name)) for i, each in enumerate(shown, 1)
     ]
     return render_page(
-        "skatter.bench",
+        "skatter_bench",
         "report.html.j2",
-        style=read_part("skatter.bench", "report.css"),
-        script=read_part("skatter.bench", "report.js"),
+        style=read_part("skatter_bench", "report.css"),
+        script=read_part("skatter_bench", "report.js"),
         content={
             "title": title,
             "machine": machine,

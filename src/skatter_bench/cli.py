@@ -23,22 +23,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from skatter.bench.cells import Cell, run_cell
-from skatter.bench.contestants import Contestant
-from skatter.bench.progress import Event, Summary
-from skatter.bench.protocols import PROTOCOLS, TIMED
-from skatter.bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
-from skatter.bench.runner import run
-from skatter.bench.show import costs_of, figures_of, table_of
-from skatter.bench.store import Store, StoreError
-from skatter.bench.suite import Suite
-from skatter.bench.suites import SUITES, get_suite
-from skatter.bench.tasks import load_data
 from skatter.cli.files import prepare_folder
 from skatter.files import write_atomically
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
 from skatter.tables import TableError, printable
+from skatter_bench.cells import Cell, run_cell
+from skatter_bench.contestants import Contestant
+from skatter_bench.progress import Event, Summary
+from skatter_bench.protocols import PROTOCOLS, TIMED
+from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
+from skatter_bench.runner import run
+from skatter_bench.show import costs_of, figures_of, table_of
+from skatter_bench.store import Store, StoreError
+from skatter_bench.suite import Suite
+from skatter_bench.suites import SUITES, get_suite
+from skatter_bench.tasks import load_data
 
 app = typer.Typer(
     name="bench",
@@ -457,7 +457,7 @@ def _print_table(
     form: str,
 ) -> bool:
     """Show one table; say so where nothing has been run."""
-    from skatter.bench.render import to_html, to_latex, to_markdown
+    from skatter_bench.render import to_html, to_latex, to_markdown
 
     if not found:
         Console(stderr=True).print(
@@ -530,7 +530,7 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write one self-contained HTML page about some suites."""
-    from skatter.bench.report import write_report
+    from skatter_bench.report import write_report
 
     request = _request(suites, methods, method, protocol, grid, repeats)
     folder = _existing(store)

@@ -7,18 +7,18 @@ from dataclasses import replace
 from difflib import get_close_matches
 from itertools import permutations
 
-from skatter.bench.grids import FIGURE1, FIGURE2
-from skatter.bench.protocols import (
+from skatter_bench.grids import FIGURE1, FIGURE2
+from skatter_bench.protocols import (
     DEFAULTS,
     LEAVE_ONE_DOMAIN_OUT,
     SOURCE_CV,
     TARGET_ORACLE,
     TIMED,
 )
-from skatter.bench.skada_suite import SKADA_BENCH
-from skatter.bench.suite import Suite
-from skatter.bench.table_suites import TABLE_SUITES
-from skatter.bench.tasks import Task
+from skatter_bench.skada_suite import SKADA_BENCH
+from skatter_bench.suite import Suite
+from skatter_bench.table_suites import TABLE_SUITES
+from skatter_bench.tasks import Task
 
 OFFICE = {"A": "amazon", "W": "webcam", "D": "dslr", "C": "caltech"}
 """Domains of Office+Caltech in the order of the paper."""

@@ -9,8 +9,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from skatter.bench.suite import Suite
-from skatter.bench.tasks import Task
+from skatter_bench.suite import Suite
+from skatter_bench.tasks import Task
 
 SEEDS = range(5)
 """Of the splits, and of the draws of the simulated shifts."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skatter.bench.contestants import Contestant, contestants, regressors
-from skatter.bench.grids import Tuning
-from skatter.bench.protocols import DEFAULTS, SOURCE_CV, TARGET_ORACLE, UNTUNED
-from skatter.bench.tasks import Setting, Task
 from skatter.methods import METHODS, Method
+from skatter_bench.contestants import Contestant, contestants, regressors
+from skatter_bench.grids import Tuning
+from skatter_bench.protocols import DEFAULTS, SOURCE_CV, TARGET_ORACLE, UNTUNED
+from skatter_bench.tasks import Setting, Task
 
 SuiteKind = Literal["accuracy", "runtime", "matrix", "synthetic"]
 
@@ -32,13 +32,13 @@ class Suite:
     kind : "accuracy", "runtime", "matrix" or "synthetic"
         What its table looks like.
     published : str or None
-        Key of the paper's numbers; see :mod:`skatter.bench.published`.
+        Key of the paper's numbers; see :mod:`skatter_bench.published`.
     methods : tuple of str or None
         Contestants; None is every method that fits.
     classifiers : tuple of str
         Behind methods that give features.
     tunings : mapping of str to Tuning or None
-        What is tuned instead of the table in :mod:`skatter.bench.grids`, by contestant.
+        What is tuned instead of the table in :mod:`skatter_bench.grids`, by contestant.
     sparse : bool
         Whether samples are sparse, so that not every method takes them.
     note : str
@@ -80,9 +80,9 @@ class Suite:
         Parameters
         ----------
         protocol : str
-            A name in :data:`skatter.bench.protocols.PROTOCOLS`.
+            A name in :data:`skatter_bench.protocols.PROTOCOLS`.
         grid, methods
-            As in :func:`skatter.bench.contestants.contestants`.
+            As in :func:`skatter_bench.contestants.contestants`.
         names : sequence of str or None
             These alone; None is all of the suite.
         """

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from skatter.bench.progress import Estimate, Event, Failure, Kind, Summary
-from skatter.bench.store import Claim, Record, Store
-from skatter.bench.workers import Pool, Work, attempt, failure, open_pool, signature
+from skatter_bench.progress import Estimate, Event, Failure, Kind, Summary
+from skatter_bench.store import Claim, Record, Store
+from skatter_bench.workers import Pool, Work, attempt, failure, open_pool, signature
 
 if TYPE_CHECKING:
     from distributed import Client

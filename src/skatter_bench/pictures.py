@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skatter.bench.figures import accuracy_against_time, critical_difference_diagram, draw_figure2
-from skatter.bench.ranks import rank
-from skatter.bench.results import Outcome
-from skatter.bench.sheets import by_group
-from skatter.bench.suite import Suite
-from skatter.bench.svg import inline_svg
-from skatter.bench.tables import accuracy_matrix, is_collection
+from skatter_bench.figures import accuracy_against_time, critical_difference_diagram, draw_figure2
+from skatter_bench.ranks import rank
+from skatter_bench.results import Outcome
+from skatter_bench.sheets import by_group
+from skatter_bench.suite import Suite
+from skatter_bench.svg import inline_svg
+from skatter_bench.tables import accuracy_matrix, is_collection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """Tables of results beside the published ones: rows of entries, before they are text.
 
 A :class:`Table` knows numbers, marks and notes, and nothing of how they look;
-:mod:`skatter.bench.render` writes it to a terminal, as Markdown, LaTeX or HTML. All numbers of a
+:mod:`skatter_bench.render` writes it to a terminal, as Markdown, LaTeX or HTML. All numbers of a
 table come from one protocol: settings tuned in different ways do not compare.
 """
 
@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.bench.protocols import PROTOCOLS, TARGET_ORACLE
-from skatter.bench.published import ROUNDING, Mark, Published
-from skatter.bench.published import published as published_table
-from skatter.bench.ranks import mean_ranks
+from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
+from skatter_bench.published import ROUNDING, Mark, Published
+from skatter_bench.published import published as published_table
+from skatter_bench.ranks import mean_ranks
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from skatter.bench.results import Outcome
+    from skatter_bench.results import Outcome
 
 Kind = Literal["percent", "rank", "seconds", "times"]
 Method = tuple[str, str]
@@ -117,7 +117,7 @@ class Table:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Let ``console.print(table)`` fit the table to the terminal."""
-        from skatter.bench.render import to_terminal
+        from skatter_bench.render import to_terminal
 
         plain = console.color_system is None
         yield to_terminal(self, width=options.max_width, plain=plain)
@@ -140,7 +140,7 @@ def accuracy_table(
     outcomes : iterable of Outcome
         Of one suite and one protocol. Several seeds or draws of a task are averaged.
     published : str or None
-        Key of the paper's table to compare with; see :func:`skatter.bench.published.published`.
+        Key of the paper's table to compare with; see :func:`skatter_bench.published.published`.
     title : str
         What the table is about; the name of the suite where empty.
 
@@ -155,7 +155,7 @@ def accuracy_table(
 
     Examples
     --------
-    >>> from skatter.bench.results import Outcome
+    >>> from skatter_bench.results import Outcome
     >>> def outcome(task, method, accuracy):
     ...     label = f"{method} + 1NN"
     ...     return Outcome("table2", task, "surf", method, "1nn", label, "source-cv",

@@ -1,6 +1,6 @@
 """Sheets: tables as a page shows them, with texts to read, values to sort by, and reasons.
 
-Numbers, averages and marks come from :mod:`skatter.bench.tables`; nothing is computed twice. A
+Numbers, averages and marks come from :mod:`skatter_bench.tables`; nothing is computed twice. A
 sheet adds what only a page has: averages before the tasks, names over groups of columns, which
 rows are the paper's, and why a number is missing.
 """
@@ -14,12 +14,12 @@ from itertools import groupby
 from statistics import median
 from typing import Any, Literal
 
-from skatter.bench.published import published
-from skatter.bench.render import number
-from skatter.bench.results import Outcome, SuiteResults
-from skatter.bench.show import table_of
-from skatter.bench.suite import Suite
-from skatter.bench.tables import AVERAGE, FAILED, MEAN_RANK, Column, Entry, Row, Table
+from skatter_bench.published import published
+from skatter_bench.render import number
+from skatter_bench.results import Outcome, SuiteResults
+from skatter_bench.show import table_of
+from skatter_bench.suite import Suite
+from skatter_bench.tables import AVERAGE, FAILED, MEAN_RANK, Column, Entry, Row, Table
 
 Direction = Literal["ascending", "descending"]
 Reason = Callable[[str, str], str]

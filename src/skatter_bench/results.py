@@ -9,19 +9,19 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from skatter.bench.cells import Cell, cells
-from skatter.bench.contestants import Contestant
-from skatter.bench.protocols import (
+from skatter_bench.cells import Cell, cells
+from skatter_bench.contestants import Contestant
+from skatter_bench.protocols import (
     choose,
     choosing_folds,
     final_fold,
     folds,
     mean_scores,
 )
-from skatter.bench.scoring import share
-from skatter.bench.store import Store
-from skatter.bench.suite import Suite
-from skatter.bench.tasks import Task
+from skatter_bench.scoring import share
+from skatter_bench.store import Store
+from skatter_bench.suite import Suite
+from skatter_bench.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def plan(
     rows : sequence of Contestant
         Who takes part.
     protocols : sequence of str
-        Names in :data:`skatter.bench.protocols.PROTOCOLS`; they share cells.
+        Names in :data:`skatter_bench.protocols.PROTOCOLS`; they share cells.
     seeds : sequence of int
         Repeat everything with each.
     """

@@ -11,12 +11,12 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
-from skatter.bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, Tuning, tuning
-from skatter.bench.tasks import Task
 from skatter.components import ScatterComponents
 from skatter.methods import METHODS, TCA, Method, family, hedging
 from skatter.methods.plugins import load_object
 from skatter.methods.record import Kind
+from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, Tuning, tuning
+from skatter_bench.tasks import Task
 
 RAW, OWN = "raw", "own"
 
@@ -147,7 +147,7 @@ def contestants(
     classifiers : sequence of str
         Behind methods that give features; names in :data:`CLASSIFIER_NAMES`.
     grid : {"coarse", "full", "none"}
-        What is tuned; see :mod:`skatter.bench.grids`.
+        What is tuned; see :mod:`skatter_bench.grids`.
     names : sequence of str or None
         These contestants alone; None is all.
     methods : mapping of str to Method

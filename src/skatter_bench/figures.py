@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.bench.protocols import PROTOCOLS, TARGET_ORACLE
-from skatter.bench.published import Published, published
-from skatter.bench.ranks import Ranking
-from skatter.bench.tables import AVERAGE, accuracy_table
 from skatter.plots import MARKERS, PALETTE
+from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
+from skatter_bench.published import Published, published
+from skatter_bench.ranks import Ranking
+from skatter_bench.tables import AVERAGE, accuracy_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-    from skatter.bench.results import Outcome
+    from skatter_bench.results import Outcome
 
 _QUIET = "0.4"  # grey for what must be there and not catch the eye
 _FAINT = "0.85"
@@ -46,7 +46,7 @@ def critical_difference_diagram(
     Parameters
     ----------
     ranking : Ranking
-        From :func:`skatter.bench.ranks.rank`.
+        From :func:`skatter_bench.ranks.rank`.
     title : str
         Over the picture.
     highlight : sequence of str
@@ -58,7 +58,7 @@ def critical_difference_diagram(
 
     Examples
     --------
-    >>> from skatter.bench.ranks import rank
+    >>> from skatter_bench.ranks import rank
     >>> ranking = rank([[90, 80, 70], [60, 50, 40], [80, 60, 70]], ["sca", "tca", "raw"])
     >>> figure = critical_difference_diagram(ranking)
     >>> figure.get_supxlabel()[:34]

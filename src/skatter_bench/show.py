@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skatter.bench.contestants import RAW, Contestant
-from skatter.bench.protocols import TARGET, TARGET_ORACLE, split
-from skatter.bench.ranks import duels
-from skatter.bench.results import Outcome
-from skatter.bench.scoring import seen_labels
-from skatter.bench.suite import Suite
-from skatter.bench.tables import (
+from skatter_bench.contestants import RAW, Contestant
+from skatter_bench.protocols import TARGET, TARGET_ORACLE, split
+from skatter_bench.ranks import duels
+from skatter_bench.results import Outcome
+from skatter_bench.scoring import seen_labels
+from skatter_bench.suite import Suite
+from skatter_bench.tables import (
     Table,
     accuracy_matrix,
     accuracy_table,
@@ -23,12 +23,12 @@ from skatter.bench.tables import (
     matrix_table,
     runtime_table,
 )
-from skatter.bench.tasks import Problem, load_problem
+from skatter_bench.tasks import Problem, load_problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from skatter.bench.figures import Panel
+    from skatter_bench.figures import Panel
 
 
 ALPHA = 0.05
@@ -81,7 +81,7 @@ def panels_of(
     suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
 ) -> Iterator[Panel]:
     """Fit every contestant of a synthetic suite once more, with its chosen setting, to draw it."""
-    from skatter.bench.figures import Panel
+    from skatter_bench.figures import Panel
 
     problem = load_problem(suite.tasks[0], data_home)
     known = {row.label: row for row in rows}
@@ -109,8 +109,8 @@ def figures_of(
     suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
 ) -> dict[str, Figure]:
     """Return the figures of a suite by name, for outcomes of one protocol; none where too few."""
-    from skatter.bench.figures import draw_figure1
-    from skatter.bench.pictures import drawings_of
+    from skatter_bench.figures import draw_figure1
+    from skatter_bench.pictures import drawings_of
 
     if suite.kind == "synthetic":
         panels = list(panels_of(suite, outcomes, rows, data_home))

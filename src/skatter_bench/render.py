@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from skatter.bench.tables import Column, Entry, Kind, Table
+from skatter_bench.tables import Column, Entry, Kind, Table
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -104,7 +104,7 @@ def to_text(table: Table, *, width: int = 80) -> str:
 
     Examples
     --------
-    >>> from skatter.bench.tables import Row
+    >>> from skatter_bench.tables import Row
     >>> table = Table("Accuracy", "method", (Column("A->W"),), (Row("sca", (Entry(33.9, 33.9),)),))
     >>> print(to_text(table))
     Accuracy
@@ -198,7 +198,7 @@ def to_markdown(table: Table) -> str:
 
     Examples
     --------
-    >>> from skatter.bench.tables import Row
+    >>> from skatter_bench.tables import Row
     >>> row = Row("sca", (Entry(33.9, 33.9, "best"),))
     >>> print(to_markdown(Table("Accuracy", "method", (Column("A->W"),), (row,))))
     **Accuracy**
@@ -338,7 +338,7 @@ def to_html(table: Table) -> str:
 
     Examples
     --------
-    >>> from skatter.bench.tables import Row
+    >>> from skatter_bench.tables import Row
     >>> row = Row("<b>", (Entry(33.9, 33.9, "best"),))
     >>> fragment = to_html(Table("Accuracy", "method", (Column("A->W"),), (row,)))
     >>> print(fragment.splitlines()[6])

@@ -10,10 +10,10 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
-from skatter.bench.contestants import Contestant
-from skatter.bench.protocols import split
-from skatter.bench.scoring import Score, fit_of, score_settings
-from skatter.bench.tasks import Task, load_problem
+from skatter_bench.contestants import Contestant
+from skatter_bench.protocols import split
+from skatter_bench.scoring import Score, fit_of, score_settings
+from skatter_bench.tasks import Task, load_problem
 
 FITS = 8
 """Most fits in one cell, so that none runs for long."""
@@ -30,7 +30,7 @@ class Cell:
     settings : tuple of mapping
         Settings to score.
     fold : str
-        On which; see :mod:`skatter.bench.protocols`.
+        On which; see :mod:`skatter_bench.protocols`.
     seed : int
         Of the folds and of everything random in the method.
     """
@@ -80,7 +80,7 @@ def cells(task: Task, contestant: Contestant, fold: str, seed: int) -> list[Cell
 
     Examples
     --------
-    >>> from skatter.bench.contestants import contestants
+    >>> from skatter_bench.contestants import contestants
     >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
     >>> tca = contestants("adaptation", names=["tca"])[0]
     >>> [len(cell.settings) for cell in cells(task, tca, "target", seed=0)]
@@ -114,11 +114,11 @@ def run_cell(cell: Cell, data_home: str | None = None) -> list[Score]:
     Returns
     -------
     list of dict
-        See :func:`skatter.bench.scoring.score_settings`.
+        See :func:`skatter_bench.scoring.score_settings`.
 
     Examples
     --------
-    >>> from skatter.bench.contestants import contestants
+    >>> from skatter_bench.contestants import contestants
     >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
     >>> raw = contestants("adaptation", names=["raw"])[0]
     >>> score = run_cell(cells(task, raw, "target", seed=0)[0])[0]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skatter.bench.protocols import DEFAULTS, LEAVE_ONE_DOMAIN_OUT, SOURCE_CV, TARGET_ORACLE
-from skatter.bench.suite import Suite
-from skatter.bench.tasks import Sample, Setting, Task
 from skatter.datasets.everyday_tables import EVERYDAY_TABLES, DrawnTask, EverydayTable
+from skatter_bench.protocols import DEFAULTS, LEAVE_ONE_DOMAIN_OUT, SOURCE_CV, TARGET_ORACLE
+from skatter_bench.suite import Suite
+from skatter_bench.tasks import Sample, Setting, Task
 
 PAIR = Sample(800, 800)
 """Most rows of one source and of one target."""

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from skatter.bench.tasks import Problem, Task
 from skatter.domains import Codes
+from skatter_bench.tasks import Problem, Task
 
 Array = NDArray[Any]
 
