@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import KFold
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Ship
+from skatter.adaptation.prepared import Prepared
 from skatter.domains import Codes
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.selection import (
@@ -72,14 +72,14 @@ class Comparison:
         return ADAPTED if self.judgement.verdict == "adapt" else PLAIN
 
 
-def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement | NumberJudgement:
+def compare(fitted: Fitted, table: Prepared, *, random_state: int) -> Judgement | NumberJudgement:
     """Judge both models by the hedge, as they are: what is judged is what would be shipped.
 
     Parameters
     ----------
     fitted : Fitted
         The models.
-    table : Table
+    table : Prepared
         The prepared samples; of those without a label a draw of :data:`MAX_ROWS` is used.
     random_state : int
         Draws rows.
@@ -100,7 +100,7 @@ def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement | N
 
 
 def judge_by_labels(
-    refit: Callable[[Table], Fitted], table: Table, *, random_state: int
+    refit: Callable[[Prepared], Fitted], table: Prepared, *, random_state: int
 ) -> LabelVerdict | NumberVerdict | None:
     """Judge by the target's own labels: each is predicted by models that have not seen it.
 
@@ -108,7 +108,7 @@ def judge_by_labels(
     ----------
     refit : callable
         Fits the models on a table.
-    table : Table
+    table : Prepared
         The prepared samples.
     random_state : int
         Shuffles folds.
@@ -136,7 +136,7 @@ def judge_by_labels(
 
 
 def predict_hidden(
-    refit: Callable[[Table], Fitted], table: Table, rows: Codes
+    refit: Callable[[Prepared], Fitted], table: Prepared, rows: Codes
 ) -> dict[Ship, np.ndarray]:
     """Return what the models say of rows whose labels are hidden from them."""
     fitted, hidden = refit(table.hide(rows)), table.take(rows)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.plan import Plan
+from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.tune import Tuned, tune
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.maps import LandmarkMap
@@ -79,7 +79,7 @@ class Fitted:
 
 def fit_models(
     plan: Plan,
-    table: Table,
+    table: Prepared,
     hedge: Hedge,
     *,
     random_state: int,
@@ -92,7 +92,7 @@ def fit_models(
     ----------
     plan : Plan
         The method.
-    table : Table
+    table : Prepared
         Prepared samples.
     hedge : HedgedClassifier or HedgedRegressor
         Not fitted.
@@ -117,7 +117,7 @@ def fit_models(
     return Fitted(plan, hedge, found, adapted, plain, _outside(adapted, table))
 
 
-def _outside(adapted: DomainPipeline, table: Table) -> float | None:
+def _outside(adapted: DomainPipeline, table: Prepared) -> float | None:
     """Measure what the landmarks lose of a row; the squared norm of a whole one is 1."""
     feature_map = getattr(adapted.steps[0][1], "feature_map_", None)
     if not isinstance(feature_map, LandmarkMap):

@@ -15,6 +15,7 @@ from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
 from skatter.adaptation.task import as_numbers
 from skatter.domains import UNLABELLED, Codes, Mask
+from skatter.formatting import listed, quoted
 from skatter.selection import (
     LabelSheet,
     LabelVerdict,
@@ -24,7 +25,6 @@ from skatter.selection import (
 )
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
-from skatter.tables.errors import listed, quoted
 from skatter.tables.naming import check_names, missing_column
 
 if TYPE_CHECKING:

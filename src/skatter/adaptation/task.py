@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_choice
+from skatter.formatting import quoted
 from skatter.tables import Samples, TableError
-from skatter.tables.errors import quoted
 
 Array = NDArray[Any]
 Task = Literal["classes", "numbers"]

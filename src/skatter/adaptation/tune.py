@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.plan import Plan
+from skatter.adaptation.prepared import Prepared
 from skatter.pipeline import DomainPipeline
 from skatter.selection import SCACV
 from skatter.selection.criteria import choose
@@ -51,14 +51,14 @@ class Tuned:
         return asdict(self)
 
 
-def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
+def tune(plan: Plan, table: Prepared, *, random_state: int) -> tuple[Plan, Tuned]:
     """Return the plan with the settings that are expected to do best, and what they are.
 
     Parameters
     ----------
     plan : Plan
         The method.
-    table : Table
+    table : Prepared
         Prepared samples; a draw of :data:`MAX_ROWS` is used.
     random_state : int
         Draws rows and settings.
@@ -70,7 +70,7 @@ def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
     return replace(plan, steps=((name, best), *behind)), tuned
 
 
-def _search(estimator: Any, table: Table) -> Tuned:
+def _search(estimator: Any, table: Prepared) -> Tuned:
     search = SCACV(estimator, criterion="expected accuracy", refit=False).fit(
         table.X, **table.given
     )
@@ -78,7 +78,7 @@ def _search(estimator: Any, table: Table) -> Tuned:
     return Tuned(dict(search.best_params_), n_settings, n_settings, len(table.X))
 
 
-def _try_each(plan: Plan, table: Table, random_state: int) -> Tuned:
+def _try_each(plan: Plan, table: Prepared, random_state: int) -> Tuned:
     (name, estimator), *behind = plan.steps
     grid = plan.method.grid
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

@@ -13,6 +13,7 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
+from skatter.formatting import join, percent
 from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
@@ -81,7 +82,8 @@ def _predicted(roles: Roles, samples: Samples) -> str:
     )
     if samples.domain is None:
         return f"{sentence}."
-    return f"{sentence} ({samples.domain}: {_listed(roles.sources)} to {_listed(roles.targets)})."
+    sources, targets = (join(names, NAMED) for names in (roles.sources, roles.targets))
+    return f"{sentence} ({samples.domain}: {sources} to {targets})."
 
 
 def _shipped(comparison: Comparison) -> list[str]:
@@ -136,7 +138,7 @@ def _expected(comparison: Comparison) -> list[str]:
     if isinstance(judgement, Judgement):
         return [
             f"Expected {judgement.metric} there, without a label: {judgement.accuracy} adapted, "
-            f"{judgement.plain_accuracy:.1%} plain."
+            f"{percent(judgement.plain_accuracy, 1)} plain."
         ]
     return [
         f"Expected {RMSE} there: {_error(judgement.error)} adapted, "
@@ -163,7 +165,7 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
     )
     return [
         f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
-        f"{_percent(unsure)} of the rows. {worth}"
+        f"{percent(unsure)} of the rows. {worth}"
     ]
 
 
@@ -184,7 +186,7 @@ def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:
         if not outside:
             return []
         return [
-            f"{_percent(outside)} of the predictions lie outside the labels of the sources "
+            f"{percent(outside)} of the predictions lie outside the labels of the sources "
             f"({known.min():.3g} to {known.max():.3g})."
         ]
     given = domains.label[domains.source & domains.labelled]
@@ -196,7 +198,7 @@ def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:
         return ["Warning: all but a few rows are predicted to be one class; do not trust this."]
     missing = np.setdiff1d(np.unique(given), found)
     if len(missing):
-        names = _listed(tuple(str(name) for name in domains.classes[missing]))
+        names = join([str(name) for name in domains.classes[missing]], NAMED)
         return [f"Never predicted: {names}."]
     return []
 
@@ -211,7 +213,7 @@ def _agreement(answers: Mapping[Ship, Answer]) -> str:
     differ = int(np.sum(answers["adapted"].label != answers["plain"].label))
     if not differ:
         return "The adapted and the plain model predict the same for every row."
-    share = _percent(differ / len(answers["plain"].label))
+    share = percent(differ / len(answers["plain"].label))
     return (
         f"The adapted and the plain model differ on {differ:,} of the predicted rows ({share}); "
         "look at those first."
@@ -228,7 +230,7 @@ def _method(fitted: Fitted) -> list[str]:
     if fitted.outside is not None:
         sentences.append(
             f"Its kernel is replaced by an explicit map of {N_LANDMARKS:,} landmarks; "
-            f"{_percent(fitted.outside)} of a row lies outside their span."
+            f"{percent(fitted.outside)} of a row lies outside their span."
         )
     if learns_nothing_from_targets(plan.method):
         sentences.append("This method learns nothing from the rows that it predicts.")
@@ -246,7 +248,7 @@ def _method(fitted: Fitted) -> list[str]:
 def _plain_words(champion: ChampionClassifier | ChampionRegressor) -> str:
     score = champion.scores_[champion.champion_]
     share = isinstance(champion, ChampionClassifier)
-    told = f"{score:.1%}" if share else f"R² = {score:.2f}"
+    told = percent(score, 1) if share else f"R² = {score:.2f}"
     there = f"{told} on held-out labels of the sources"
     if champion.champion_ == OWN:
         return f"The plain model is your own ({there})."
@@ -258,7 +260,7 @@ def _roles_told(roles: Roles, samples: Samples) -> list[str]:
     if not roles.target_knows_labels:
         return []
     return [
-        f"{_listed(roles.targets)}: most rows have no {samples.label}, so this is what is "
+        f"{join(roles.targets, NAMED)}: most rows have no {samples.label}, so this is what is "
         "predicted; the labels that are there are learnt from."
     ]
 
@@ -271,14 +273,3 @@ def _learnt(comparison: Comparison) -> list[str]:
         "The checked rows judged models that had not seen them; then both models were fitted again "
         "with them, and may be more accurate than that."
     ]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Name a few, and count the others."""
-    more = len(names) - NAMED
-    listed = ", ".join(names[:NAMED])
-    return f"{listed} and {more} more" if more > 0 else listed
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -17,6 +17,7 @@ from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.model import Answer
 from skatter.adaptation.plan import AUTO, HEDGED
 from skatter.adaptation.words import SCALED, quantiles
+from skatter.cli.console import announced, result_console, said_in_one_line, say_all, say_files
 from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
     METRIC,
@@ -37,14 +38,13 @@ from skatter.cli.options import (
     read_shares,
     split_names,
 )
-from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
+from skatter.formatting import printable
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.saving import pack_model
 from skatter.tables import (
     ColumnPlan,
     open_table,
-    printable,
     read_table,
 )
 

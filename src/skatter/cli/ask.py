@@ -14,6 +14,7 @@ from rich.text import Text
 from skatter.adaptation import Questions, ask
 from skatter.adaptation.asking import FEWEST
 from skatter.adaptation.sheet import SheetColumns
+from skatter.cli.console import announced, result_console, said_in_one_line, say_all
 from skatter.cli.files import STANDARD, check_outputs
 from skatter.cli.options import (
     METRIC,
@@ -31,8 +32,8 @@ from skatter.cli.options import (
     read_shares,
     split_names,
 )
-from skatter.cli.speech import announced, result_console, said_in_one_line, say_all
-from skatter.tables import printable, read_table, write_table
+from skatter.formatting import printable
+from skatter.tables import read_table, write_table
 
 
 def ask_file(

@@ -36,9 +36,10 @@ from skatter.bench.suites import SUITES, get_suite
 from skatter.bench.tasks import load_data
 from skatter.cli.files import prepare_folder
 from skatter.files import write_atomically
+from skatter.formatting import printable
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
-from skatter.tables import TableError, printable
+from skatter.tables import TableError
 
 app = typer.Typer(
     name="bench",

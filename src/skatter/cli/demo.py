@@ -23,12 +23,13 @@ from rich.table import Table
 from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import KPCA, SCA
+from skatter.cli.console import announced, said_in_one_line
 from skatter.cli.files import prepare_folder
 from skatter.cli.options import Seed
-from skatter.cli.speech import announced, said_in_one_line
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
 from skatter.files import write_atomically
+from skatter.formatting import percent
 from skatter.plots import plot_before_after
 from skatter.scatter import Geometry, Scatters, measure
 
@@ -181,7 +182,7 @@ def table(direction: Direction) -> Table:
     for row in direction.rows:
         out.add_row(
             row.method,
-            _percent(row.accuracy),
+            percent(row.accuracy, 1),
             _shares(row),
             f"{row.seconds:.1f}" if row.seconds else "-",
             style="bold" if row.accuracy == best else "",
@@ -190,8 +191,8 @@ def table(direction: Direction) -> Table:
 
 
 def _shares(row: Row) -> str:
-    after = _percent(row.share_after, 2)
-    return after if row.method == RAW else f"{_percent(row.share_before, 2)} -> {after}"
+    after = percent(row.share_after, 2)
+    return after if row.method == RAW else f"{percent(row.share_before, 2)} -> {after}"
 
 
 def verdict(direction: Direction) -> str:
@@ -212,12 +213,8 @@ def verdict(direction: Direction) -> str:
         f"{100 * (best - row.accuracy):.1f} points above {row.method}"
         for row in ranked[len(winners) :]
     ]
-    sentence = f"{direction.source} -> {direction.target}: {won} {_percent(best)}"
+    sentence = f"{direction.source} -> {direction.target}: {won} {percent(best, 1)}"
     return f"{sentence}, {' and '.join(gaps)}." if gaps else f"{sentence}."
-
-
-def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
 
 
 # --- files ------------------------------------------------------------------------------------

@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from skatter.adaptation.task import MANY_VALUES
+from skatter.cli.console import announced, said_in_one_line
 from skatter.cli.options import Features, Ignored, LabelTask, Seed, TableFile, split_names
-from skatter.cli.speech import announced, said_in_one_line
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.diagnosis.layout import prose
+from skatter.formatting import printable, quoted
 from skatter.tables import (
     ColumnPlan,
     Samples,
@@ -25,12 +26,10 @@ from skatter.tables import (
     align_columns,
     describe_columns,
     make_preprocessor,
-    printable,
     read_columns,
     read_table,
     to_numbers,
 )
-from skatter.tables.errors import quoted
 
 NARROWEST, WIDEST = 40, 160
 """Columns that the output is laid out for, whatever the terminal says."""

@@ -12,9 +12,9 @@ import typer
 from skatter.adaptation.classes import class_code
 from skatter.adaptation.task import Task
 from skatter.files import read_regular
+from skatter.formatting import listed
 from skatter.hedging.champion import Metric
 from skatter.tables import TableError, read_labels
-from skatter.tables.errors import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,7 @@ from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.task import as_numbers
 from skatter.adaptation.words import confidence_words
 from skatter.cli.adapt import answer_table
-from skatter.cli.files import check_outputs
-from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
-from skatter.cli.speech import (
+from skatter.cli.console import (
     EXPECTED,
     announced,
     result_console,
@@ -25,6 +23,8 @@ from skatter.cli.speech import (
     say_all,
     say_files,
 )
+from skatter.cli.files import check_outputs
+from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
 from skatter.tables.columns import read_labels

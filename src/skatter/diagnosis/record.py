@@ -18,7 +18,7 @@ from skatter.diagnosis.pairs import PairShift
 from skatter.diagnosis.transfer import Transfer
 from skatter.diagnosis.variance import VarianceShares
 from skatter.diagnosis.words import say_notes, say_words
-from skatter.tables import printable
+from skatter.formatting import printable
 
 WIDTH = 80
 WIDEST = 110

@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes
 from skatter.pipeline import call_step
-from skatter.reporting.anatomy import Anatomy
+from skatter.reporting.model_parts import ModelParts
 from skatter.reporting.samples import Samples
 from skatter.self_training import SCAClassifier
 
@@ -115,7 +115,7 @@ def _score(samples: Samples, found: Predictions, where: NDArray[np.bool_]) -> Sc
 
 
 def predict(
-    anatomy: Anatomy,
+    parts: ModelParts,
     samples: Samples,
     rows: Codes,
     sample_domain: Any,
@@ -126,7 +126,7 @@ def predict(
 
     Parameters
     ----------
-    anatomy : Anatomy
+    parts : ModelParts
         The model.
     samples : Samples
         All samples.
@@ -138,25 +138,25 @@ def predict(
         The samples before and after.
     """
     labelled = samples.domains.labelled[rows]
-    if not labelled.any() or (features is None and not hasattr(anatomy.model, "predict")):
+    if not labelled.any() or (features is None and not hasattr(parts.model, "predict")):
         return None
     label = samples.domains.label[rows]
     plain = nearest(prepared, label)
-    if not hasattr(anatomy.model, "predict"):
+    if not hasattr(parts.model, "predict"):
         assert features is not None
         by = "1-nearest-neighbour on the components"
         return Predictions(rows, nearest(features, label), None, plain, by)
     given = take_rows(samples.X, rows)
     confidence = None
-    if hasattr(anatomy.model, "predict_proba"):
-        shares = np.asarray(call_step(anatomy.model.predict_proba, given, sample_domain))
+    if hasattr(parts.model, "predict_proba"):
+        shares = np.asarray(call_step(parts.model.predict_proba, given, sample_domain))
         confidence = shares.max(axis=1)
-    if confidence is not None and isinstance(anatomy.learner, SCAClassifier):
+    if confidence is not None and isinstance(parts.learner, SCAClassifier):
         # Its predictions are the largest shares, and asking it again would cost as much again.
-        codes = samples.codes(anatomy.model.classes_[shares.argmax(axis=1)])
+        codes = samples.codes(parts.model.classes_[shares.argmax(axis=1)])
     else:
-        codes = samples.codes(call_step(anatomy.model.predict, given, sample_domain))
-    return Predictions(rows, codes, confidence, plain, type(anatomy.model).__name__)
+        codes = samples.codes(call_step(parts.model.predict, given, sample_domain))
+    return Predictions(rows, codes, confidence, plain, type(parts.model).__name__)
 
 
 def nearest(Z: Any, label: Codes) -> Codes:

@@ -2,7 +2,7 @@
 
 from skatter.tables.carrying import OpenTable, open_table
 from skatter.tables.columns import Samples, read_columns, read_labels
-from skatter.tables.errors import TableError, printable
+from skatter.tables.errors import TableError
 from skatter.tables.plans import ColumnPlan, describe_columns
 from skatter.tables.preprocessing import align_columns, make_preprocessor, to_numbers
 from skatter.tables.reading import read_table
@@ -18,7 +18,6 @@ __all__ = [
     "describe_columns",
     "make_preprocessor",
     "open_table",
-    "printable",
     "read_columns",
     "read_labels",
     "read_table",

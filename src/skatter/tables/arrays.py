@@ -12,7 +12,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from skatter.tables.errors import TableError, listed, load, quoted
+from skatter.formatting import listed, quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
 from skatter.tables.opening import MAX_CELLS, Data, check_unpacked
 

@@ -17,7 +17,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.tables.errors import TableError, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError
 from skatter.tables.opening import BLOCK, Data, check_unpacked
 
 Array = NDArray[Any]

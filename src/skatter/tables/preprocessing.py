@@ -16,7 +16,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.plans import (
     BOOLEAN,

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
 from skatter.tables.opening import BLOCK, Data
 

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 from skatter.cli.files import STANDARD
-from skatter.tables import printable
+from skatter.formatting import printable
 
 EXPECTED = (ValueError, OSError, MemoryError, ImportError)
 """What goes wrong with a table, a file or a missing library, and is said in one line."""

@@ -56,7 +56,7 @@ class Space(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Anatomy:
+class ModelParts:
     """A fitted model, step by step.
 
     Attributes
@@ -142,16 +142,13 @@ class Anatomy:
     def _path(self) -> Any:
         if not isinstance(self.learner, SCAClassifier):
             return None
-        return self.learner._paths[self._leading]
+        return self.learner.paths_[self._leading]
 
     def _mapped(self, prepared: Any, sample_domain: Any) -> Array:
-        path = self._path
-        if path.scaler is not None:
-            prepared = normalize(path.scaler.transform(prepared, sample_domain=sample_domain))
-        return np.asarray(path.feature_map.transform(prepared))
+        return np.asarray(self._path.features(prepared, sample_domain))
 
 
-def take_apart(model: Any) -> Anatomy:
+def take_apart(model: Any) -> ModelParts:
     """Find the step of a fitted model that deals with domains.
 
     Parameters
@@ -165,8 +162,8 @@ def take_apart(model: Any) -> Anatomy:
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skatter import SCA, make_domain_pipeline
     >>> X, y = load_iris(return_X_y=True)
-    >>> anatomy = take_apart(make_domain_pipeline(StandardScaler(), SCA()).fit(X, y))
-    >>> anatomy.name, len(anatomy.head)
+    >>> parts = take_apart(make_domain_pipeline(StandardScaler(), SCA()).fit(X, y))
+    >>> parts.name, len(parts.head)
     ('SCA', 1)
     """
     check_is_fitted(model)
@@ -177,8 +174,8 @@ def take_apart(model: Any) -> Anatomy:
     others = [i for i, step in enumerate(steps) if _knows_domains(step)]
     found = ours or others
     if not found:
-        return Anatomy(model, tuple(steps[:-1]), None)
-    return Anatomy(model, tuple(steps[: found[-1]]), steps[found[-1]], _hedge_of(model))
+        return ModelParts(model, tuple(steps[:-1]), None)
+    return ModelParts(model, tuple(steps[: found[-1]]), steps[found[-1]], _hedge_of(model))
 
 
 def _steps_of(model: Any) -> Iterator[Any]:
