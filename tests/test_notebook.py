@@ -231,7 +231,7 @@ def test_a_stream_is_described_without_being_solved(two_domains):
     said = facts(model)
     assert said["stream"] == "2 chunks, 72 samples"
     assert said["components"] == "solved for when they are asked for"
-    assert said["domains"] == "amsterdam (36), basel (36)"
+    assert said["domains"] == "amsterdam (36) and basel (36)"
     assert "components_" not in vars(model)
     assert model.domain_counts_.tolist() == [36, 36]
     assert model.n_components_ == 5
@@ -270,7 +270,7 @@ def test_a_panel_says_rounds_agreement_and_weights(two_domains):
             percent(candidate.weight),
         ]
     counts = [f"{c} ({np.sum(model.transduction_ == c)})" for c in range(3)]
-    assert facts(model)["classes, given or predicted"] == ", ".join(counts)
+    assert facts(model)["classes, given or predicted"] == join(counts)
 
 
 def test_a_panel_without_rounds_is_shown(two_domains):
@@ -283,7 +283,7 @@ def test_a_generalizer_says_who_votes_and_how_all_did(three_domains):
     model = clone(MODELS["DomainGeneralizer"])
     model.fit(three_domains.X, three_domains.y, sample_domain=three_domains.domain)
     said = facts(model)
-    assert said["left out"] == "leave-one-domain-out: amsterdam, basel, cairo"
+    assert said["left out"] == "leave-one-domain-out: amsterdam, basel and cairo"
     assert str(model.expected_accuracy_["batch"]) in said.values()
     weights = {each.name: f"{each.weight:.2f}" for each in model.members_}
     rows = {row[0]: row[1:] for row in lines(model)[1:]}

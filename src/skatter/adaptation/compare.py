@@ -39,19 +39,7 @@ PLAIN: Ship = "plain"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models compared.
-
-    Attributes
-    ----------
-    judgement : Judgement or NumberJudgement
-        What is expected of them without a target label.
-    by_labels : LabelVerdict, NumberVerdict or None
-        What labels of the target say; None where there are too few.
-    hedged : bool
-        Whether the adapted model is the hedge.
-    evidence : str
-        What the labels are of.
-    """
+    """Two models compared."""
 
     judgement: Judgement | NumberJudgement
     by_labels: LabelVerdict | NumberVerdict | None
@@ -73,17 +61,7 @@ class Comparison:
 
 
 def compare(fitted: Fitted, table: Prepared, *, random_state: int) -> Judgement | NumberJudgement:
-    """Judge both models by the hedge, as they are: what is judged is what would be shipped.
-
-    Parameters
-    ----------
-    fitted : Fitted
-        The models.
-    table : Prepared
-        The prepared samples; of those without a label a draw of :data:`MAX_ROWS` is used.
-    random_state : int
-        Draws rows.
-    """
+    """Judge both models by the hedge, as they are: what is judged is what would be shipped."""
     if fitted.plan.hedges:
         assert fitted.hedge.judgement_ is not None  # a table without unlabelled rows is refused
         return fitted.hedge.judgement_
@@ -102,17 +80,7 @@ def compare(fitted: Fitted, table: Prepared, *, random_state: int) -> Judgement 
 def judge_by_labels(
     refit: Callable[[Prepared], Fitted], table: Prepared, *, random_state: int
 ) -> LabelVerdict | NumberVerdict | None:
-    """Judge by the target's own labels: each is predicted by models that have not seen it.
-
-    Parameters
-    ----------
-    refit : callable
-        Fits the models on a table.
-    table : Prepared
-        The prepared samples.
-    random_state : int
-        Shuffles folds.
-    """
+    """Judge by the target's own labels: each is predicted by models that have not seen it."""
     rows = np.flatnonzero(table.domains.target & table.domains.labelled)
     if len(rows) < FEWEST_LABELS:
         return None

@@ -26,21 +26,7 @@ N_MEASURED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All models, fitted on prepared samples.
-
-    Attributes
-    ----------
-    plan : Plan
-        Which method, and why.
-    hedge : HedgedClassifier or HedgedRegressor
-        Judges the others; it is the adapted model itself where nothing else was asked for.
-    tuned : Tuned or None
-        What was chosen for the method; None where nothing was tuned.
-    adapted, plain : DomainPipeline
-        The models.
-    outside : float or None
-        Share of a row that lies outside the span of the landmarks; None without landmarks.
-    """
+    """All models, fitted on prepared samples."""
 
     plan: Plan
     hedge: Hedge
@@ -86,23 +72,7 @@ def fit_models(
     tuned: bool,
     say: Callable[[str], None],
 ) -> Fitted:
-    """Fit the hedge, the champion inside it, and the method that was asked for.
-
-    Parameters
-    ----------
-    plan : Plan
-        The method.
-    table : Prepared
-        Prepared samples.
-    hedge : HedgedClassifier or HedgedRegressor
-        Not fitted.
-    random_state : int
-        For the tuning.
-    tuned : bool
-        Whether to choose the settings of the method first.
-    say : callable
-        Told the name of each step before it starts.
-    """
+    """Fit the hedge, the champion inside it, and the method that was asked for."""
     say(f"fitting plain and adapted {MODELS[table.task]}")
     hedge.fit(table.X, **table.given)
     plain = DomainPipeline([("champion", hedge.champion_)])

@@ -42,29 +42,7 @@ def quiet(step: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A table, prepared, and the models to fit on it.
-
-    Attributes
-    ----------
-    samples : Samples
-        The table as it was read.
-    roles : Roles
-        Sources and targets.
-    columns : tuple of ColumnPlan
-        What the preprocessing does to each column.
-    prepare : transformer
-        The preprocessing, fitted.
-    table : Prepared
-        What it makes of the samples.
-    plan : Plan
-        The method.
-    tune : bool
-        Whether its settings are chosen first.
-    hedge : HedgedClassifier or HedgedRegressor
-        Not fitted.
-    random_state : int
-        Seed of everything that is random.
-    """
+    """A table, prepared, and the models to fit on it."""
 
     samples: Samples
     roles: Roles

@@ -30,17 +30,7 @@ ELSEWHERE = 0
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one model says of some rows.
-
-    Attributes
-    ----------
-    label : ndarray of shape (n_rows,)
-        The class or the number that it predicts.
-    confidence : ndarray of shape (n_rows,)
-        Its own probability of that class; NaN where the model has none.
-    interval : ndarray of shape (n_rows, 2) or None
-        Where labels are numbers, the interval that holds nine in ten of them.
-    """
+    """What one model says of some rows."""
 
     label: Array
     confidence: Array

@@ -19,21 +19,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Numbers, labels and domains, as estimators take them.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Prepared samples.
-    y : ndarray of shape (n_samples,)
-        Labels under the user's names; anything where unlabelled.
-    domains : Domains
-        The view of labels and domains.
-    sample_domain : ndarray of shape (n_samples,) or None
-        Ids of the domains; None: labelled samples are one domain and unlabelled ones another.
-    task : "classes" or "numbers"
-        What the labels are.
-    """
+    """Numbers, labels and domains, as estimators take them."""
 
     X: Array
     y: Array

@@ -31,26 +31,6 @@ REPEATED = 5
 def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     """Tell classes from numbers, or ask where both are possible.
 
-    Parameters
-    ----------
-    samples : Samples
-        A table with a label column.
-    task : "classes", "numbers" or None
-        What was asked for; None: it is told by the labels.
-
-    Returns
-    -------
-    Samples
-        The same; labels that are numbers in double precision, NaN where there is none.
-    "classes" or "numbers"
-        What the labels are.
-
-    Raises
-    ------
-    TableError
-        Where no label is there, none is missing, all are the same, or they are not what was asked
-        for.
-
     Examples
     --------
     >>> import pandas as pd

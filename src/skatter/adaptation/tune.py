@@ -29,17 +29,7 @@ MAX_ROWS = 2_000
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was chosen, and out of how much.
-
-    Attributes
-    ----------
-    params : dict
-        The settings.
-    n_tried, n_settings : int
-        Settings that were tried, and that there are.
-    n_rows : int
-        Rows that they were tried on.
-    """
+    """What was chosen, and out of how much."""
 
     params: dict[str, Any]
     n_tried: int
@@ -52,17 +42,7 @@ class Tuned:
 
 
 def tune(plan: Plan, table: Prepared, *, random_state: int) -> tuple[Plan, Tuned]:
-    """Return the plan with the settings that are expected to do best, and what they are.
-
-    Parameters
-    ----------
-    plan : Plan
-        The method.
-    table : Prepared
-        Prepared samples; a draw of :data:`MAX_ROWS` is used.
-    random_state : int
-        Draws rows and settings.
-    """
+    """Return the plan with the settings that are expected to do best, and what they are."""
     some = table.draw(MAX_ROWS, random_state)
     (name, estimator), *behind = plan.steps
     tuned = _search(estimator, some) if name == "sca" else _try_each(plan, some, random_state)

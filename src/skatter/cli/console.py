@@ -33,6 +33,8 @@ def said_in_one_line(command: str) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
+        except BrokenPipeError:
+            raise  # the reader has seen enough, as in "| head": typer ends without a word
         except EXPECTED as error:
             text = str(error) or type(error).__name__
             typer.echo(f"skatter {command}: {printable(text)}", err=True)

@@ -52,20 +52,7 @@ N_PER_DOMAIN = 1500
 
 @dataclass(frozen=True)
 class Row:
-    """What one method reached in one direction.
-
-    Attributes
-    ----------
-    method : str
-        Its name in :data:`METHODS`.
-    accuracy : float
-        Share of the target samples that 1NN, trained on the source, classifies correctly.
-    share_before, share_after : float
-        Domain scatter over total scatter, in the space that the method starts from and in the
-        one that it finds.
-    seconds : float
-        Time of the fit.
-    """
+    """What one method reached in one direction."""
 
     method: str
     accuracy: float
@@ -95,24 +82,7 @@ def compare(
     n_per_domain: int | None = None,
     announce: Callable[[str], None] = lambda step: None,
 ) -> list[Direction]:
-    """Run every method in both directions, the labels of the target hidden.
-
-    Parameters
-    ----------
-    data : Dataset
-        The two domains.
-    seed : int
-        Given to every method that draws random numbers, and to the draw of samples.
-    n_per_domain : int or None
-        Draw this many samples of each domain; None takes all.
-    announce : callable
-        Told the name of every step before it starts.
-
-    Returns
-    -------
-    list of Direction
-        One per pair in :data:`DIRECTIONS`.
-    """
+    """Run every method in both directions, the labels of the target hidden."""
     if n_per_domain is not None:
         data = _draw_samples(data, n_per_domain, seed)
     directions = []
@@ -289,7 +259,7 @@ def demo(
 def _require_extras() -> None:
     missing = [name for name in ("matplotlib", "mlxtend") if find_spec(name) is None]
     if missing:
-        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[demo]"'
+        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[table]"'
         typer.echo(message, err=True)
         raise typer.Exit(1)
 

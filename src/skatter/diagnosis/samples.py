@@ -35,20 +35,7 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of the domains that are compared.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_drawn, n_columns)
-        Drawn samples, missing values imputed, every column of mean 0 and standard deviation 1; 0
-        where the column is constant.
-    domains : Domains
-        Their labels and domains.
-    rows : ndarray of shape (n_drawn,)
-        Where they stand among all samples.
-    constant : ndarray of shape (n_columns,)
-        True where all drawn samples have the same value.
-    """
+    """Samples of the domains that are compared."""
 
     X: Array
     domains: Domains

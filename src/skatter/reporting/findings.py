@@ -67,29 +67,7 @@ PRECOMPUTED = (
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found out about a model and its samples.
-
-    Attributes
-    ----------
-    parts, samples
-        What the report is about.
-    drawn : ndarray of int
-        Rows that are drawn.
-    n_measured : int
-        Rows that were measured.
-    before, after : ndarray of shape (n_drawn, 2)
-        Coordinates; ``after`` is None where the model makes no features.
-    colourings : list of Colouring
-        Ways to colour the points.
-    predictions : Predictions or None
-        Of some rows.
-    scatters : list of ScatterLine
-        The five scatters.
-    distances : Distances or None
-        Between the domains.
-    explorer : Explorer or str
-        The path, or why there is none.
-    """
+    """What was found out about a model and its samples."""
 
     parts: ModelParts
     samples: Samples
@@ -261,21 +239,7 @@ def find(
     random_state: Any,
     tell: Callable[[str], None],
 ) -> Findings:
-    """Measure everything, on a draw of the rows where there are many.
-
-    Parameters
-    ----------
-    parts, samples
-        What the report is about.
-    sample_domain : array-like or None
-        Domains as the model knows them.
-    predictions : mapping, DataFrame or None
-        As in :func:`skatter.reporting.report`.
-    random_state : int, RandomState instance or None
-        Draws rows.
-    tell : callable
-        Told what comes next.
-    """
+    """Measure everything, on a draw of the rows where there are many."""
     if parts.precomputed:
         raise ValueError(PRECOMPUTED)
     given = None if predictions is None else read_predictions(samples, predictions)

@@ -31,15 +31,7 @@ Array = NDArray[Any]
 
 
 class Space(NamedTuple):
-    """Samples in the feature space that components are directions of.
-
-    Attributes
-    ----------
-    rows : ndarray or CSR matrix
-        One row a sample.
-    kernel : Kernel or None
-        On the rows; None: the rows are the features.
-    """
+    """Samples in the feature space that components are directions of."""
 
     rows: Any
     kernel: Kernel | None
@@ -57,19 +49,7 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelParts:
-    """A fitted model, step by step.
-
-    Attributes
-    ----------
-    model : estimator
-        As the user gave it.
-    head : tuple of estimators
-        Steps before the one that deals with domains.
-    learner : estimator or None
-        The step that deals with domains; None where no step does.
-    hedge : HedgedClassifier or None
-        Where the learner is one of many that vote: what they are members of.
-    """
+    """A fitted model, step by step."""
 
     model: Any
     head: tuple[Any, ...]
@@ -150,11 +130,6 @@ class ModelParts:
 
 def take_apart(model: Any) -> ModelParts:
     """Find the step of a fitted model that deals with domains.
-
-    Parameters
-    ----------
-    model : estimator
-        One of the family of SCA, a search over one, any registered method, or a pipeline.
 
     Examples
     --------

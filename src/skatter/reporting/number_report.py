@@ -38,21 +38,7 @@ SOURCES, TARGET = "sources", "target"
 
 
 class Told(NamedTuple):
-    """What both models say of some rows, and what is known of these.
-
-    Attributes
-    ----------
-    model : TableModel
-        The model.
-    numbers : ndarray of shape (n_samples,)
-        All labels that are known; NaN elsewhere.
-    domains : Domains
-        Domains, and who had a label in the fit.
-    rows : ndarray of int
-        Rows that were predicted.
-    answers : mapping of "adapted" and "plain" to Answer
-        What the models say of them.
-    """
+    """What both models say of some rows, and what is known of these."""
 
     model: TableModel
     numbers: Array

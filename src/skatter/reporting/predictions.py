@@ -29,19 +29,7 @@ class Score(NamedTuple):
 
 
 class DomainScores(NamedTuple):
-    """What is known of the predictions in one domain.
-
-    Attributes
-    ----------
-    name : str
-        The domain.
-    target : bool
-        Whether it is a target.
-    n_rows, n_labelled : int
-        Its rows, and those whose label the fit saw.
-    hidden, seen : Score or None
-        On rows whose label the fit did not see, and on those whose label it saw.
-    """
+    """What is known of the predictions in one domain."""
 
     name: str
     target: bool
@@ -53,21 +41,7 @@ class DomainScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predicted classes of some rows.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        The rows.
-    predicted : ndarray of int
-        Codes of classes.
-    confidence : ndarray or None
-        Of each prediction.
-    plain : ndarray of int or None
-        What a model says that does not adapt.
-    by, plain_by : str
-        Who predicted.
-    """
+    """Predicted classes of some rows."""
 
     rows: Codes
     predicted: Codes
@@ -122,21 +96,7 @@ def predict(
     prepared: Any,
     features: Array | None,
 ) -> Predictions | None:
-    """Predict some rows with the model; by the nearest neighbour where it only makes features.
-
-    Parameters
-    ----------
-    parts : ModelParts
-        The model.
-    samples : Samples
-        All samples.
-    rows : ndarray of int
-        Which to predict.
-    sample_domain : array-like or None
-        Their domains, as the model knows them.
-    prepared, features : arrays with a row for each of ``rows``
-        The samples before and after.
-    """
+    """Predict some rows with the model; by the nearest neighbour where it only makes features."""
     labelled = samples.domains.labelled[rows]
     if not labelled.any() or (features is None and not hasattr(parts.model, "predict")):
         return None

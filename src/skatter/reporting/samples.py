@@ -33,19 +33,7 @@ _EACH = 5
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of all domains.
-
-    Attributes
-    ----------
-    X : array, sparse matrix or DataFrame
-        As given.
-    domains : Domains
-        Domains, and the labels that the fit saw.
-    truth : ndarray of int
-        Codes into ``class_names`` of all labels that are known, seen or not; -1 for others.
-    class_names, domain_names, features : list of str
-        As they are shown: every character can be seen.
-    """
+    """Samples of all domains."""
 
     X: Any
     domains: Domains
@@ -98,17 +86,7 @@ def read_samples(
     numbers: bool = False,
     domain_names: Mapping[Any, str] | None = None,
 ) -> Samples:
-    """Check what the user gave.
-
-    Parameters
-    ----------
-    X, y, sample_domain, labelled, names
-        As in :func:`skatter.reporting.report`.
-    numbers : bool
-        Whether labels are numbers; they are shown as classes, cut into parts of equal counts.
-    domain_names : mapping or None
-        Names to show in place of domains.
-    """
+    """Check what the user gave."""
     if is_dask(X) or is_tensor(X):
         raise TypeError(
             f"X must be an array, a sparse matrix or a DataFrame, got {type(X).__name__}: give a "

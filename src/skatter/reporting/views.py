@@ -52,20 +52,7 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """A way to colour the points.
-
-    Attributes
-    ----------
-    key, title : str
-        Name in the script, and for readers.
-    categories : list of Category
-        Whose colours a picture can tell apart; the smallest ones share the last entry where there
-        are more.
-    codes : ndarray of int
-        Index into ``categories`` of each drawn row; -1: grey.
-    grey : str
-        What grey points are; empty where there are none.
-    """
+    """A way to colour the points."""
 
     key: str
     title: str

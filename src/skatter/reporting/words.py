@@ -35,28 +35,7 @@ def summary(
     score: Score | None,
     benefit: Any,
 ) -> list[tuple[str, str]]:
-    """Answer the questions of a manager, each in a sentence or two.
-
-    Parameters
-    ----------
-    name : str
-        Of the method.
-    samples : Samples
-        What it was fitted on.
-    shift : ScatterLine
-        Domain scatter before and after.
-    distances : Distances or None
-        Between the domains, before and after.
-    score : Score or None
-        On labels that the fit did not see.
-    benefit : Benefit or None
-        Adapting and not adapting, compared without target labels.
-
-    Returns
-    -------
-    list of (str, str)
-        Questions and answers.
-    """
+    """Answer the questions of a manager, each in a sentence or two."""
     return [
         ("What was done?", _done(name, samples)),
         ("Is the shift smaller now?", _shift(shift, distances)),

@@ -240,7 +240,10 @@ REMEDIES = {
 }
 """What to do about types that are not on the list, by the name of the class."""
 
-FUNCTION = "a model file holds data, and no functions or calls"
+FUNCTION = (
+    "a model file holds data, and no functions or calls; apply that step yourself, before the "
+    "model, and save a pipeline of the others"
+)
 
 UNKNOWN = (
     "it is not on the list of docs/saving.md; apply that step yourself, before the model, and save "
