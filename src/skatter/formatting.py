@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 LONGEST = 60
@@ -133,3 +134,20 @@ def listed(values: Iterable[object], most: int = 5) -> str:
     values = list(values)
     names = ", ".join(quoted(value) for value in values[:most])
     return names if len(values) <= most else f"{names} and {len(values) - most:,} more"
+
+
+def json_ready(value: Any) -> Any:
+    """Turn mappings and tuples to dicts and lists, and numbers that JSON does not know to None.
+
+    Examples
+    --------
+    >>> json_ready({"scores": (1, float("nan"))})
+    {'scores': [1, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return json_ready(value.tolist())
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from skatter.formatting import join, printable
+from skatter.formatting import join, number, printable
 
 MOST_NAMES = 10
 """Domains, classes or candidates that are listed; the others are counted."""
@@ -85,10 +85,24 @@ def html_of(estimator: ShowsLearnt) -> str:
     if not sections:
         return ""
     tables = "".join(_table(section) for section in sections)
-    return (
-        f'<div class="skatter-learnt"><style>{_STYLE}</style>'
-        f"<details open><summary>What was learnt</summary>{tables}</details></div>"
-    )
+    return _styled(f"<details open><summary>What was learnt</summary>{tables}</details>")
+
+
+def text_and_tables(sentences: Iterable[str], sections: Iterable[Section]) -> str:
+    """Return sentences and tables as HTML, all of it escaped."""
+    words = "".join(f"<p>{_text(sentence)}</p>" for sentence in sentences)
+    return _styled(words + "".join(_table(section) for section in sections))
+
+
+def _styled(content: str) -> str:
+    return f'<div class="skatter-learnt"><style>{_STYLE}</style>{content}</div>'
+
+
+def say_cell(value: Any) -> str:
+    """Return a value as the text of a cell; numbers with three digits that count."""
+    if isinstance(value, float):
+        return "–" if value != value else number(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def listed_with_counts(names: Iterable[Any], counts: Iterable[int] | None = None) -> str:

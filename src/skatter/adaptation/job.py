@@ -14,11 +14,12 @@ from skatter.adaptation.model import Ship, TableModel
 from skatter.adaptation.plan import MethodError, Plan, make_plan
 from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.roles import Roles, assign_roles, keep_roles
-from skatter.adaptation.task import Task, read_task
+from skatter.adaptation.task import read_task
 from skatter.checks import check_integer
 from skatter.domains import Codes
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
+from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import (
     ColumnPlan,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.model import Answer, Ship
-from skatter.adaptation.task import Task
+from skatter.labels import Task
 
 if TYPE_CHECKING:
     import pandas as pd

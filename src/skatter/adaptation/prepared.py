@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.roles import Roles
-from skatter.adaptation.task import Task
 from skatter.domains import Domains
 from skatter.hedging.draw import draw_both_sides
+from skatter.labels import Task
 from skatter.tables import Samples
 
 Array = NDArray[Any]

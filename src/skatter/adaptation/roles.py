@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.adaptation.task import Task
 from skatter.domains import Domains, read_domains
-from skatter.labels import marks
+from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
 
 Array = NDArray[Any]

@@ -13,10 +13,11 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
-from skatter.formatting import join, percent
+from skatter.formatting import count, join, percent
 from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
+from skatter.notebook import Section, say_cell
 from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
@@ -39,6 +40,9 @@ QUANTILES = {
 
 SCALED = {"pooled": "over all rows", "domain": "in each domain"}
 """How the rows of a member are standardised."""
+
+MAX_LISTED = 12
+"""Classes that are listed one by one."""
 
 NAMED = 5
 """Names that a sentence lists."""
@@ -67,7 +71,7 @@ def tell(
     judged = comparison.judgement.n_target
     if judged < len(shipped.label):
         sentences.append(
-            f"The models were compared on {judged:,} of {len(shipped.label):,} rows without "
+            f"The models were compared on {judged:,} of {count(len(shipped.label), 'row')} without "
             f"{samples.label}, drawn at random."
         )
     return tuple(sentences)
@@ -77,8 +81,8 @@ def _predicted(roles: Roles, samples: Samples) -> str:
     n_labelled = int(samples.labelled.sum())
     n_predicted = len(samples.X) - n_labelled
     sentence = (
-        f"{samples.label} was predicted for {n_predicted:,} rows without it, "
-        f"from {n_labelled:,} rows with it"
+        f"{samples.label} was predicted for {count(n_predicted, 'row')} without it, "
+        f"from {count(n_labelled, 'row')} with it"
     )
     if samples.domain is None:
         return f"{sentence}."
@@ -167,6 +171,30 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
         f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
         f"{percent(unsure)} of the rows. {worth}"
     ]
+
+
+def class_counts(answer: Answer) -> list[tuple[Any, int, float]]:
+    """Return predicted classes, their rows and mean confidence, the most frequent first."""
+    names, codes, counts = np.unique(answer.label, return_inverse=True, return_counts=True)
+    sure = np.bincount(codes, weights=answer.confidence) / counts
+    order = np.argsort(-counts, kind="stable")
+    return [(names[i].item(), int(counts[i]), float(sure[i])) for i in order]
+
+
+def predicted_section(answer: Answer, label: str) -> Section:
+    """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
+    rows: list[tuple[Any, ...]]
+    heads: tuple[str, ...]
+    if answer.interval is None:
+        heads, rows = (label, "rows", "mean confidence"), list(class_counts(answer))
+    else:
+        heads = ("rows", label, "low", "high")
+        rows = [(name, *values.tolist()) for name, values in quantiles(answer)]
+    lines = [tuple(say_cell(value) for value in row) for row in rows[:MAX_LISTED]]
+    if len(rows) > MAX_LISTED:
+        left = rows[MAX_LISTED:]
+        lines.append((f"{len(left):,} others", f"{sum(row[1] for row in left):,}", ""))
+    return Section("Predicted", heads=heads, lines=tuple(lines))
 
 
 def quantiles(answer: Answer) -> Iterator[tuple[str, Array]]:

@@ -154,13 +154,12 @@ def standardise(X: Array) -> tuple[Array, NDArray[np.bool_]]:
     return X, constant
 
 
-def missing_rates(X: Array, domains: Domains) -> Array | None:
+def missing_rates(missing: NDArray[np.bool_], domains: Domains) -> Array | None:
     """Return the share of missing values by domain and column; None where none is missing."""
-    missing = np.isnan(X)
     if not missing.any():
         return None
     some = np.flatnonzero(missing.any(axis=0))
-    rates = np.zeros((domains.n_domains, X.shape[1]))
+    rates = np.zeros((domains.n_domains, missing.shape[1]))
     means = indicator_means(domains.domain, domains.n_domains)
     rates[:, some] = means.T @ missing[:, some].astype(np.float64)
     return rates

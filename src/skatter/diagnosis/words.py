@@ -24,6 +24,9 @@ TOP = 10
 TOO_NEAR = 0.1
 """Domain scatter below this share of what chance gives is no chance."""
 
+MAX_LEFT_OUT = 10
+"""Columns that were left out and are named."""
+
 UNEQUAL = 0.1
 """Missing rates that differ by this much are worth a sentence."""
 
@@ -295,7 +298,7 @@ def say_notes(found: Diagnosis) -> Iterator[str]:
             "and missing rates are those of all samples."
         )
     if found.missing:
-        yield "Missing values were replaced by the median of the feature before anything else."
+        yield "Missing numbers were replaced by the median of the feature before anything else."
     if found.constant:
         yield f"Constant, and so without a say: {join(found.constant, 5)}."
     if isinstance(found.labels, NumberShift):
@@ -303,6 +306,10 @@ def say_notes(found: Diagnosis) -> Iterator[str]:
     if found.transfer is not None and found.transfer.why_not:
         yield f"No classifier was trained across domains: {found.transfer.why_not}."
     yield from _say_tests(found)
+    for name in list(found.left_out)[:MAX_LEFT_OUT]:
+        yield f"Left out: {name}, {found.left_out[name]}."
+    if len(found.left_out) > MAX_LEFT_OUT:
+        yield f"Left out: {len(found.left_out) - MAX_LEFT_OUT:,} more columns."
 
 
 def _say_tests(found: Diagnosis) -> Iterator[str]:

@@ -166,7 +166,7 @@ def _diagnose(told: Told, X: Any, rng: Any) -> Diagnosis | None:
     side = np.where(told.there[rows], TARGET, SOURCES)
     seen = np.where(told.domains.labelled, told.numbers, np.nan)[rows]
     return diagnose(
-        numbers, seen, numbers=True, sample_domain=side, feature_names=columns, random_state=0
+        numbers, seen, task="numbers", sample_domain=side, feature_names=columns, random_state=0
     )
 
 
