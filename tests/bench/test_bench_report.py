@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from skatter.bench.published import published
-from skatter.bench.report import render_report, write_report
-from skatter.bench.results import Outcome, SuiteResults
-from skatter.bench.sheets import Sheet, results_sheet, summary_sheet
-from skatter.bench.suites import get_suite
-from skatter.bench.svg import inline_svg
+from skatter_bench.published import published
+from skatter_bench.report import render_report, write_report
+from skatter_bench.results import Outcome, SuiteResults
+from skatter_bench.sheets import Sheet, results_sheet, summary_sheet
+from skatter_bench.suites import get_suite
+from skatter_bench.svg import inline_svg
 
 pytest_plugins = ["report_fixtures"]
 

@@ -15,9 +15,9 @@ import pytest
 
 typer_testing = pytest.importorskip("typer.testing", reason='pip install "skatter[cli]"')
 
-from skatter.bench.store import Store  # noqa: E402
-from skatter.bench.suites import SUITES  # noqa: E402
 from skatter.cli import build_app  # noqa: E402
+from skatter_bench.store import Store  # noqa: E402
+from skatter_bench.suites import SUITES  # noqa: E402
 
 FAST = ["figure1", "--methods", "raw,kpca", "--jobs", "1"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skatter.bench.ranks import critical_difference, duels, holm, mean_ranks, rank
+from skatter_bench.ranks import critical_difference, duels, holm, mean_ranks, rank
 
 # J. Demšar, JMLR 7, 2006, table 6: AUC of C4.5 with no, with m, with cf, and with both tuned. Two
 # entries of the last row but one are printed alike and ranked 2 and 3: a digit keeps them apart.

@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skatter.bench.published import published
-from skatter.bench.render import number, to_html, to_latex, to_markdown, to_text
-from skatter.bench.results import Outcome
-from skatter.bench.tables import (
+from skatter_bench.published import published
+from skatter_bench.render import number, to_html, to_latex, to_markdown, to_text
+from skatter_bench.results import Outcome
+from skatter_bench.tables import (
     AVERAGE,
     MEAN_RANK,
     Column,

@@ -146,7 +146,7 @@ HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p |
     members_ [@Member]; range_ [num]; shifts_ f d+1
 Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
-SCAClassifier classes_; label_distributions_ f * c; _paths [@_Path]
+SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path]
 _Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
     neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
@@ -163,15 +163,18 @@ EasyAdaptSVM *machine; _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
 MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m;
     marginal_distances_ f m s; marginal_gamma_ num;
     _embeddings @MeanEmbeddings
-UndoBias classes_; source_ids_; kernel_; intercept_; support_; dual_coef_ f n s+1 out; _weights f s+1 out p | none; domain_intercept_ f s out
-HFA classes_; intercept_; source_coef_ f * out; target_coef_ f * out; _source @_Side p; _target @_Side p
+UndoBias classes_; source_ids_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
+    _weights f s+1 out p | none; domain_intercept_ f s out
+HFA classes_; intercept_; source_coef_ f * out; target_coef_ f * out;
+    _source @_Side p; _target @_Side p
 Landmarks classes_; mean_; intercept_; coef_ f out p
 MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
 CORAL source_mean_; target_mean_; source_ids_; whitening_ @ p; colouring_ @ p
 GFK mean_; metric_factor_ f p k
 SGF mean_; basis_ f p b; coefficients_ f b k
 SubspaceAlignment source_mean_; target_mean_; source_ids_; source_map_ f p k; target_map_ f p k
-TSC n_components_; source_ids_; components_ f k p; _shares [num]; _anchors f n k; _mean_gap f k; _neighbourhood @Neighbourhood p
+TSC n_components_; source_ids_; components_ f k p; _shares [num]; _anchors f n k;
+    _mean_gap f k; _neighbourhood @Neighbourhood p
 """
 )
 """Specifications of single types of ours, by the name of the class."""
@@ -263,7 +266,10 @@ REMEDIES = {
 }
 """What to do about types that are not on the list, by the name of the class."""
 
-FUNCTION = "a model file holds data, and no functions or calls"
+FUNCTION = (
+    "a model file holds data, and no functions or calls; apply that step yourself, before the "
+    "model, and save a pipeline of the others"
+)
 
 UNKNOWN = (
     "it is not on the list of docs/saving.md; apply that step yourself, before the model, and save "
@@ -513,8 +519,8 @@ def _check_calibrated(state: dict[str, Any]) -> None:
 
 def _check_paths(state: dict[str, Any]) -> None:
     n = len(state["classes_"])
-    for each in state["_paths"]:
-        _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "_paths disagree")
+    for each in state["paths_"]:
+        _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "paths_ disagree")
 
 
 def _check_codes(state: dict[str, Any]) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from skatter.formatting import listed, quoted
 from skatter.tables.budget import Budget
-from skatter.tables.errors import TableError, listed, load, quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
 from skatter.tables.opening import Data
 

@@ -17,8 +17,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.formatting import quoted
 from skatter.tables.budget import BLOCK, Budget
-from skatter.tables.errors import TableError, quoted
+from skatter.tables.errors import TableError
 from skatter.tables.opening import Data
 
 Array = NDArray[Any]

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from skatter.formatting import quoted
 from skatter.tables.budget import BLOCK
-from skatter.tables.errors import TableError, load, quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
 from skatter.tables.opening import Data
 

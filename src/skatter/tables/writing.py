@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from skatter.files import write_atomically
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.text import NUMBER
 
 if TYPE_CHECKING:
@@ -160,13 +161,14 @@ def check_target(path: str | Path, *, force: bool, name: str | None = None) -> P
     path = Path(path)
     if str(path) == "-":
         return path
-    reason = _hindrance(path, force=force)
+    shell = name is not None and name.startswith("--")
+    reason = _hindrance(path, force=force, overwrite="--force" if shell else "force=True")
     if reason:
         raise TableError(f"{name}: {reason}" if name else reason)
     return path
 
 
-def _hindrance(path: Path, *, force: bool) -> str | None:
+def _hindrance(path: Path, *, force: bool, overwrite: str) -> str | None:
     try:
         if path.is_dir():
             return f"{path} is a folder; give a file."
@@ -174,7 +176,7 @@ def _hindrance(path: Path, *, force: bool) -> str | None:
         if path.exists() and not path.is_file():
             return f"{path} is no regular file; choose another path, or - for standard output."
         if (path.exists() or path.is_symlink()) and not force:
-            return f"{path} is there already; choose another path, or --force (force=True)."
+            return f"{path} is there already; choose another path, or say {overwrite}."
         folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
             return f"there is no folder {path.parent}; make it first."
