@@ -20,10 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_integer, check_real, check_samples, n_rows
 from skatter.distributed import fit_dask, is_dask, transform_dask
 from skatter.domains import Domains, read_domains, read_part
+from skatter.formatting import count, number, percent
 from skatter.kernels import Kernel, centre, check_gram, gram, kernel_of, require_memory
 from skatter.labels import NOT_IN_PARTS
 from skatter.maps import explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
+from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.solve import (
@@ -36,7 +38,6 @@ from skatter.solve import (
     solve_padded,
 )
 from skatter.solve.small import column_signs
-from skatter.summaries import Section, ShowsLearnt, learnt_components
 from skatter.tensors import (
     column_norms,
     copied_rows,
@@ -205,17 +206,12 @@ def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) 
     return read_part(y, sample_domain, labelled=labelled, classes=classes, n_samples=n_rows(X))
 
 
-def _has_explicit_features(estimator: ScatterComponents) -> bool:
-    """Whether samples have features of their own, so that moments say all; see ``available_if``."""
-    if estimator.label_splines is not None:
-        raise AttributeError(NOT_IN_PARTS)
-    if estimator._is_explicit and not estimator._needs_gram:
-        return True
-    raise AttributeError(
-        f"{type(estimator).__name__} learns from a stream through explicit features: give it "
-        "feature_map=..., such as skatter.maps.LandmarkMap(1000), or kernel='linear', and nothing "
-        "that needs the Gram matrix (class_rows='labelled', nugget)."
-    )
+def _moments_suffice(estimator: ScatterComponents) -> bool:
+    """Whether an estimator learns from moments; the reason why not otherwise."""
+    reason = estimator.why_not_moments()
+    if reason is not None:
+        raise AttributeError(reason)
+    return True
 
 
 class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
@@ -273,7 +269,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         Z = self._fit(X, y, sample_domain, labelled)
         return self.transform(X) if Z is None else Z
 
-    @available_if(_has_explicit_features)
+    @available_if(_moments_suffice)
     def partial_fit(
         self,
         X: Any,
@@ -309,8 +305,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
             known = self.stream_classes_ if number else classes
             domains = _read_part(X, y, sample_domain, labelled, known)
             if not number:
-                self._begin_stream(X, classes)
-            part = self._moments_of_part(X, domains)
+                self.begin_stream(X, classes)
+            part = self.moments_of(X, domains)
             merged = merge_moments([self.moments_, part]) if number else part
         except (TypeError, ValueError) as error:
             last = done + n_rows(X) - 1
@@ -320,7 +316,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         self._keep_moments(merged, number + 1)
         return self
 
-    @available_if(_has_explicit_features)
+    @available_if(_moments_suffice)
     def merge(self, *others: Any) -> Any:
         """Join what other estimators learnt, in other places, from streams of their own.
 
@@ -346,7 +342,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         )
         return self
 
-    @available_if(_has_explicit_features)
+    @available_if(_moments_suffice)
     def fit_moments(self, moments: Moments) -> Any:
         """Learn from moments alone: samples may stay where they are.
 
@@ -361,7 +357,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         self
             The fitted estimator.
         """
-        self._check_parameters()
+        self.check_parameters()
         self._forget()
         self.feature_map_ = None if self.feature_map is None else clone(self.feature_map)
         n_features = getattr(self.feature_map_, "n_features_in_", moments.n_features)
@@ -374,6 +370,84 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         self._beside = np.empty((0, n_features), dtype=moments.dtype)
         self._fingerprint = moments.feature_map
         self._keep_moments(moments, 1)
+        return self
+
+    # --- learning from moments, for those who bring samples in parts -----------------------------
+
+    def why_not_moments(self) -> str | None:
+        """Return why moments of explicit features do not suffice; None where they do."""
+        if self.label_splines is not None:
+            return NOT_IN_PARTS
+        name = type(self).__name__
+        if not self._is_explicit:
+            return (
+                f"{name} learns from a stream through explicit features, for the Gram matrix has "
+                "as many rows as there are samples: give it feature_map=..., such as "
+                "skatter.maps.LandmarkMap(1000), or kernel='linear'."
+            )
+        if self._needs_gram:
+            return (
+                f"{name} needs the Gram matrix (class_rows='labelled', nugget > 0), which samples "
+                "in parts have none of: use class_rows='all' and nugget=0."
+            )
+        if self.solver not in ("auto", "primal"):
+            return (
+                f"solver={self.solver!r} needs the Gram matrix, which samples in parts have none "
+                "of: use solver='auto'."
+            )
+        return None
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter is out of range, before any sample is read."""
+        self._check_parameters()
+
+    def check_domains(self, domains: Domains) -> None:
+        """Raise where there is nothing to learn from these labels and domains."""
+
+    def begin_stream(self, X: Any, classes: Any = None) -> None:
+        """Forget everything, and fit the feature map on some samples.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
+            As many as the map needs; one will do where there is no map to fit.
+        classes : array-like or None
+            All classes that parts may hold, where they are known.
+        """
+        self.check_parameters()
+        X = check_samples(self, X, reset=True, tensors=True, least=1)
+        self._forget()
+        self.stream_classes_ = classes
+        self.feature_map_ = fitted_map(self.feature_map, X)
+        self._fingerprint = fingerprint(self.feature_map_, X.shape[1])
+        self._beside = X[:0]
+
+    def moments_of(self, X: Any, domains: Domains) -> Moments:
+        """Return the moments of some samples, after :meth:`begin_stream`; nothing is learnt.
+
+        Moments of parts are joined by :func:`skatter.moments.merge_moments`.
+        """
+        X = check_samples(self, X, reset=False, tensors=True)
+        require_same_place(X, self._beside, "X")
+        return self._collect(X, domains, self._fingerprint)
+
+    def learn_moments(self, moments: Moments, n_chunks: int = 1) -> Any:
+        """Learn from the moments of all parts of a stream, and solve for the components.
+
+        Parameters
+        ----------
+        moments : Moments
+            Of :meth:`moments_of`, joined.
+        n_chunks : int
+            Number of parts; more may follow by :meth:`partial_fit`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._keep_moments(moments, n_chunks)
+        self._solve_moments(moments)
         return self
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -461,9 +535,6 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         """Return whose means the thin scatters compare."""
         return SCA_FACTORS
 
-    def _check_domains(self, domains: Domains) -> None:
-        """Raise where this preset cannot work with these labels."""
-
     def _default_n_components(self, domains: Domains) -> int:
         """Return the number of components when the user names none."""
         return UNSUPERVISED_COMPONENTS
@@ -504,13 +575,13 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
         """Check everything the user gave before any heavy work."""
-        self._check_parameters()
+        self.check_parameters()
         X = check_samples(self, X, reset=True, precomputed=self._precomputed, tensors=True)
         n_samples = X.shape[0]
         if y is None and sample_domain is None:
             sample_domain = np.zeros(n_samples, dtype=int)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
-        self._check_domains(domains)
+        self.check_domains(domains)
         return X, domains
 
     def _forget(self) -> None:
@@ -550,22 +621,6 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
             return 0, 0
         return self.n_chunks_seen_, self.moments_.n_samples
 
-    def _begin_stream(self, X: Any, classes: Any = None) -> None:
-        """Fit the feature map on samples of a stream, before the moments of its parts."""
-        self._check_parameters()
-        X = check_samples(self, X, reset=True, tensors=True, least=1)
-        self._forget()
-        self.stream_classes_ = classes
-        self.feature_map_ = fitted_map(self.feature_map, X)
-        self._fingerprint = fingerprint(self.feature_map_, X.shape[1])
-        self._beside = X[:0]
-
-    def _moments_of_part(self, X: Any, domains: Domains) -> Moments:
-        """Return the moments of a part of a stream; nothing changes here."""
-        X = check_samples(self, X, reset=False, tensors=True)
-        require_same_place(X, self._beside, "X")
-        return self._collect(X, domains, self._fingerprint)
-
     def _keep_moments(self, moments: Moments, n_chunks: int) -> None:
         for name in SOLVED:
             self.__dict__.pop(name, None)
@@ -574,7 +629,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
     def _solve_moments(self, moments: Moments) -> None:
         """Solve for the components of explicit features, given their moments."""
         domains = moments.cells
-        self._check_domains(domains)
+        self.check_domains(domains)
         before = moments.scatters()
         weights = self._objective(domains, before.total)
         path = PrimalPath(moments, self._factors())
@@ -745,8 +800,43 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         after = route.after(route.coefficients, route.projections)
         self.scatter_ = {"before": route.before, "after": after}
 
-    def _learnt(self) -> list[Section]:
-        return learnt_components(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows; a stream is not solved for this, and says so."""
+        own, title = vars(self), type(self).__name__
+        if "eigenvalues_" in own:
+            return [Section(title, self._learnt_facts(dict(own)), *_scatter_lines(own["scatter_"]))]
+        if "moments_" not in own:
+            return []
+        cells = own["moments_"].cells
+        stream = f"{count(own['n_chunks_seen_'], 'chunk')}, {count(cells.n_samples, 'sample')}"
+        facts = (
+            ("components", "solved for when they are asked for"),
+            ("stream", stream),
+            ("domains", listed_with_counts(cells.domain_ids, cells.domain_counts)),
+            ("classes", listed_with_counts(cells.classes, cells.class_counts)),
+        )
+        return [Section(title, facts)]
+
+    def _learnt_facts(self, own: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        values, solver = own["eigenvalues_"], f"solver {self.solver}"
+        spectrum = f"eigenvalues {number(values[0])} to {number(values[-1])}"
+        if "dual_coef_" in own:
+            route = f"Gram matrix of {count(own['dual_coef_'].shape[0], 'sample')}, {solver}"
+        else:
+            n_features = own["components_"].shape[1]
+            route = f"moments of {count(n_features, 'explicit feature')}, {solver}"
+        labels = ("classes", listed_with_counts(own["classes_"], own.get("class_counts_")))
+        if own.get("label_splines") is not None:
+            labels = ("labels", f"numbers, {own['label_splines']} splines")
+        return (
+            (
+                "components",
+                f"{len(values)}, {spectrum}, solved to {np.max(own['residuals_']):.0e}",
+            ),
+            ("route", route),
+            ("domains", listed_with_counts(own["domain_ids_"], own.get("domain_counts_"))),
+            labels,
+        )
 
 
 class LabelledComponents(ScatterComponents):
@@ -764,7 +854,8 @@ class LabelledComponents(ScatterComponents):
         tags.target_tags.required = True
         return tags
 
-    def _check_domains(self, domains: Domains) -> None:
+    def check_domains(self, domains: Domains) -> None:
+        """Raise where there is no label, or a single class where two are needed."""
         if not domains.n_labelled:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None or has "
@@ -779,3 +870,17 @@ class LabelledComponents(ScatterComponents):
     def _default_n_components(self, domains: Domains) -> int:
         between = domains.n_groups - 1
         return between if self._two_classes() else max(2 * between, FEWEST_COMPONENTS)
+
+
+def _scatter_lines(
+    scatter: dict[str, Scatters],
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the scatters before and after, those that there are, and their shares of the total."""
+    lines = []
+    for name in ("total", "domain", "conditional_domain", "between_class", "within_class"):
+        pair = [(getattr(scatters, name), scatters.total) for scatters in scatter.values()]
+        if any(value > 0 for value, _ in pair):
+            shares = [(number(value), percent(value / (total or 1))) for value, total in pair]
+            words = name.replace("_class", "-class").replace("_", " ")
+            lines.append((words, *shares[0], *shares[1]))
+    return ("scatter", "before", "of total", "after", "of total"), tuple(lines)

@@ -14,7 +14,7 @@ Ranks alone decide, so an increasing transformation of the labels changes nothin
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,12 @@ from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_doma
 from skatter.tensors import host, is_tensor
 
 Array = NDArray[Any]
+
+Task = Literal["classes", "numbers"]
+"""What labels are."""
+
+MANY_VALUES = 50
+"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
 
 NOT_IN_PARTS = (
     "label_splines ranks y where all labels are at hand, and here they come in parts: give "

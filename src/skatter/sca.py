@@ -192,7 +192,7 @@ class SCA(LabelledComponents):
         """Rank labels that are numbers, and check everything."""
         if self.label_splines is None or y is None:
             return super()._read(X, y, sample_domain, labelled)
-        self._check_parameters()
+        self.check_parameters()
         numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
         levels = classes_of(numbers, edges_of(numbers, MOST_LEVELS))
         X, domains = super()._read(X, levels, sample_domain, ~np.isnan(numbers))

@@ -25,9 +25,10 @@ from rich.table import Table
 from rich.text import Text
 
 from skatter.files import write_atomically
+from skatter.formatting import printable
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
-from skatter.tables import TableError, printable
+from skatter.tables import TableError
 from skatter_bench.cells import Cell, run_cell
 from skatter_bench.charts import figures_of
 from skatter_bench.contestants import Contestant

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_choice
+from skatter.formatting import quoted
+from skatter.labels import MANY_VALUES, Task
 from skatter.tables import Samples, TableError
-from skatter.tables.errors import quoted
 
 Array = NDArray[Any]
-Task = Literal["classes", "numbers"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 FEW_VALUES = 20
 """Different whole numbers up to which they are classes."""
-
-MANY_VALUES = 50
-"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
 
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
@@ -30,26 +27,6 @@ REPEATED = 5
 
 def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     """Tell classes from numbers, or ask where both are possible.
-
-    Parameters
-    ----------
-    samples : Samples
-        A table with a label column.
-    task : "classes", "numbers" or None
-        What was asked for; None: it is told by the labels.
-
-    Returns
-    -------
-    Samples
-        The same; labels that are numbers in double precision, NaN where there is none.
-    "classes" or "numbers"
-        What the labels are.
-
-    Raises
-    ------
-    TableError
-        Where no label is there, none is missing, all are the same, or they are not what was asked
-        for.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def main() -> None:
         if (error.name or "").partition(".")[0] not in ("rich", "typer"):
             raise
         print(
-            'skatter: the command line needs typer and rich: pip install "skatter[cli]"',
+            'skatter: the command line needs typer and rich: pip install "skatter[table]"',
             file=sys.stderr,
         )
         raise SystemExit(1) from None

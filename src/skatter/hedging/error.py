@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.formatting import percent
 from skatter.hedging.expectation import FEWEST, Verdict
 from skatter.selection.asking import Estimate
 
@@ -237,7 +238,7 @@ def _decide(gain: float, n_target: int, numbers: Mapping[str, float]) -> tuple[V
         return "cannot tell", (
             f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
         )
-    saved = f"{gain:.1%} of the error"
+    saved = f"{percent(gain, 1)} of the error"
     if gain > numbers["adapt_above"]:
         return "adapt", f"Adapt: it is expected to save {saved}."
     if gain < numbers["plain_below"]:

@@ -123,7 +123,7 @@ HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p |
     members_ [@Member]; range_ [num]; shifts_ f d+1
 Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
-SCAClassifier label_distributions_ f * c; _paths [@_Path]
+SCAClassifier label_distributions_ f * c; paths_ [@_Path]
 _Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
     neighbours @KNeighborsRegressor
 ForestClassifier trees_ @TreeEnsemble p
@@ -240,7 +240,10 @@ REMEDIES = {
 }
 """What to do about types that are not on the list, by the name of the class."""
 
-FUNCTION = "a model file holds data, and no functions or calls"
+FUNCTION = (
+    "a model file holds data, and no functions or calls; apply that step yourself, before the "
+    "model, and save a pipeline of the others"
+)
 
 UNKNOWN = (
     "it is not on the list of docs/saving.md; apply that step yourself, before the model, and save "
@@ -467,8 +470,8 @@ def _check_calibrated(state: dict[str, Any]) -> None:
 
 def _check_paths(state: dict[str, Any]) -> None:
     n = len(state["classes_"])
-    for each in state["_paths"]:
-        _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "_paths disagree")
+    for each in state["paths_"]:
+        _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "paths_ disagree")
 
 
 def _check_table(state: dict[str, Any]) -> None:

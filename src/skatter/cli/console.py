@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 import typer
 from rich.console import Console
@@ -17,10 +20,12 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from skatter.cli.files import STANDARD
-from skatter.tables import printable
+from skatter.formatting import printable
+from skatter.notebook import Section
 
 EXPECTED = (ValueError, OSError, MemoryError, ImportError)
 """What goes wrong with a table, a file or a missing library, and is said in one line."""
@@ -33,6 +38,8 @@ def said_in_one_line(command: str) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
+        except BrokenPipeError:
+            raise  # the reader has seen enough, as in "| head": typer ends without a word
         except EXPECTED as error:
             text = str(error) or type(error).__name__
             typer.echo(f"skatter {command}: {printable(text)}", err=True)
@@ -64,6 +71,24 @@ def announced(n_steps: int | None = None) -> Iterator[Callable[[str], None]]:
 def result_console(out: str) -> Console:
     """Speak on standard output, unless the table goes there."""
     return Console(stderr=out == STANDARD, highlight=False)
+
+
+def print_json(content: Mapping[str, Any], out: str = "") -> None:
+    """Print one JSON object, on the error stream where the table goes to standard output."""
+    stream = sys.stderr if out == STANDARD else sys.stdout
+    json.dump(content, stream, indent=2, allow_nan=False)
+    stream.write("\n")
+
+
+def as_table(section: Section, names: int = 1) -> Table:
+    """Lay out a section for the terminal; the first columns hold names, the others figures."""
+    table = Table(title=section.title, title_justify="left", title_style="bold")
+    for place, head in enumerate(section.heads):
+        side: Literal["left", "right"] = "left" if place < names else "right"
+        table.add_column(Text(printable(head)), justify=side, overflow="fold")
+    for line in section.lines:
+        table.add_row(*(Text(printable(cell)) for cell in line))
+    return table
 
 
 def say_all(console: Console, sentences: Iterable[str]) -> None:

@@ -24,7 +24,8 @@ from skatter import (
     SCAClassifier,
     make_domain_pipeline,
 )
-from skatter.summaries import html_of, listed, number, percent, shortened
+from skatter.formatting import join, number, percent
+from skatter.notebook import html_of, listed_with_counts, shorten_middle
 
 MODELS = {
     "SCA": SCA(n_components=2),
@@ -182,9 +183,9 @@ def test_a_model_in_half_a_state_shows_at_least_its_diagram(fitted, gone):
 def test_domains_and_classes_come_with_their_sizes(sca, two_domains):
     said = facts(sca)
     sizes = [f"{d} ({np.sum(two_domains.domain == d)})" for d in np.unique(two_domains.domain)]
-    assert said["domains"] == ", ".join(sizes)
+    assert said["domains"] == " and ".join(sizes)
     known = two_domains.known
-    assert said["classes"] == ", ".join(f"{c} ({np.sum(known == c)})" for c in range(3))
+    assert said["classes"] == join([f"{c} ({np.sum(known == c)})" for c in range(3)])
     assert sca.domain_counts_.tolist() == [36, 36]
     assert sca.class_counts_.tolist() == [12, 12, 12]
 
@@ -230,7 +231,7 @@ def test_a_stream_is_described_without_being_solved(two_domains):
     said = facts(model)
     assert said["stream"] == "2 chunks, 72 samples"
     assert said["components"] == "solved for when they are asked for"
-    assert said["domains"] == "amsterdam (36), basel (36)"
+    assert said["domains"] == "amsterdam (36) and basel (36)"
     assert "components_" not in vars(model)
     assert model.domain_counts_.tolist() == [36, 36]
     assert model.n_components_ == 5
@@ -269,7 +270,7 @@ def test_a_panel_says_rounds_agreement_and_weights(two_domains):
             percent(candidate.weight),
         ]
     counts = [f"{c} ({np.sum(model.transduction_ == c)})" for c in range(3)]
-    assert facts(model)["classes, given or predicted"] == ", ".join(counts)
+    assert facts(model)["classes, given or predicted"] == join(counts)
 
 
 def test_a_panel_without_rounds_is_shown(two_domains):
@@ -282,7 +283,7 @@ def test_a_generalizer_says_who_votes_and_how_all_did(three_domains):
     model = clone(MODELS["DomainGeneralizer"])
     model.fit(three_domains.X, three_domains.y, sample_domain=three_domains.domain)
     said = facts(model)
-    assert said["left out"] == "leave-one-domain-out: amsterdam, basel, cairo"
+    assert said["left out"] == "leave-one-domain-out: amsterdam, basel and cairo"
     assert str(model.expected_accuracy_["batch"]) in said.values()
     weights = {each.name: f"{each.weight:.2f}" for each in model.members_}
     rows = {row[0]: row[1:] for row in lines(model)[1:]}
@@ -329,12 +330,12 @@ def test_hostile_names_of_steps_and_candidates_stay_text(three_domains):
 
 
 def test_many_names_are_counted_and_long_ones_cut():
-    assert listed(range(11)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
-    assert listed(range(12)).endswith("9 and 2 more")
-    assert listed([]) == "none"
-    assert listed(["a"], [1234567]) == "a (1,234,567)"
-    assert len(shortened("x" * 999)) == 41
-    assert shortened("a\tb\n c") == "a b c"
+    assert listed_with_counts(range(10)) == "0, 1, 2, 3, 4, 5, 6, 7, 8 and 9"
+    assert listed_with_counts(range(12)).endswith("9 and 2 more")
+    assert listed_with_counts([]) == "none"
+    assert listed_with_counts(["a"], [1234567]) == "a (1,234,567)"
+    assert len(shorten_middle("x" * 999)) == 41
+    assert shorten_middle("a\tb\n c") == "a b c"
 
 
 @pytest.mark.parametrize("value", [0.0, 3.2e-7, 0.04567, 9.999, 12.3, 999.4, 2204.7, 9.9e6, 3e12])

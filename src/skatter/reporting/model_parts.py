@@ -31,15 +31,7 @@ Array = NDArray[Any]
 
 
 class Space(NamedTuple):
-    """Samples in the feature space that components are directions of.
-
-    Attributes
-    ----------
-    rows : ndarray or CSR matrix
-        One row a sample.
-    kernel : Kernel or None
-        On the rows; None: the rows are the features.
-    """
+    """Samples in the feature space that components are directions of."""
 
     rows: Any
     kernel: Kernel | None
@@ -56,20 +48,8 @@ class Space(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Anatomy:
-    """A fitted model, step by step.
-
-    Attributes
-    ----------
-    model : estimator
-        As the user gave it.
-    head : tuple of estimators
-        Steps before the one that deals with domains.
-    learner : estimator or None
-        The step that deals with domains; None where no step does.
-    hedge : HedgedClassifier or None
-        Where the learner is one of many that vote: what they are members of.
-    """
+class ModelParts:
+    """A fitted model, step by step."""
 
     model: Any
     head: tuple[Any, ...]
@@ -142,22 +122,14 @@ class Anatomy:
     def _path(self) -> Any:
         if not isinstance(self.learner, SCAClassifier):
             return None
-        return self.learner._paths[self._leading]
+        return self.learner.paths_[self._leading]
 
     def _mapped(self, prepared: Any, sample_domain: Any) -> Array:
-        path = self._path
-        if path.scaler is not None:
-            prepared = normalize(path.scaler.transform(prepared, sample_domain=sample_domain))
-        return np.asarray(path.feature_map.transform(prepared))
+        return np.asarray(self._path.features(prepared, sample_domain))
 
 
-def take_apart(model: Any) -> Anatomy:
+def take_apart(model: Any) -> ModelParts:
     """Find the step of a fitted model that deals with domains.
-
-    Parameters
-    ----------
-    model : estimator
-        One of the family of SCA, a search over one, any registered method, or a pipeline.
 
     Examples
     --------
@@ -165,8 +137,8 @@ def take_apart(model: Any) -> Anatomy:
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skatter import SCA, make_domain_pipeline
     >>> X, y = load_iris(return_X_y=True)
-    >>> anatomy = take_apart(make_domain_pipeline(StandardScaler(), SCA()).fit(X, y))
-    >>> anatomy.name, len(anatomy.head)
+    >>> parts = take_apart(make_domain_pipeline(StandardScaler(), SCA()).fit(X, y))
+    >>> parts.name, len(parts.head)
     ('SCA', 1)
     """
     check_is_fitted(model)
@@ -177,8 +149,8 @@ def take_apart(model: Any) -> Anatomy:
     others = [i for i, step in enumerate(steps) if _knows_domains(step)]
     found = ours or others
     if not found:
-        return Anatomy(model, tuple(steps[:-1]), None)
-    return Anatomy(model, tuple(steps[: found[-1]]), steps[found[-1]], _hedge_of(model))
+        return ModelParts(model, tuple(steps[:-1]), None)
+    return ModelParts(model, tuple(steps[: found[-1]]), steps[found[-1]], _hedge_of(model))
 
 
 def _steps_of(model: Any) -> Iterator[Any]:

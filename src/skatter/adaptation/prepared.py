@@ -9,31 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.roles import Roles
-from skatter.adaptation.task import Task
 from skatter.domains import Domains
 from skatter.hedging.draw import draw_both_sides
+from skatter.labels import Task
 from skatter.tables import Samples
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Numbers, labels and domains, as estimators take them.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Prepared samples.
-    y : ndarray of shape (n_samples,)
-        Labels under the user's names; anything where unlabelled.
-    domains : Domains
-        The view of labels and domains.
-    sample_domain : ndarray of shape (n_samples,) or None
-        Ids of the domains; None: labelled samples are one domain and unlabelled ones another.
-    task : "classes" or "numbers"
-        What the labels are.
-    """
+class Prepared:
+    """Numbers, labels and domains, as estimators take them."""
 
     X: Array
     y: Array
@@ -42,7 +28,7 @@ class Table:
     task: Task = "classes"
 
     @classmethod
-    def of(cls, X: Array, samples: Samples, roles: Roles) -> Table:
+    def of(cls, X: Array, samples: Samples, roles: Roles) -> Prepared:
         """Put prepared samples beside what is known of their rows."""
         return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain, roles.task)
 
@@ -55,17 +41,17 @@ class Table:
             "labelled": np.array(self.domains.labelled),
         }
 
-    def draw(self, n_rows: int, random_state: int) -> Table:
+    def draw(self, n_rows: int, random_state: int) -> Prepared:
         """Return about ``n_rows`` rows, half of them labelled ones of sources, half targets'."""
         if len(self.X) <= n_rows:
             return self
         return self.take(draw_both_sides(self.domains, n_rows, random_state))
 
-    def take(self, rows: Array) -> Table:
+    def take(self, rows: Array) -> Prepared:
         """Return some of the rows."""
         ids = None if self.sample_domain is None else self.sample_domain[rows]
-        return Table(self.X[rows], self.y[rows], self.domains.take(rows), ids, self.task)
+        return Prepared(self.X[rows], self.y[rows], self.domains.take(rows), ids, self.task)
 
-    def hide(self, rows: Array) -> Table:
+    def hide(self, rows: Array) -> Prepared:
         """Return the same table, in which some rows have lost their label."""
         return replace(self, domains=self.domains.hide(rows))
