@@ -20,6 +20,7 @@ import numpy as np
 
 from skatter.datasets import DATASETS
 from skatter.methods import METHODS
+from skatter_bench.charts import figures_of
 from skatter_bench.contestants import RAW, contestants
 from skatter_bench.grids import CLASSIFIERS, VARIANTS, tuning
 from skatter_bench.protocols import (
@@ -30,12 +31,11 @@ from skatter_bench.protocols import (
     TIMED,
 )
 from skatter_bench.published import published as published_numbers
-from skatter_bench.render import to_markdown
 from skatter_bench.results import Outcome, outcomes, stamps
-from skatter_bench.show import costs_of, figures_of, table_of
 from skatter_bench.store import Store
 from skatter_bench.suites import SUITES, Suite
-from skatter_bench.tables import summary_table
+from skatter_bench.table import to_markdown
+from skatter_bench.views import costs_of, summary_table, table_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -139,23 +139,8 @@ def contestants(
     """Return the rows of a table.
 
     Raw samples with every plain classifier come first: they are what a user would pick instead.
-
-    Parameters
-    ----------
-    setting : "adaptation" or "generalization"
-        Whether a target is seen; methods that cannot work there are left out.
-    classifiers : sequence of str
-        Behind methods that give features; names in :data:`CLASSIFIER_NAMES`.
-    grid : {"coarse", "full", "none"}
-        What is tuned; see :mod:`skatter_bench.grids`.
-    names : sequence of str or None
-        These contestants alone; None is all.
-    methods : mapping of str to Method
-        The registry, with what a user added to it.
-    tunings : mapping of str to Tuning or None
-        What is tuned instead, by name of the contestant.
-    sparse : bool
-        Leave out what does not take sparse samples.
+    Methods that cannot work in the setting, or on sparse samples, are left out; ``tunings`` say
+    what is tuned instead, by name of the contestant.
 
     Examples
     --------
@@ -183,11 +168,6 @@ def regressors(
     *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
 ) -> list[Contestant]:
     """Return the rows of a table where labels are numbers.
-
-    Parameters
-    ----------
-    grid, names, methods
-        As in :func:`contestants`.
 
     Examples
     --------

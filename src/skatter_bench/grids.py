@@ -193,17 +193,6 @@ FIGURE2: Mapping[str, Tuning] = {
 def tuning(name: str, method: Method | None, setting: str, grid: str) -> Tuning:
     """Return what is tuned of a contestant.
 
-    Parameters
-    ----------
-    name : str
-        Of the contestant.
-    method : Method or None
-        Its entry in the registry; None for raw samples.
-    setting : "adaptation" or "generalization"
-        Whether a target is seen.
-    grid : {"coarse", "full", "none"}
-        Which table; ``"none"`` tunes nothing.
-
     Examples
     --------
     >>> tuning("kpca", None, "adaptation", "coarse").grid["n_components"][:3]

@@ -47,18 +47,6 @@ class Cost:
 def measure(call: Callable[[], T]) -> tuple[T, Cost]:
     """Make a call; return what it returned, and its cost.
 
-    Parameters
-    ----------
-    call : callable
-        Called without arguments.
-
-    Returns
-    -------
-    result : object
-        What it returned.
-    cost : Cost
-        What it took.
-
     Examples
     --------
     >>> result, cost = measure(lambda: sum(range(10)))

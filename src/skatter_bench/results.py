@@ -91,19 +91,7 @@ Record = Mapping[str, Any]
 def plan(
     suite: Suite, rows: Sequence[Contestant], protocols: Sequence[str], seeds: Sequence[int] = (0,)
 ) -> list[Cell]:
-    """Return all cells of a suite, those of one task together, each once.
-
-    Parameters
-    ----------
-    suite : Suite
-        What to run.
-    rows : sequence of Contestant
-        Who takes part.
-    protocols : sequence of str
-        Names in :data:`skatter_bench.protocols.PROTOCOLS`; they share cells.
-    seeds : sequence of int
-        Repeat everything with each.
-    """
+    """Return all cells of a suite, those of one task together, each once."""
     found: dict[str, Cell] = {}
     for task, seed, contestant in product(suite.tasks, seeds, rows):
         for protocol in protocols:
@@ -126,21 +114,7 @@ def outcomes(
     store: Store,
     seeds: Sequence[int] = (0,),
 ) -> list[Outcome]:
-    """Read what was reached; what has not been run yet is left out.
-
-    Parameters
-    ----------
-    suite : Suite
-        Which experiment.
-    rows : sequence of Contestant
-        Whose outcomes.
-    protocol : str
-        How settings are chosen.
-    store : Store
-        Where the records are.
-    seeds : sequence of int
-        Which repetitions.
-    """
+    """Read what was reached; what has not been run yet is left out."""
     found = (
         _outcome(suite.name, task, contestant, protocol, seed, store)
         for task, seed, contestant in product(suite.tasks, seeds, rows)

@@ -82,16 +82,6 @@ class Store:
     Several processes may use one folder at the same time, each with a store of its own. One store
     is for one thread.
 
-    Parameters
-    ----------
-    folder : path
-        The folder; it need not exist.
-
-    Raises
-    ------
-    StoreError
-        If there is something at ``folder`` that is not a folder.
-
     Examples
     --------
     >>> import tempfile
@@ -120,11 +110,6 @@ class Store:
         A file that does not hold a record of this cell counts as none, with a warning that names
         it: the cell can always be done again, and one damaged file must not stop a run of
         thousands of cells.
-
-        Raises
-        ------
-        StoreError
-            If there is a file that cannot be read.
         """
         path = self._path(key, ".json")
         try:
@@ -160,11 +145,6 @@ class Store:
         """Make the folder, and see that files can be written there, before any work is done.
 
         Removes what killed processes left behind, and nothing that a living one uses.
-
-        Raises
-        ------
-        StoreError
-            If that is not possible.
         """
         try:
             self._cells.mkdir(parents=True, exist_ok=True)
@@ -189,21 +169,6 @@ class Store:
         """Keep the record of a cell, in place of the one that is there.
 
         Where another process holds a claim on the cell, this waits for its end.
-
-        Parameters
-        ----------
-        key : str
-            64 hexadecimal digits.
-        record : dict
-            What JSON can hold, with ``status``, ``scores``, ``error`` and ``seconds`` at least.
-            The key is kept with it, as ``"key"``.
-
-        Raises
-        ------
-        ValueError
-            If it is not a record.
-        StoreError
-            If it cannot be written, as on a full disk. The store is as it was before.
         """
         record = {"key": key, **record}
         record[CHECKSUM] = _checksum(record)
@@ -224,16 +189,6 @@ class Store:
         A claim keeps two runs on one folder from doing the same cell twice. It is no more than
         an agreement between runs: reading needs none. On systems without ``fcntl``, and on file
         systems without locks, every claim is granted.
-
-        Parameters
-        ----------
-        key : str
-            64 hexadecimal digits.
-
-        Raises
-        ------
-        StoreError
-            If the folder cannot be written.
         """
         return self._claim(key, wait=False)
 
@@ -316,11 +271,6 @@ def _lock_file(path: Path, *, wait: bool) -> int | None:
     Whoever holds the lock removes the file before letting go. A process that opened the file just
     before then gets the lock on a file that is not there any more, which locks nobody out, and
     has to open the new one.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process holds the lock, and ``wait`` is false.
     """
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

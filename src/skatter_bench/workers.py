@@ -69,18 +69,6 @@ def attempt(work: Work, cell: Any) -> dict[str, Any]:
 
     Whatever the work raises goes into the record: a cell that fails is a result like others.
 
-    Parameters
-    ----------
-    work : callable
-        Does a cell and returns its scores.
-    cell : object
-        What it is given.
-
-    Returns
-    -------
-    dict
-        Status, scores, error, warnings, cost, and where and when. Plain values alone.
-
     Examples
     --------
     >>> attempt(lambda cell: [{"correct": cell, "total": 4}], 3)["scores"]
@@ -205,13 +193,7 @@ class Here:
 
 
 class Processes:
-    """Processes on this machine, by loky.
-
-    Parameters
-    ----------
-    n_jobs : int
-        How many.
-    """
+    """Processes on this machine, by loky."""
 
     deaths: tuple[type[BaseException], ...] = (TerminatedWorkerError,)
     one_for_all = True
@@ -243,16 +225,6 @@ class Cluster:
     """The workers of a Dask cluster, one call at a time on each.
 
     Dask itself starts a worker again that died, and gives a call up after several deaths.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the cluster; it is not closed.
-
-    Raises
-    ------
-    ConnectionError
-        If the cluster has no workers.
     """
 
     one_for_all = False
@@ -290,26 +262,7 @@ class Cluster:
 
 @contextmanager
 def open_pool(n_jobs: int, dask: str | Client | None) -> Iterator[Pool]:
-    """Open the pool that a user asked for; close it at the end.
-
-    Parameters
-    ----------
-    n_jobs : int
-        Number of processes, negative counting back from the number of cores as in joblib. One is
-        this process.
-    dask : str, distributed.Client or None
-        Address of the scheduler of a Dask cluster, or a client of one. ``n_jobs`` then does not
-        count.
-
-    Raises
-    ------
-    ValueError
-        If ``n_jobs`` is no such number.
-    ImportError
-        If Dask is asked for and not installed.
-    ConnectionError
-        If there is no scheduler at this address, or it has no workers.
-    """
+    """Open the pool that a user asked for; close it at the end."""
     if dask is None:
         with closing(_local_pool(n_jobs)) as pool:
             yield pool

@@ -70,9 +70,10 @@ def test_run_says_what_each_contestant_took(store):
         ("markdown", "| kpca + 1NN |"),
         ("latex", r"\toprule"),
         ("html", "<table"),
+        ("csv", "method,source->target"),
     ],
 )
-def test_tables_come_in_four_formats(store, form, sign):
+def test_tables_come_in_five_formats(store, form, sign):
     assert sign in call(
         "table", "figure1", "--methods", "raw,kpca", "--store", store, "--format", form
     )
