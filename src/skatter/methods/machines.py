@@ -11,11 +11,12 @@ from scipy.special import softmax
 from sklearn.svm import SVC
 from sklearn.utils import gen_batches
 
-from skatter.components import BATCH, ordered_gram
+from skatter.components import BATCH
 from skatter.domains import Domains, Mask
 from skatter.kernels import KERNEL, Kernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.parameters import random_state
+from skatter.spaces import ordered_gram
 
 Array = NDArray[Any]
 
