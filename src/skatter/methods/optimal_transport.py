@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import gen_batches
 
 from skatter.domains import Codes, Mask
 from skatter.kernels import require_memory
@@ -154,9 +153,10 @@ class OptimalTransport(MapTransformer):
     def _transform(self, X: Array, from_source: Mask) -> Array:
         Z = np.array(X, dtype=np.float64)
         rows = np.flatnonzero(from_source)
-        for batch in gen_batches(len(rows), BATCH):
-            near = nearest_rows(Z[rows[batch]], self.X_source_)
-            Z[rows[batch]] += self.moved_[near] - self.X_source_[near]
+        for first in range(0, len(rows), BATCH):
+            batch = rows[first : first + BATCH]
+            near = nearest_rows(Z[batch], self.X_source_)
+            Z[batch] += self.moved_[near] - self.X_source_[near]
         return Z.astype(X.dtype)
 
 
