@@ -80,7 +80,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
     label_splines: Any = None
-    class_rows: str = "all"
+    reading: str = "full"
     normalize: bool = True
     scale: str = "denominator"
 
@@ -241,8 +241,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
             )
         if self._needs_gram:
             return (
-                f"{name} needs the Gram matrix (class_rows='labelled', nugget > 0), which samples "
-                "in parts have none of: use class_rows='all' and nugget=0."
+                f"{name} needs the Gram matrix (reading='printed', nugget > 0), which samples in "
+                "parts have none of: use reading='full' and nugget=0."
             )
         if self.solver not in ("auto", "primal"):
             return (
@@ -388,7 +388,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     def _own_space(self) -> MakeSpace | None:
         """Return what makes the space of an equation that not every solver takes; None if all."""
-        return PaddedSpace if self.class_rows == "labelled" else None
+        return PaddedSpace if self.reading == "printed" else None
 
     def _factors(self) -> Factors:
         """Return whose means the thin scatters compare."""
@@ -405,15 +405,13 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
             check_integer("n_components", self.n_components, low=1)
         check_choice("scale", self.scale, SCALES)
         check_choice("solver", self.solver, tuple(SOLVERS))
-        check_choice("class_rows", self.class_rows, ("all", "labelled"))
+        check_choice("reading", self.reading, ("full", "printed"))
         check_choice("normalize", self.normalize, (True, False))
         check_real("tol", self.tol, low=0, open_low=True)
         if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
-        if self.class_rows == "labelled" and (
-            self.feature_map is not None or self.solver != "auto"
-        ):
-            raise ValueError("class_rows='labelled' needs solver='auto' and no feature_map.")
+        if self.reading == "printed" and (self.feature_map is not None or self.solver != "auto"):
+            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
         """Fit, and return projections of the samples where they come with the solution."""

@@ -83,9 +83,14 @@ class SCA(LabelledComponents):
         BᵀCB = I. ``"eigenvalue"``: times Λ^½, so that leading components weigh more.
         ``"numerator"``: times Λ^-½, the printed rule: the numerator of each is one.
         ``"coefficients"``: unit-norm b times Λ^-½, as in public code.
-    class_rows : {"all", "labelled"}
-        ``"labelled"`` is the zero-padded form printed in the paper, for imitation only: dense and
-        slow.
+    reading : {"full", "printed"}
+        ``"full"``: class scatters are those of the projections, over the rows of all samples.
+        ``"printed"``: P and Q as Algorithm 1 of the paper has them, which are something else. Their
+        rows are those of labelled samples and zero elsewhere, their kernel is not yet centred, and
+        class means are compared with the mean of all samples. To the letter it is
+        ``SCA(reading="printed", normalize=False, scale="numerator")``; ``scale="coefficients"``
+        and ``"denominator"`` are other readings of its last line. It needs memory for two Gram
+        matrices.
     solver : {"auto", "lanczos", "dense", "primal", "iterative"}
         ``"primal"`` works on explicit features (linear kernel or ``feature_map``), the others on
         the Gram matrix; ``"iterative"`` recomputes it in tiles and never stores it, for samples
@@ -154,7 +159,7 @@ class SCA(LabelledComponents):
         ridge: float | None = None,
         normalize: bool = True,
         scale: str = "eigenvalue",
-        class_rows: str = "all",
+        reading: str = "full",
         solver: str = "auto",
         tol: float = 1e-6,
         random_state: Any = None,
@@ -173,7 +178,7 @@ class SCA(LabelledComponents):
         self.ridge = ridge
         self.normalize = normalize
         self.scale = scale
-        self.class_rows = class_rows
+        self.reading = reading
         self.solver = solver
         self.tol = tol
         self.random_state = random_state
