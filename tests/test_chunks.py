@@ -23,7 +23,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from skatter import KPCA, SCA, USCA, KernelFisher, make_domain_pipeline
-from skatter.bench.measure import measure
 from skatter.chunks import (
     ArrayChunks,
     Chunk,
@@ -36,6 +35,7 @@ from skatter.chunks import (
 from skatter.domains import read_domains
 from skatter.methods import CORAL
 from skatter.moments import Moments, collect_moments, merge_moments
+from skatter_bench.measure import measure
 
 PAGE = Path(__file__).parents[1] / "docs" / "streaming.md"
 N, P = 120, 4

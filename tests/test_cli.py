@@ -261,7 +261,7 @@ def test_demo_without_an_extra_gives_a_remedy_at_once(monkeypatch, tmp_path, nam
     monkeypatch.setitem(sys.modules, name, None)
     result = invoke("demo", "--out", str(tmp_path / "out"))
     assert result.exit_code == 1
-    assert result.output == f'skatter demo needs {name}: pip install "skatter[demo]"\n'
+    assert result.output == f'skatter demo needs {name}: pip install "skatter[table]"\n'
     assert not (tmp_path / "out").exists()
 
 
@@ -272,7 +272,7 @@ def test_main_without_its_libraries_gives_a_remedy(name):
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr == (
-        'skatter: the command line needs typer and rich: pip install "skatter[cli]"\n'
+        'skatter: the command line needs typer and rich: pip install "skatter[table]"\n'
     )
 
 

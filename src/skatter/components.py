@@ -18,15 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_integer, check_real, check_samples, n_rows
 from skatter.distributed import fit_dask, is_dask, transform_dask
 from skatter.domains import Domains, read_domains, read_part
+from skatter.formatting import count, number, percent
 from skatter.kernels import Kernel, kernel_of
 from skatter.labels import NOT_IN_PARTS
 from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
+from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.objective import SCA_FACTORS, Factors, Objective
 from skatter.scatter import Scatters
 from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, PaddedSpace, Problem, Space
 from skatter.spaces import product as dense_product
-from skatter.summaries import Section, ShowsLearnt, learnt_components
 from skatter.tensors import copied_rows, like, moved, multiply, require_same_place, vstack
 
 Array = NDArray[Any]
@@ -548,8 +549,43 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
                 stacklevel=5,
             )
 
-    def _learnt(self) -> list[Section]:
-        return learnt_components(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows; a stream is not solved for this, and says so."""
+        own, title = vars(self), type(self).__name__
+        if "eigenvalues_" in own:
+            return [Section(title, self._learnt_facts(dict(own)), *_scatter_lines(own["scatter_"]))]
+        if "moments_" not in own:
+            return []
+        cells = own["moments_"].cells
+        stream = f"{count(own['n_chunks_seen_'], 'chunk')}, {count(cells.n_samples, 'sample')}"
+        facts = (
+            ("components", "solved for when they are asked for"),
+            ("stream", stream),
+            ("domains", listed_with_counts(cells.domain_ids, cells.domain_counts)),
+            ("classes", listed_with_counts(cells.classes, cells.class_counts)),
+        )
+        return [Section(title, facts)]
+
+    def _learnt_facts(self, own: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        values, solver = own["eigenvalues_"], f"solver {self.solver}"
+        spectrum = f"eigenvalues {number(values[0])} to {number(values[-1])}"
+        if "dual_coef_" in own:
+            route = f"Gram matrix of {count(own['dual_coef_'].shape[0], 'sample')}, {solver}"
+        else:
+            n_features = own["components_"].shape[1]
+            route = f"moments of {count(n_features, 'explicit feature')}, {solver}"
+        labels = ("classes", listed_with_counts(own["classes_"], own.get("class_counts_")))
+        if own.get("label_splines") is not None:
+            labels = ("labels", f"numbers, {own['label_splines']} splines")
+        return (
+            (
+                "components",
+                f"{len(values)}, {spectrum}, solved to {np.max(own['residuals_']):.0e}",
+            ),
+            ("route", route),
+            ("domains", listed_with_counts(own["domain_ids_"], own.get("domain_counts_"))),
+            labels,
+        )
 
 
 class LabelledComponents(ScatterComponents):
@@ -583,3 +619,17 @@ class LabelledComponents(ScatterComponents):
     def _default_n_components(self, domains: Domains) -> int:
         between = domains.n_groups - 1
         return between if self._two_classes() else max(2 * between, FEWEST_COMPONENTS)
+
+
+def _scatter_lines(
+    scatter: dict[str, Scatters],
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the scatters before and after, those that there are, and their shares of the total."""
+    lines = []
+    for name in ("total", "domain", "conditional_domain", "between_class", "within_class"):
+        pair = [(getattr(scatters, name), scatters.total) for scatters in scatter.values()]
+        if any(value > 0 for value, _ in pair):
+            shares = [(number(value), percent(value / (total or 1))) for value, total in pair]
+            words = name.replace("_class", "-class").replace("_", " ")
+            lines.append((words, *shares[0], *shares[1]))
+    return ("scatter", "before", "of total", "after", "of total"), tuple(lines)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 from time import perf_counter
@@ -36,7 +36,7 @@ from skatter.distributed.labels import survey
 from skatter.distributed.learn import adopt, learner_of
 from skatter.domains import Codes, Domains, read_domains
 from skatter.labels import marks, read_numbers
-from skatter.summaries import Section, ShowsLearnt, learnt_steps
+from skatter.notebook import Section, ShowsLearnt
 
 Array = NDArray[Any]
 
@@ -266,8 +266,14 @@ class DomainPipeline(ShowsLearnt, Pipeline):
             adopt(self.named_steps[name], learnt)
         return self
 
-    def _learnt(self) -> list[Section]:
-        return learnt_steps(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: what the steps learnt that have something to say."""
+        return [
+            replace(section, title=f"Step {name}: {section.title}")
+            for name, step in self.steps
+            if isinstance(step, ShowsLearnt)
+            for section in step.learnt()
+        ]
 
     def _check_steps(self) -> None:
         if not self.steps:

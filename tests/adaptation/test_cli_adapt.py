@@ -286,13 +286,13 @@ def test_predict_scores_rows_that_have_a_label(table, tmp_path, frame):
     said = run("predict", model, tmp_path / "new.csv", "--out", tmp_path / "p.csv").stdout
     found = pd.read_csv(tmp_path / "p.csv")
     right = 100 * np.mean(found["predicted_tree"] == new["tree"].to_numpy())
-    assert f"{len(new)} rows have a label; {right:.1f} % of them are predicted right" in said
+    assert f"Of {len(new)} rows with a label, {right:.1f} % are predicted right" in said
 
 
 def test_predict_says_that_a_domain_is_new_or_missing(tmp_path, frame):
     model = save_model(adapt(frame, label="tree", domain="town").model, tmp_path / "m.skatter")
     for change, words in (
-        (frame.assign(town="mars"), "town holds 1 new values, such as mars"),
+        (frame.assign(town="mars"), "town holds 1 new value, such as mars"),
         (frame.drop(columns="town"), "There is no column town"),
     ):
         change.to_csv(tmp_path / "new.csv", index=False)

@@ -35,8 +35,9 @@ from skatter import (
 )
 from skatter.components import ScatterComponents
 from skatter.domains import read_domains
+from skatter.formatting import printable
 from skatter.methods.registry import METHODS
-from skatter.pages import json_island, visible
+from skatter.pages import json_island
 from skatter.reporting import report
 from skatter.reporting.samples import MAX_MEASURED, draw_rows
 from skatter.scatter import Geometry, measure, mmd
@@ -210,7 +211,7 @@ def test_verdict_is_told_as_it_is(story, verdict, reason, said):
     )
     page = story.page(benefit=benefit)
     assert said in page
-    assert "Expected accuracy there: 80.0% (70.0% to 90.0%)." in page
+    assert "Expected accuracy there: 80.0 % (70.0 % to 90.0 %)." in page
 
 
 def test_losses_are_told_as_plainly_as_wins(story):
@@ -463,7 +464,7 @@ def test_island_survives_everything_and_ends_no_script():
 
 
 def test_every_character_of_a_name_can_be_seen():
-    shown = visible("".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0xFEFF])))
+    shown = printable("".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0xFEFF])))
     assert shown.isprintable()
-    assert visible("Zürich · 東京 – עברית") == "Zürich · 東京 – עברית"
-    assert visible("\ud800").encode("utf-8")
+    assert printable("Zürich · 東京 – עברית") == "Zürich · 東京 – עברית"
+    assert printable("\ud800").encode("utf-8")

@@ -12,9 +12,9 @@ from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import FEWEST_LEFT, make_sheet
-from skatter.adaptation.task import Task
 from skatter.checks import check_integer
 from skatter.hedging.champion import Metric
+from skatter.labels import Task
 from skatter.selection import LabelSheet, pick_numbers_to_label, pick_rows_to_label
 from skatter.selection.asking import DISAGREE
 from skatter.tables import TableError

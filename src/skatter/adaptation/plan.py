@@ -45,17 +45,7 @@ class MethodError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A method that is ready to be fitted on prepared samples.
-
-    Attributes
-    ----------
-    method : Method
-        The entry of the registry.
-    steps : tuple of (str, estimator)
-        The method, and a classifier where it is none; not fitted.
-    why : str
-        Why this method, in a sentence.
-    """
+    """A method that is ready to be fitted on prepared samples."""
 
     method: Method
     steps: tuple[tuple[str, Any], ...]
@@ -73,24 +63,7 @@ class Plan:
 
 
 def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
-    """Pick a method for a table, or say why the one that was asked for cannot be used.
-
-    Parameters
-    ----------
-    name : str
-        A name of the registry, or ``"auto"``.
-    roles : Roles
-        Sources and targets of the table.
-    random_state : int
-        For methods that draw random numbers.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such method.
-    MethodError
-        Where the table lacks what the method needs, or is too large for it.
-    """
+    """Pick a method for a table, or say why the one that was asked for cannot be used."""
     n_rows = roles.domains.n_samples
     auto, numbers = name == AUTO, roles.task == "numbers"
     kind = "regressor" if numbers else "classifier"

@@ -10,8 +10,7 @@ from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.layout import Grid
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.significance import say_p
-from skatter.diagnosis.words import percent
-from skatter.tables import printable
+from skatter.formatting import percent, printable, shorten
 
 if TYPE_CHECKING:
     from skatter.diagnosis.record import Diagnosis
@@ -166,7 +165,9 @@ def _labels(found: Diagnosis, width: int) -> Iterator[Grid]:
     totals = [sum(column) for column in zip(*labels.counts, strict=True)]
     kept = _fitting(labels, totals, width - NAME_WIDTH)
     others = len(totals) - len(kept)
-    heads = [_short(labels.classes[k]) for k in kept] + ([f"{others:,} others"] if others else [])
+    heads = [shorten(labels.classes[k], CLASS_WIDTH) for k in kept] + (
+        [f"{others:,} others"] if others else []
+    )
     shown = _largest(tuple(sum(own) for own in labels.counts))
     rows = tuple(_balance(labels, d, kept, bool(others)) for d in shown)
     note = _fewer(len(labels.domains) - len(rows))
@@ -203,7 +204,7 @@ def _fewer(hidden: int) -> str:
 
 def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
     """Return as many classes as fit in a line, the most frequent ones, in their own order."""
-    takes = [max(len(_short(name)), len("100 %")) + 2 for name in labels.classes]
+    takes = [max(len(shorten(name, CLASS_WIDTH)), len("100 %")) + 2 for name in labels.classes]
     if sum(takes) <= width:
         return list(range(len(totals)))
     kept, room = [], width - len("1,000 others")
@@ -218,11 +219,6 @@ def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
 def _largest(counts: tuple[int, ...]) -> list[int]:
     by_labels = sorted(range(len(counts)), key=lambda d: -counts[d])
     return sorted(by_labels[:MANY_DOMAINS])
-
-
-def _short(name: str) -> str:
-    name = printable(name)
-    return name if len(name) <= CLASS_WIDTH else name[: CLASS_WIDTH - 1] + "…"
 
 
 def _balance(labels: LabelShift, d: int, kept: list[int], others: bool) -> tuple[str, ...]:

@@ -20,21 +20,7 @@ SHORTEST = 6
 
 @dataclass(frozen=True)
 class Grid:
-    """One table of a diagnosis.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    headings : tuple of str
-        Of its columns.
-    rows : tuple of tuple of str
-        Its cells; the first of a row is the name of what the others speak of.
-    names : int
-        How many columns, from the left, hold names: these give way where the line is short.
-    note : str
-        How to read it.
-    """
+    """One table of a diagnosis."""
 
     title: str
     headings: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
@@ -18,7 +19,7 @@ from skatter.diagnosis.pairs import PairShift
 from skatter.diagnosis.transfer import Transfer
 from skatter.diagnosis.variance import VarianceShares
 from skatter.diagnosis.words import say_notes, say_words
-from skatter.tables import printable
+from skatter.formatting import json_ready, printable
 
 WIDTH = 80
 WIDEST = 110
@@ -101,6 +102,8 @@ class Diagnosis:
         Smallest p-value that the permutations can give, and the same corrected for all pairs.
     random_state : int
         Seed of everything that was drawn.
+    left_out : mapping of str to str
+        Columns of a table that were not compared, and why.
     """
 
     domains: tuple[DomainFacts, ...]
@@ -118,6 +121,7 @@ class Diagnosis:
     floor: float = 0.0
     floor_corrected: float = 0.0
     random_state: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shift(self) -> bool:
@@ -155,7 +159,7 @@ class Diagnosis:
             "shift": self.shift,
             "words": self.words.splitlines(),
             "notes": list(self.notes),
-            **_ready(asdict(self)),
+            **json_ready(asdict(self)),
         }
 
     def sections(self, width: int = WIDTH) -> list[tuple[str, str]]:
@@ -179,14 +183,3 @@ class Diagnosis:
         notes = "".join(f"<li>{escape(printable(note))}</li>" for note in self.notes)
         notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
         return f"<div>{words}{grids}{notes}</div>"
-
-
-def _ready(value: Any) -> Any:
-    """Turn tuples to lists and numbers that JSON does not know to None."""
-    if isinstance(value, dict):
-        return {key: _ready(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_ready(entry) for entry in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

@@ -51,6 +51,7 @@ from threadpoolctl import threadpool_limits
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_choice, check_integer
 from skatter.domains import Codes, Domains, read_domains
+from skatter.formatting import percent
 from skatter.hedging.champion import (
     MAX_ITER,
     check_candidates,
@@ -65,11 +66,11 @@ from skatter.hedging.champion import (
 from skatter.hedging.expectation import SURE
 from skatter.hedging.members import Member, Scaling
 from skatter.hedging.weights import DOMAIN_VOICE
+from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.pipeline import make_domain_pipeline
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
 from skatter.selection.asking import Estimate
-from skatter.summaries import Section, ShowsLearnt, listed, percent
 from skatter.trees import ForestClassifier
 
 Array = NDArray[Any]
@@ -395,16 +396,17 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
             error.add_note(f"This was candidate {member.name!r} of DomainGeneralizer.")
             raise
 
-    def _learnt(self) -> list[Section]:
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: who votes, and how much each counts."""
         if not hasattr(self, "members_"):
             return []
         weights = {_name(each): f"{each.weight:.2f}" for each in self.members_}
         expected = self.expected_accuracy_
         facts = (
-            ("left out", f"{self.validation_}: {listed(self.held_out_)}"),
+            ("left out", f"{self.validation_}: {listed_with_counts(self.held_out_)}"),
             ("expected on the next unseen domain, in batches", str(expected["batch"])),
             ("expected of samples that come alone", str(expected["alone"])),
-            ("classes", listed(self.classes_)),
+            ("classes", listed_with_counts(self.classes_)),
         )
         lines = tuple(
             (name, percent(score.mean()), percent(score.min()), weights.get(name, "–"))

@@ -43,13 +43,6 @@ _DICA = (
 def central_factor(domains: Domains, epsilon: float) -> Array:
     """Return U with U Uᵀ = Ω = K_y (K_y + n ε I)⁻¹ over the labelled samples.
 
-    Parameters
-    ----------
-    domains : Domains
-        Labels.
-    epsilon : float
-        ε; where it is 0, Ω is the projection on the differences between classes.
-
     Examples
     --------
     >>> from skatter.domains import read_domains

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from skatter.components import ScatterComponents
+from skatter.formatting import percent
 from skatter.plots.canvas import (
     AFTER_COLOUR,
     BEFORE_COLOUR,
@@ -18,7 +19,6 @@ from skatter.plots.canvas import (
 )
 from skatter.plots.models import components_of
 from skatter.scatter import Scatters
-from skatter.summaries import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -107,17 +107,7 @@ class Distances:
 def measure_distances(
     before: Any, after: Array | None, domain: Codes, names: list[str]
 ) -> Distances | None:
-    """Measure the maximum mean discrepancy of every two domains; None for fewer than two.
-
-    Parameters
-    ----------
-    before, after : arrays with a row for each sample
-        Two representations of the same samples.
-    domain : ndarray of int
-        Domain of each sample, an index into ``names``.
-    names : list of str
-        The domains.
-    """
+    """Measure the maximum mean discrepancy of every two domains; None for fewer than two."""
     counts = np.bincount(domain, minlength=len(names))
     several = np.flatnonzero(counts > 1)
     shown = np.sort(several[np.argsort(-counts[several], kind="stable")][:MAX_DOMAINS])

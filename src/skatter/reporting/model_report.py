@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from skatter.adaptation.model import TableModel
+from skatter.formatting import printable
 from skatter.pages import (
     check_path,
     json_island,
     read_part,
     render_page,
     require_engine,
-    visible,
     write_page,
 )
 from skatter.reporting.about import citations, shown_settings, steps_of, versions
-from skatter.reporting.anatomy import take_apart
 from skatter.reporting.findings import Findings, find
+from skatter.reporting.model_parts import take_apart
 from skatter.reporting.number_report import number_page
 from skatter.reporting.samples import read_samples
 from skatter.reporting.views import palette_style
@@ -146,10 +146,10 @@ def report(
         shown = {number: name for name, number in model.numbers.items()}
         X, sample_domain = align_columns(X, model.adapted[0]), model.ids(sample_domain)
         model = model.adapted
-    anatomy = take_apart(model)
-    numbers = getattr(anatomy.learner, "label_splines", None) is not None
+    parts = take_apart(model)
+    numbers = getattr(parts.learner, "label_splines", None) is not None
     samples = read_samples(X, y, sample_domain, labelled, names, numbers, shown)
-    found = find(anatomy, samples, sample_domain, predictions, random_state, tell)
+    found = find(parts, samples, sample_domain, predictions, random_state, tell)
     tell("writing the page")
     page = render_page(
         HERE,
@@ -171,23 +171,23 @@ def _content(
     title: str | None,
 ) -> dict[str, Any]:
     """Return what the template shows."""
-    anatomy, samples = found.anatomy, found.samples
+    parts, samples = found.parts, found.samples
     software = versions()
-    name = anatomy.name
+    name = parts.name
     return {
-        "title": default_title(name, samples) if title is None else visible(title),
+        "title": default_title(name, samples) if title is None else printable(title),
         "version": software["skatter"],
         "versions": software,
         "summary": summary(name, samples, found.scatters[1], found.distances, found.score, benefit),
         "diagnosis": _sentences(diagnosis),
         "benefit": [] if benefit is None else benefit.summary.split("\n")[1:],
         "found": found,
-        "steps": steps_of(anatomy),
+        "steps": steps_of(parts),
         "settings": shown_settings(settings),
-        "citations": citations(anatomy),
+        "citations": citations(parts),
         "island": json_island(found.to_dict()),
     }
 
 
 def _sentences(diagnosis: Any) -> list[str]:
-    return [] if diagnosis is None else [visible(line) for line in diagnosis.words.split("\n")]
+    return [] if diagnosis is None else [printable(line) for line in diagnosis.words.split("\n")]

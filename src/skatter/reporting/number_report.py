@@ -15,15 +15,15 @@ from skatter.adaptation.words import SCALED, quantiles
 from skatter.checks import n_rows
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.diagnosis.samples import MIN_SAMPLES
-from skatter.diagnosis.words import join
 from skatter.domains import Codes, Domains, read_domains
+from skatter.formatting import join, printable, shorten
 from skatter.hedging import HedgedRegressor
 from skatter.labels import marks, read_numbers
-from skatter.pages import read_part, render_page, visible
+from skatter.pages import read_part, render_page
 from skatter.reporting.about import citations, shown_settings, steps_of, versions
-from skatter.reporting.anatomy import take_apart
 from skatter.reporting.charts import histogram, points
-from skatter.reporting.samples import MAX_DRAWN, MAX_MEASURED, short, shown_name
+from skatter.reporting.model_parts import take_apart
+from skatter.reporting.samples import MAX_DRAWN, MAX_MEASURED
 from skatter.selection import Estimate, NumberVerdict
 from skatter.tables import to_numbers
 
@@ -38,21 +38,7 @@ SOURCES, TARGET = "sources", "target"
 
 
 class Told(NamedTuple):
-    """What both models say of some rows, and what is known of these.
-
-    Attributes
-    ----------
-    model : TableModel
-        The model.
-    numbers : ndarray of shape (n_samples,)
-        All labels that are known; NaN elsewhere.
-    domains : Domains
-        Domains, and who had a label in the fit.
-    rows : ndarray of int
-        Rows that were predicted.
-    answers : mapping of "adapted" and "plain" to Answer
-        What the models say of them.
-    """
+    """What both models say of some rows, and what is known of these."""
 
     model: TableModel
     numbers: Array
@@ -180,7 +166,7 @@ def _diagnose(told: Told, X: Any, rng: Any) -> Diagnosis | None:
     side = np.where(told.there[rows], TARGET, SOURCES)
     seen = np.where(told.domains.labelled, told.numbers, np.nan)[rows]
     return diagnose(
-        numbers, seen, numbers=True, sample_domain=side, feature_names=columns, random_state=0
+        numbers, seen, task="numbers", sample_domain=side, feature_names=columns, random_state=0
     )
 
 
@@ -198,17 +184,17 @@ def _content(
     rng: Any,
 ) -> dict[str, Any]:
     """Return what the template shows."""
-    model, anatomy, software = told.model, take_apart(told.model.adapted), versions()
+    model, parts, software = told.model, take_apart(told.model.adapted), versions()
     places = _places(told, sample_domain)
     drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
     adapted, plain = (told.answers[ship].label for ship in ("adapted", "plain"))
     widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
     shown = {name: value for name, value in (settings or {}).items() if name != "members"}
     return {
-        "title": _title(told, places) if title is None else visible(title),
+        "title": _title(told, places) if title is None else printable(title),
         "version": software["skatter"],
         "versions": software,
-        "label": short(shown_name(model.label)),
+        "label": shorten(model.label),
         "ship": model.ship,
         "other": "plain" if model.ship == "adapted" else "adapted",
         "summary": _summary(told, moved, by_labels),
@@ -236,14 +222,14 @@ def _content(
             ("Their interval is widest", _rows(told, widest, places)),
         ],
         "hidden": bool(_hidden(told).any()),
-        "domain": None if model.domain is None else short(shown_name(model.domain)),
+        "domain": None if model.domain is None else shorten(model.domain),
         "members": [
             (each.name, SCALED[each.scaling], each.weight, each.agreement, each.source_score)
             for each in sorted(told.hedge.members_, key=lambda each: -each.weight)
         ],
-        "steps": steps_of(anatomy),
+        "steps": steps_of(parts),
         "settings": shown_settings(shown),
-        "citations": citations(anatomy),
+        "citations": citations(parts),
     }
 
 
@@ -256,8 +242,8 @@ def _places(told: Told, sample_domain: Any) -> Array:
 
 def _title(told: Told, places: Array) -> str:
     sides = (np.unique(places[rows]).tolist() for rows in (~told.there, told.there))
-    sources, target = (join([short(visible(name)) for name in own]) for own in sides)
-    return f"{short(visible(told.model.label))}: from {sources} to {target}"
+    sources, target = (join([shorten(name) for name in own]) for own in sides)
+    return f"{shorten(told.model.label)}: from {sources} to {target}"
 
 
 def _summary(
@@ -284,7 +270,7 @@ def _summary(
 
 
 def _words(diagnosis: Diagnosis | None) -> list[str]:
-    return [] if diagnosis is None else [visible(line) for line in diagnosis.words.split("\n")]
+    return [] if diagnosis is None else [printable(line) for line in diagnosis.words.split("\n")]
 
 
 def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
@@ -292,7 +278,7 @@ def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
     if moved is None:
         return []
     return [
-        (short(visible(f.name)), f.distance, f.mean_difference, f.spread_ratio, f.moved)
+        (shorten(f.name), f.distance, f.mean_difference, f.spread_ratio, f.moved)
         for f in moved.features[:N_LISTED]
     ]
 
@@ -347,7 +333,7 @@ def _rows(told: Told, order: Codes, places: Array) -> list[tuple[int, str, list[
     return [
         (
             int(told.rows[place]) + 1,
-            short(visible(places[told.rows[place]])),
+            shorten(places[told.rows[place]]),
             ["·" if np.isnan(each) else told.say(each) for each in figures[place].tolist()],
         )
         for place in order[:N_LISTED]

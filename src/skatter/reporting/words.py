@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skatter.diagnosis.words import join
+from skatter.formatting import count, join, percent
 from skatter.reporting.measures import Distances, ScatterLine
 from skatter.reporting.predictions import Score
 from skatter.reporting.samples import Samples
@@ -23,7 +23,7 @@ def default_title(name: str, samples: Samples) -> str:
     """Say what was done, from where to where."""
     sources, targets = _sides(samples)
     if not (sources and targets):
-        return f"{name} on {_counted(len(samples.domain_names), 'domain')}"
+        return f"{name} on {count(len(samples.domain_names), 'domain')}"
     return f"{name}: from {join(sources)} to {join(targets)}"
 
 
@@ -35,28 +35,7 @@ def summary(
     score: Score | None,
     benefit: Any,
 ) -> list[tuple[str, str]]:
-    """Answer the questions of a manager, each in a sentence or two.
-
-    Parameters
-    ----------
-    name : str
-        Of the method.
-    samples : Samples
-        What it was fitted on.
-    shift : ScatterLine
-        Domain scatter before and after.
-    distances : Distances or None
-        Between the domains, before and after.
-    score : Score or None
-        On labels that the fit did not see.
-    benefit : Benefit or None
-        Adapting and not adapting, compared without target labels.
-
-    Returns
-    -------
-    list of (str, str)
-        Questions and answers.
-    """
+    """Answer the questions of a manager, each in a sentence or two."""
     return [
         ("What was done?", _done(name, samples)),
         ("Is the shift smaller now?", _shift(shift, distances)),
@@ -67,11 +46,11 @@ def summary(
 
 def _done(name: str, samples: Samples) -> str:
     sources, targets = _sides(samples)
-    rows = f"{samples.n:,} rows from {_counted(len(samples.domain_names), 'domain')}"
+    rows = f"{samples.n:,} rows from {count(len(samples.domain_names), 'domain')}"
     n_labelled = samples.domains.n_labelled
     if not n_labelled:
         return f"{name} learnt from {rows}, without a label."
-    classes = _counted(len(samples.domains.classes), "class")
+    classes = count(len(samples.domains.classes), "class")
     if not targets:
         return f"{name} learnt from {rows}; {n_labelled:,} of them have a label, of {classes}."
     unlabelled = int(np.count_nonzero(samples.domains.target & ~samples.domains.labelled))
@@ -89,13 +68,13 @@ def _shift(shift: ScatterLine, distances: Distances | None) -> str:
         return "There are no two domains to compare, so there is no shift to speak of."
     if shift.share_after is None or distances.mean_after is None:
         return (
-            f"Before, {_percent(shift.share_before)} of all spread lies between the means of the "
+            f"Before, {percent(shift.share_before)} of all spread lies between the means of the "
             "domains. This model makes no features of its own, so there is no after."
         )
     means = shift.share_after < _CLEARLY * shift.share_before
     shapes = distances.mean_after < _CLEARLY * distances.mean_before
     share = (
-        f"{_percent(shift.share_before)} of all spread before, {_percent(shift.share_after)} after"
+        f"{percent(shift.share_before)} of all spread before, {percent(shift.share_after)} after"
     )
     apart = f"{distances.mean_before:.2f} before, {distances.mean_after:.2f} after"
     if distances.mean_before < _ALIKE and shift.share_before < _ALIKE:
@@ -120,10 +99,6 @@ def _shift(shift: ScatterLine, distances: Distances | None) -> str:
             f"{what} ({figures[1]})."
         )
     return f"No. The means of the domains make up {share}; their distance is {apart}."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}\u202f%"
 
 
 def _ship(samples: Samples, score: Score | None, benefit: Any) -> Iterator[str]:
@@ -186,8 +161,3 @@ def _sides(samples: Samples) -> tuple[list[str], list[str]]:
     is_target = samples.domains.is_target
     named = list(zip(samples.domain_names, is_target.tolist(), strict=True))
     return [n for n, target in named if not target], [n for n, target in named if target]
-
-
-def _counted(n: int, what: str) -> str:
-    plural = f"{what}es" if what.endswith("s") else f"{what}s"
-    return f"{n:,} {what if n == 1 else plural}"

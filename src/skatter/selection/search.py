@@ -32,12 +32,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Codes, Domains
+from skatter.formatting import count
+from skatter.notebook import Section, ShowsLearnt
 from skatter.sca import SCA
 from skatter.selection.criteria.evidence import MakeJudge
 from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
-from skatter.summaries import Section, ShowsLearnt, learnt_search
 
 Array = NDArray[Any]
 Point = tuple[int, float, float]
@@ -211,8 +212,24 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         tags.transformer_tags = own.transformer_tags
         return tags
 
-    def _learnt(self) -> list[Section]:
-        return learnt_search(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: the choice, and what the best estimator learnt."""
+        if not hasattr(self, "best_params_"):
+            return []
+        score = f"{self.best_score_:.3f}"
+        if self.criterion_ != "accuracy":
+            judged = f"{self.criterion_} of the target's predictions, {score}"
+        else:
+            spread = self.cv_results_["std_test_score"][self.best_index_]
+            judged = f"accuracy on held-out source labels, {score} ± {spread:.3f} over the folds"
+        chosen = ", ".join(f"{name} = {value:g}" for name, value in self.best_params_.items())
+        facts = (
+            ("chosen", f"{chosen}, of {count(len(self.cv_results_['params']), 'setting')}"),
+            ("judged by", judged),
+        )
+        refitted = getattr(self, "best_estimator_", None)
+        own = [Section(type(self).__name__, facts)]
+        return own if refitted is None else [*own, *refitted.learnt()]
 
     # --- the grid -------------------------------------------------------------------------------
 
