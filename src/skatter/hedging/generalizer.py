@@ -258,7 +258,8 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
     def member_probabilities(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return what each member says, an array of shape (n_members, n_samples, n_classes).
 
-        Probabilities are raised to the power of ``powers_``. They are NaN where a member that needs a batch of the domain does not vote.
+        Probabilities are raised to the power of ``powers_``. They are NaN where a member that needs
+        a batch of the domain does not vote.
         """
         check_is_fitted(self)
         X = self.scaler_.transform(check_with_gaps(self, X, reset=False))
