@@ -19,7 +19,7 @@ from typing import Any
 from skatter.checks import check_real
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
 from skatter.sca import check_ridge, ridge_weight
 from skatter.scatter import balanced_domain_factor
@@ -173,5 +173,7 @@ METHODS = (
             "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
     ),
 )

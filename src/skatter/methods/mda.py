@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from skatter.checks import check_real
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
 from skatter.sca import check_ridge, ridge_weight
 from skatter.scatter import factors_of_classes, indicator_means
@@ -237,5 +237,7 @@ METHODS = (
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
     ),
 )
