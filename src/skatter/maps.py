@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -40,6 +40,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -479,6 +480,20 @@ def explicit_features(feature_map: Any, X: Any) -> Any:
     if sparse.issparse(features):
         return features.tocsr().astype(X.dtype)
     return np.asarray(features, dtype=X.dtype)
+
+
+@dataclass(frozen=True)
+class MappedLinear:
+    """The linear kernel of an explicit map, for when there are more features than samples."""
+
+    feature_map: Any
+
+    def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the inner products of the features of rows of ``X`` and ``Y``."""
+        left, right = (explicit_features(self.feature_map, W) for W in (X, Y))
+        if is_tensor(left):
+            return multiply(left, right.T)
+        return safe_sparse_dot(left, right.T, dense_output=True)
 
 
 def _thawed(feature_map: Any) -> Any:

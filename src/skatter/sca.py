@@ -188,28 +188,26 @@ class SCA(LabelledComponents):
             check_integer("label_splines", self.label_splines, low=2)
         check_ridge(self.ridge)
 
-    def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
+    def read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
         """Rank labels that are numbers, and check everything."""
         if self.label_splines is None or y is None:
-            return super()._read(X, y, sample_domain, labelled)
+            return super().read(X, y, sample_domain, labelled)
         self.check_parameters()
         numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
         levels = classes_of(numbers, edges_of(numbers, MOST_LEVELS))
-        X, domains = super()._read(X, levels, sample_domain, ~np.isnan(numbers))
+        X, domains = super().read(X, levels, sample_domain, ~np.isnan(numbers))
         memberships = spline_memberships(domains.class_counts, self.label_splines)
         return X, replace(domains, memberships=memberships)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if beta_of(self) == 1 else None
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
-        return self._objective_at(beta_of(self), self.delta, domains, total)
-
-    def _objective_at(self, beta: float, delta: float, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         default = DEFAULT_RIDGE if self.label_splines is None else NUMBERS_RIDGE
         return objectives.sca(
-            beta,
-            delta,
+            beta_of(self),
+            self.delta,
             conditional_delta=self.conditional_delta,
             ridge=ridge_weight(self.ridge, self.normalize, total, default),
             normalize=self.normalize,
@@ -288,7 +286,8 @@ class USCA(ScatterComponents):
         check_real("delta", self.delta, low=0)
         check_ridge(self.ridge)
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.usca(self.delta, ridge=ridge_weight(self.ridge, self.normalize, total))
 
 
@@ -362,7 +361,8 @@ class KernelFisher(LabelledComponents):
     def _two_classes(self) -> tuple[str, str] | None:
         return "KernelFisher", "use USCA or SCA with beta < 1"
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.sca(
             1.0,
             0.0,
@@ -425,7 +425,8 @@ class KPCA(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.usca(0.0, ridge=1.0)
 
 

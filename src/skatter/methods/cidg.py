@@ -142,7 +142,8 @@ class CIDG(LabelledComponents):
     def _factors(self) -> Factors:
         return Factors(domain=balanced_domain_factor)
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(
             total=1 - self.beta,
             between_class=self.beta,

@@ -28,9 +28,9 @@ from skatter.checks import check_choice, check_real
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
-from skatter.objective import Coefficients, Factors, Objective
+from skatter.objective import Factors, Objective
 from skatter.scatter import class_factor
-from skatter.solve import NuggetPencil, Solution, solve_not_symmetric, solve_nugget
+from skatter.spaces import MakeSpace, NuggetSpace
 
 Array = NDArray[Any]
 
@@ -72,18 +72,8 @@ class _InvariantComponents(ScatterComponents):
         if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
             raise ValueError("nugget > 0 needs solver='auto' and no feature_map.")
 
-    @property
-    def _needs_gram(self) -> bool:
-        return self.nugget > 0
-
-    def _solve(self, K: Array, domains: Domains, weights: Objective, k: int) -> Solution:
-        if not self._needs_gram:
-            return super()._solve(K, domains, weights, k)
-        coefficients = Coefficients(domains, K.dtype, self._factors())
-        return self._solve_with_nugget(NuggetPencil(K, coefficients, weights, self.nugget), k)
-
-    def _solve_with_nugget(self, pencil: NuggetPencil, k: int) -> Solution:
-        return solve_nugget(pencil, k, tol=self.tol, random_state=self.random_state)
+    def _own_space(self) -> MakeSpace | None:
+        return partial(NuggetSpace, nugget=self.nugget) if self.nugget > 0 else None
 
 
 class DICA(_InvariantComponents, LabelledComponents):
@@ -199,14 +189,15 @@ class DICA(_InvariantComponents, LabelledComponents):
     def _factors(self) -> Factors:
         return Factors(between=partial(central_factor, epsilon=float(self.epsilon)))
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         between = float(domains.n_labelled)
         return Objective(total=0.0, between_class=between, domain=1.0, ridge=float(self.ridge))
 
-    def _solve_with_nugget(self, pencil: NuggetPencil, k: int) -> Solution:
+    def _own_space(self) -> MakeSpace | None:
         if self.form == "released":
-            return solve_not_symmetric(pencil, k)
-        return super()._solve_with_nugget(pencil, k)
+            return partial(NuggetSpace, nugget=self.nugget, symmetric=False)
+        return super()._own_space()
 
 
 class UDICA(_InvariantComponents):
@@ -289,7 +280,8 @@ class UDICA(_InvariantComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(total=float(domains.n_samples), domain=1.0, ridge=float(self.ridge))
 
 

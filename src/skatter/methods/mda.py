@@ -207,7 +207,8 @@ class MDA(LabelledComponents):
             conditional_domain=partial(nuisance_factor, gamma=gamma, alpha=alpha),
         )
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(
             total=0.0,
             between_class=1.0,

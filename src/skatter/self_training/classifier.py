@@ -199,7 +199,11 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         template.check_domains(domains)
-        if "none" in self.scalings and template.feature_map is None and not template._precomputed:
+        if (
+            "none" in self.scalings
+            and template.feature_map is None
+            and template.kernel != "precomputed"
+        ):
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)

@@ -1,6 +1,6 @@
 """Solve: from an objective to components, one file a route."""
 
-from skatter.solve.dual import DualPath, solve_dual
+from skatter.solve.dual import DualPath, DualSolution, solve_dual
 from skatter.solve.iterative import solve_iterative
 from skatter.solve.nugget import NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
@@ -23,6 +23,7 @@ __all__ = [
     "DiagonalPlusThin",
     "DualOperator",
     "DualPath",
+    "DualSolution",
     "Eigenpairs",
     "NuggetPencil",
     "PrimalPath",

@@ -22,8 +22,9 @@ weight on total, between-class, domain and conditional domain scatter. Lanczos c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import Any
 
@@ -126,8 +127,15 @@ class DualPath:
         else:
             return self._grow(settings, k)
         return [
-            self._reduced(self._krylov, setting, k).within_rank(self._size) for setting in settings
+            self.reduced(self._krylov, setting, k).within_rank(self._size) for setting in settings
         ]
+
+    def solutions(
+        self, settings: Sequence[Objective], k: int, *, solver: str = "auto"
+    ) -> Iterator[DualSolution]:
+        """Yield the components of every setting in terms of samples."""
+        solved = self.solve(list(settings), k, solver=solver)
+        return (DualSolution(self, *pair) for pair in zip(settings, solved, strict=True))
 
     @property
     def _size(self) -> int:
@@ -195,7 +203,7 @@ class DualPath:
         W = self._random.standard_normal((count, self._n)).astype(host_dtype(K)).T
         return like(np.asfortranarray(W - W.mean(axis=0)), K)
 
-    def _reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
+    def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
         """Solve eq. (1) in the coordinates of the basis."""
         coefficients = self.operator.coefficients
         J = np.asfortranarray(krylov.matrix)
@@ -256,7 +264,41 @@ class _Search:
         return self._solved
 
     def _solve_next(self, krylov: Krylov) -> Setting:
-        return self._path._reduced(krylov, self._settings[len(self._solved)], self._k)
+        return self._path.reduced(krylov, self._settings[len(self._solved)], self._k)
+
+
+class DualSolution:
+    """A setting in terms of samples, as :class:`Solution` is; coefficients come when asked for."""
+
+    def __init__(self, path: DualPath, objective: Objective, setting: Setting) -> None:
+        self._path, self._objective, self._setting = path, objective, setting
+        self.eigenvalues, self.norms = setting.eigenvalues, None
+
+    @cached_property
+    def projections(self) -> Tall:
+        """Z, normalised to a denominator of one."""
+        return self._path.projections(self._setting)
+
+    @cached_property
+    def _nuisance(self) -> Tall:
+        return self._path.operator.coefficients.denominator(self._objective, self.projections)
+
+    @cached_property
+    def coefficients(self) -> Tall:
+        """B = (N^½ V Λ^-½ − M Z)/ρ."""
+        B = (self._path.roots(self._setting) - self._nuisance) / self._objective.ridge
+        # K B = Z holds for any B up to a constant; the constant is rounding.
+        B -= B.mean(axis=0)
+        return B
+
+    @cached_property
+    def residuals(self) -> Array:
+        """‖A b − λ C b‖/‖A b‖ from K alone: A b = K (N z) and C b = ρ z + K (M z)."""
+        operator, Z, k = self._path.operator, self.projections, len(self.eigenvalues)
+        signal = operator.coefficients.numerator(self._objective, Z)
+        images = dot(operator.K, fortran(hstack([signal, self._nuisance])))
+        right = (self._objective.ridge * Z + images[:, k:]) * like(self.eigenvalues, Z)
+        return relative_residuals(images[:, :k], right)
 
 
 def solve_dual(
@@ -270,54 +312,14 @@ def solve_dual(
     random_state: Any = None,
     factors: Factors = SCA_FACTORS,
 ) -> Solution:
-    """Return the ``k`` leading components, or fewer where the rank is lower.
+    """Return the ``k`` leading components of one setting, or fewer where the rank is lower.
 
-    Parameters
-    ----------
-    K : ndarray or Tensor of shape (n, n)
-        Centred Gram matrix, rows in :func:`canonical_order` of ``domains``.
-    domains : Domains
-        Labels and domains in that order.
-    objective : Objective
-        Weights.
-    k : int
-        Number of components.
-    tol : float
-        Residual of each component relative to its own eigenvalue.
-    solver : "auto", "lanczos" or "dense"
-        ``"dense"`` uses the whole space as the basis.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos.
-    factors : Factors
-        How the thin scatters are made.
-
-    Returns
-    -------
-    Solution
-        Coefficients and projections of the kind of K and at its place.
+    K is the centred Gram matrix, rows in :func:`canonical_order` of ``domains``.
     """
-    coefficients = Coefficients.like(K, domains, factors)
-    operator = DualOperator(K, coefficients, objective)
+    operator = DualOperator(K, Coefficients.like(K, domains, factors), objective)
     path = DualPath(operator, tol=tol, random_state=random_state)
-    (setting,) = path.solve([objective], k, solver=solver)
-    Z = path.projections(setting)
-    nuisance = coefficients.denominator(objective, Z)
-    B = (path.roots(setting) - nuisance) / objective.ridge
-    # K B = Z holds for any B up to a constant; the constant is rounding.
-    B -= B.mean(axis=0)
-    signal = coefficients.numerator(objective, Z)
-    residuals = _residuals(K, objective.ridge, setting.eigenvalues, Z, signal, nuisance)
-    return Solution(setting.eigenvalues, B, Z, residuals)
-
-
-def _residuals(
-    K: Tall, ridge: float, eigenvalues: Array, Z: Tall, signal: Tall, nuisance: Tall
-) -> Array:
-    """Return ‖A b − λ C b‖/‖A b‖ from K alone: A b = K (N z) and C b = ρ z + K (M z)."""
-    k = len(eigenvalues)
-    images = dot(K, fortran(hstack([signal, nuisance])))
-    right = (ridge * Z + images[:, k:]) * like(eigenvalues, Z)
-    return relative_residuals(images[:, :k], right)
+    found = next(path.solutions([objective], k, solver=solver))
+    return Solution(found.eigenvalues, found.coefficients, found.projections, found.residuals)
 
 
 def _positive_solve(A: Array, B: Array) -> Array:

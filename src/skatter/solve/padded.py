@@ -39,7 +39,7 @@ def solve_padded(K: Array, domains: Domains, objective: Objective, k: int) -> So
     eigenvalues, B = eigenvalues[:rank], B[:, :rank]
     residuals = relative_residuals(A @ B, (C @ B) * eigenvalues)
     B -= B.mean(axis=0)
-    return Solution(eigenvalues, B, K @ B, residuals)
+    return Solution(eigenvalues, B, K @ B, residuals, np.linalg.norm(B, axis=0))
 
 
 def padded_pencil(

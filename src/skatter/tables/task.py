@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from skatter.checks import check_choice
 from skatter.formatting import quoted
-from skatter.labels import MANY_VALUES, Task
-from skatter.tables import Samples, TableError
+from skatter.labels import Task
+from skatter.tables.columns import Samples
+from skatter.tables.errors import TableError
 
 Array = NDArray[Any]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 FEW_VALUES = 20
 """Different whole numbers up to which they are classes."""
+
+MANY_VALUES = 50
+"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
 
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
@@ -37,10 +41,8 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     >>> task, samples.y.tolist()
     ('numbers', [0.5, 1.25, 3.5, nan])
     """
-    if task is not None:
-        check_choice("task", task, TASKS)
     column, labelled = quoted(samples.label), samples.labelled
-    if samples.y is None or not labelled.any():
+    if not labelled.any():
         raise TableError(
             f"column {column} has no label at all: fill in the rows whose label is known."
         )
@@ -49,18 +51,29 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             f"column {column} has a label in every row: there is nothing to predict. Leave its "
             "cells empty in the rows to be predicted."
         )
-    known = samples.y[labelled]
-    numbers = as_numbers(known)
-    values = np.unique(np.asarray(known.tolist()))
+    values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
     if len(values) == 1:
         raise TableError(
             f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
         )
+    return tell_task(samples, task)
+
+
+def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
+    """Tell classes from numbers wherever there are labels, also in every row or all the same."""
+    if task is not None:
+        check_choice("task", task, TASKS)
+    labelled = samples.labelled
+    known = np.asarray(samples.y)[labelled]
+    numbers = as_numbers(known)
+    values = np.unique(np.asarray(known.tolist()))
     if _is_text(known):
-        _check_names(values, len(known), column)
+        _check_names(values, len(known), quoted(samples.label))
         found = _task_of_text(samples, known, numbers, task)
+    elif len(values) == 1:
+        found = task or "classes"
     else:
-        found = _task_of_numbers(values, len(known), column, task)
+        found = _task_of_numbers(values, len(known), quoted(samples.label), task)
     if found == "classes":
         return _named(samples), found
     y = np.full(len(labelled), np.nan)
