@@ -86,8 +86,7 @@ class NuggetPencil:
         residuals = relative_residuals(left, self.right(B) * eigenvalues)
         # Both sides are orthogonal to a constant; what is left of one is rounding.
         B = B - B.mean(axis=0)
-        norms = np.linalg.norm(B, axis=0)
-        return Solution(eigenvalues, B, self._times_gram(B), residuals, norms)
+        return Solution(eigenvalues, B, self._times_gram(B), residuals)
 
     def _times_gram(self, W: Array) -> Array:
         return dot(self.K, np.asfortranarray(W))

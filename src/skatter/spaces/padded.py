@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skatter.objective import Coefficients, Objective
 from skatter.solve import PaddedPath, Solution
 from skatter.spaces.gram import GramSpace
 
+Array = NDArray[Any]
+
 
 class PaddedSpace(GramSpace):
     """Samples by their Gram matrix, as Algorithm 1 of the paper has it to the letter."""
 
-    def _solutions(self, objectives: Sequence[Objective], k: int) -> Iterator[Solution]:
+    def _solutions(
+        self, objectives: Sequence[Objective], k: int
+    ) -> Iterator[tuple[Solution, Array]]:
         problem = self.problem
         # Single precision would not resolve the paper's ε.
         K, means = (np.asarray(part, dtype=np.float64) for part in (self.K, self._means))
         coefficients = Coefficients(self.ordered, np.float64, problem.factors)
         options = {"tol": problem.tol, "random_state": problem.random_state}
         path = PaddedPath(K, means, coefficients, objectives[0], **options)
-        for found in path.solutions(objectives, k):
-            yield Solution(*(np.asarray(part, dtype=self.dtype) for part in found))
+        for found, norms in path.solutions(objectives, k):
+            yield Solution(*(part.astype(self.dtype, copy=False) for part in found)), norms
