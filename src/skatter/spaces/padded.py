@@ -8,15 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
 from skatter.solve import PaddedPath, Solution
+from skatter.spaces.base import Problem
 from skatter.spaces.gram import GramSpace
+from skatter.tensors import is_tensor
 
 Array = NDArray[Any]
 
 
 class PaddedSpace(GramSpace):
     """Samples by their Gram matrix, as Algorithm 1 of the paper has it to the letter."""
+
+    def __init__(self, problem: Problem, domains: Domains, **options: Any) -> None:
+        if is_tensor(problem.X):
+            raise TypeError("reading='printed' takes NumPy arrays: pass X.numpy(force=True).")
+        super().__init__(problem, domains, **options)
 
     def _solutions(
         self, objectives: Sequence[Objective], k: int
