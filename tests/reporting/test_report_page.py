@@ -219,8 +219,8 @@ def test_hover_tells_the_row(open_page, file, story):
     page = open_page(file).page
     page.mouse.move(*middle(page, "after", 100))
     told = page.locator("#tip").inner_text().split("\n")
-    row = page.evaluate("skatterReport.data.rows.number[100]")
-    assert told[0] == f"Row {row}"
+    row = page.evaluate("skatterReport.data.rows.number[100]") - 1
+    assert told[0] == f"Row {row + 1}"
     assert told[1] == f"domain: {story.site[row]}"
     assert told[2] == f"class: {story.y[row]} (hidden from the fit)"
     assert told[-1].startswith("feature 4: ")
@@ -261,7 +261,7 @@ def test_chosen_rows_are_copied_as_csv_without_formulas(open_page, story, requir
     page.locator("#pictures [data-copy]", has_text="Copied").wait_for()
     lines = page.evaluate("navigator.clipboard.readText()").split("\n")
     assert lines[0] == 'row,domain,class,seen in fit,predicted,\'=1+1,"a ""b""","c,d",e,f'
-    assert [line.split(",")[0] for line in lines[1:]] == ["3", "7", ""]
+    assert [line.split(",")[0] for line in lines[1:]] == ["4", "8", ""]
     assert float(lines[1].split(",")[-1]) == pytest.approx(story.X[3, 4], rel=1e-4)
 
 
@@ -428,7 +428,7 @@ def test_paper_is_light_without_controls_and_clips_no_table(open_page, file):
 
 def test_readers_without_the_script_get_every_table(open_page, file):
     page = open_page(file, java_script_enabled=False).page
-    for part in ("scatters", "spectrum", "distances", "accuracy"):
+    for part in ("shift", "rows", "settle", "scatters", "spectrum", "distances", "accuracy"):
         assert page.locator(f"#{part}").is_visible()
     assert page.locator("#pictures .needs-script").is_visible()
     assert not page.locator(".sliders").is_visible()
