@@ -226,7 +226,7 @@ def test_two_rows_to_predict_are_too_few_to_compare(story):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_page_fits_the_screen_and_asks_for_nothing_but_itself(
-    open_page, story, tmp_path, width, scheme
+    open_page, accessibility, story, tmp_path, width, scheme
 ):
     path = tmp_path / "numbers.html"
     story.page(path=path)
@@ -238,6 +238,7 @@ def test_page_fits_the_screen_and_asks_for_nothing_but_itself(
         assert chart.bounding_box()["width"] > 240
         assert len(chart.get_attribute("aria-label")) > 40
     assert seen.page.locator("svg[role=img]").count() == 2
+    assert accessibility(seen.page) == []
     assert seen.complaints == []
     assert seen.requests == [path.as_uri()]
 
