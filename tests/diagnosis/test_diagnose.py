@@ -11,9 +11,10 @@ import pytest
 from scipy.stats import binomtest
 
 from skatter.diagnosis import diagnose, recognition
-from skatter.diagnosis.layout import Grid, cells, grid_as_text
+from skatter.diagnosis.layout import cells, section_as_text
 from skatter.diagnosis.samples import draw, quota, standardise
 from skatter.domains import read_domains
+from skatter.notebook import Section
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m[bold]\n"
 
@@ -340,8 +341,8 @@ def test_names_stay_text_in_html_and_on_the_terminal(few_trees):
 
 
 def test_columns_of_figures_line_up_with_wide_characters():
-    grid = Grid("t", ("name", "n"), (("脈拍", "1"), ("pulse", "22")))
-    lines = grid_as_text(grid, 80).splitlines()
+    grid = Section("t", (), ("name", "n"), (("脈拍", "1"), ("pulse", "22")))
+    lines = section_as_text(grid, 80).splitlines()
     assert {cells(line) for line in lines} == {cells(lines[0])}
 
 
