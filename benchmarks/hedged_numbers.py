@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from skatter import HedgedRegressor
-from skatter.bench.suites import get_suite
-from skatter.bench.tasks import Sample, Task, load_problem
 from skatter.datasets.everyday_tables import EVERYDAY_TABLES
 from skatter.hedging.error import shrunken_shift, widening
+from skatter_bench.suites import get_suite
+from skatter_bench.tasks import Sample, Task, load_problem
 from studies import pack_tasks, unpack_tasks
 from trust import RESULTS, put_between, table
 

@@ -27,9 +27,9 @@ from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
 from skatter import HedgedClassifier, SCAClassifier
-from skatter.bench.suites import get_suite
-from skatter.bench.tasks import Task, load_problem
 from skatter.hedging.expectation import SPREAD, calibration_power, sharpened
+from skatter_bench.suites import get_suite
+from skatter_bench.tasks import Task, load_problem
 from studies import pack_tasks, unpack_tasks
 
 Array = NDArray[Any]

@@ -7,7 +7,7 @@ writers, another scanner, other pixels. Nobody has labelled these. Is there a sh
 adapting help, and what are the labels over there?
 
 Both collections ship with Python packages, so this page runs without a download: ``pip install
-"skatter[demo]"``.
+"skatter[table]"``.
 """
 
 import tempfile

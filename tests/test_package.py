@@ -35,7 +35,7 @@ HEAVY = {
 }
 STANDARD = set(sys.stdlib_module_names)
 CORE = (
-    "import skatter, skatter.adaptation, skatter.bench.results, skatter.chunks, skatter.datasets, "
+    "import skatter, skatter.adaptation, skatter_bench.results, skatter.chunks, skatter.datasets, "
     "skatter.diagnosis, skatter.methods, skatter.reporting, skatter.saving, skatter.scatter, "
     "skatter.tables, skatter.theory"
 )

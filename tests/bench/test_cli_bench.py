@@ -15,9 +15,9 @@ import pytest
 
 typer_testing = pytest.importorskip("typer.testing", reason='pip install "skatter[cli]"')
 
-from skatter.bench.store import Store  # noqa: E402
-from skatter.bench.suites import SUITES  # noqa: E402
 from skatter.cli import build_app  # noqa: E402
+from skatter_bench.store import Store  # noqa: E402
+from skatter_bench.suites import SUITES  # noqa: E402
 
 FAST = ["figure1", "--methods", "raw,kpca", "--jobs", "1"]
 
@@ -70,9 +70,10 @@ def test_run_says_what_each_contestant_took(store):
         ("markdown", "| kpca + 1NN |"),
         ("latex", r"\toprule"),
         ("html", "<table"),
+        ("csv", "method,source->target"),
     ],
 )
-def test_tables_come_in_four_formats(store, form, sign):
+def test_tables_come_in_five_formats(store, form, sign):
     assert sign in call(
         "table", "figure1", "--methods", "raw,kpca", "--store", store, "--format", form
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skatter.bench import measure as module
-from skatter.bench.measure import machine, measure, versions
+from skatter_bench import measure as module
+from skatter_bench.measure import machine, measure, versions
 
 
 def busy(cpu_seconds: float) -> None:

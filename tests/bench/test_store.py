@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from skatter.bench import store as module
-from skatter.bench.store import Store, StoreError
+from skatter_bench import store as module
+from skatter_bench.store import Store, StoreError
 
 KEY = hashlib.sha256(b"one").hexdigest()
 OTHER = hashlib.sha256(b"two").hexdigest()

@@ -13,8 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from skatter import SCACV, LeaveOneDomainOut, make_domain_pipeline
-from skatter.bench.contestants import TRAINED_ON_THE_TARGET
 from skatter.methods import METHODS
+from skatter_bench.contestants import TRAINED_ON_THE_TARGET
 
 GENERALIZING = [
     name

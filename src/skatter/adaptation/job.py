@@ -14,7 +14,6 @@ from skatter.adaptation.model import Ship, TableModel
 from skatter.adaptation.plan import MethodError, Plan, make_plan
 from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.roles import Roles, assign_roles, keep_roles
-from skatter.adaptation.task import read_task
 from skatter.checks import check_integer
 from skatter.domains import Codes
 from skatter.hedging import HedgedClassifier, HedgedRegressor
@@ -30,6 +29,7 @@ from skatter.tables import (
     make_preprocessor,
     read_columns,
 )
+from skatter.tables.task import read_task
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -304,7 +304,7 @@ class _Step(NamedTuple):
     def check(self, domains: Domains) -> None:
         """Raise where these labels and domains will not do, before any heavy work."""
         if self.learn is _learn_moments:
-            self.fresh._check_domains(domains)
+            self.fresh.check_domains(domains)
         if self.learn is _learn_labels and not domains.labelled.any():
             raise ValueError(
                 f"Step {self.name!r} learns from labels, and no sample of the stream has one; "
@@ -332,11 +332,10 @@ def _way_to_learn(name: str, step: Any) -> Callable[[_Step, _Stream, list[Any]],
     if isinstance(step, FrozenEstimator) or not get_tags(step).requires_fit:
         return _keep
     if isinstance(step, ScatterComponents):
-        try:
-            _ = step.partial_fit
-        except AttributeError as error:
-            raise TypeError(f"Step {name!r}: {error.__cause__ or error}") from error
-        clone(step)._check_parameters()
+        reason = step.why_not_moments()
+        if reason:
+            raise TypeError(f"Step {name!r}: {reason}")
+        step.check_parameters()
         return _learn_moments
     if not hasattr(step, "partial_fit"):
         raise TypeError(
@@ -378,19 +377,17 @@ def _learn_labels(step: _Step, stream: _Stream, before: list[Any]) -> None:
 def _learn_moments(step: _Step, stream: _Stream, before: list[Any]) -> None:
     """Learn components from the moments of their features."""
     moments = _moments(step, stream, before)
-    step.fresh._keep_moments(moments, stream.survey.n_chunks)
-    # Solved for here, so that a problem without a solution leaves the user's model alone.
-    _ = step.fresh.components_
+    step.fresh.learn_moments(moments, stream.survey.n_chunks)
 
 
 def _moments(step: _Step, stream: _Stream, before: list[Any]) -> Moments:
     with stream.sample(before) as X:
-        step.fresh._begin_stream(X, stream.classes)
+        step.fresh.begin_stream(X, stream.classes)
     found = None
     for chunk, domains in stream.read(step.name):
         with naming(chunk):
             X = _through(before, chunk.X, chunk.sample_domain)
-            part = step.fresh._moments_of_part(X, domains)
+            part = step.fresh.moments_of(X, domains)
             found = part if found is None else merge_moments([found, part])
     assert found is not None
     return found

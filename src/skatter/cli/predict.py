@@ -12,7 +12,6 @@ import typer
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.outcome import add_answers
-from skatter.adaptation.task import as_numbers
 from skatter.adaptation.words import confidence_words, predicted_section
 from skatter.cli.console import (
     EXPECTED,
@@ -29,6 +28,7 @@ from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
 from skatter.tables.columns import read_labels
+from skatter.tables.task import as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

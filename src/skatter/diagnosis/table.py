@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.formatting import join, quoted
-from skatter.labels import MANY_VALUES, Task
+from skatter.labels import Task
 from skatter.tables import (
     Samples,
-    TableError,
     align_columns,
     as_text,
     describe_columns,
@@ -21,6 +20,7 @@ from skatter.tables import (
     read_columns,
     to_numbers,
 )
+from skatter.tables.task import tell_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,9 @@ def read_frame(
     columns = samples.X[used_names]
     prepare = make_preprocessor(columns, [plan for plan in plans if plan.name in used_names])
     X, names = to_numbers(columns, prepare.fit(align_columns(columns, prepare)))
-    return Frame(samples, X, names, _task_of(samples, task), missing, left_out)
+    if samples.labelled.any():
+        samples, task = tell_task(samples, task)
+    return Frame(samples, X, names, task, missing, left_out)
 
 
 def _like_labels(missing: pd.DataFrame, sample_domain: Any) -> dict[str, str]:
@@ -75,15 +77,3 @@ def _like_labels(missing: pd.DataFrame, sample_domain: Any) -> dict[str, str]:
         f"it is the label, say so (--label, label={quoted(name)})"
         for name in found
     }
-
-
-def _task_of(samples: Samples, task: Task | None) -> Task | None:
-    """Tell numbers from classes: as told, else many whole numbers are numbers too."""
-    y = samples.y
-    if y is None or y.dtype.kind not in "iuf":
-        if y is not None and task == "numbers":
-            raise TableError(f"column {quoted(samples.label)} holds text: leave the task out.")
-        return None
-    if task is None and len(np.unique(y[samples.labelled])) > MANY_VALUES:
-        return "numbers"
-    return task

@@ -33,7 +33,6 @@ from skatter.checks import check_samples, n_rows, take_rows
 from skatter.distributed.blocks import Blocks, Columns, Place, forward, read_blocks
 from skatter.distributed.labels import Labels, survey
 from skatter.domains import Domains
-from skatter.labels import NOT_IN_PARTS
 from skatter.moments import Moments, merge_moments
 
 SAMPLE_ROWS = 20_000
@@ -72,10 +71,10 @@ def fit_dask(
     ValueError, TypeError
         What is wrong inside a block names the block and its rows.
     """
-    reason = why_not_by_moments(estimator)
+    reason = estimator.why_not_moments()
     if reason:
         raise ValueError(reason)
-    estimator._check_parameters()
+    estimator.check_parameters()
     blocks, labels = survey(read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled))
     adopt(estimator, fit_by_moments(estimator, blocks, labels))
     return estimator
@@ -95,43 +94,17 @@ def adopt(estimator: Any, fitted: Any) -> None:
 # --- the family -----------------------------------------------------------------------------------
 
 
-def why_not_by_moments(estimator: Any) -> str | None:
-    """Return why moments do not suffice for an estimator of the family, or None where they do."""
-    name = type(estimator).__name__
-    if estimator.label_splines is not None:
-        return NOT_IN_PARTS
-    if not estimator._is_explicit:
-        return (
-            f"{name} learns from Dask collections through explicit features, for the Gram matrix "
-            "has as many rows as there are samples: give it feature_map=..., such as "
-            "skatter.maps.LandmarkMap(1000), or kernel='linear'."
-        )
-    if estimator.solver not in ("auto", "primal"):
-        return (
-            f"solver={estimator.solver!r} works on the Gram matrix of all samples, which a Dask "
-            "collection has none of: use solver='auto'."
-        )
-    if estimator._needs_gram:
-        return (
-            f"{name} with these parameters works on the Gram matrix of all samples, which a Dask "
-            "collection has none of: use class_rows='all' (and nugget=0, where there is one)."
-        )
-    return None
-
-
 def fit_by_moments(step: Any, blocks: Blocks, labels: Labels) -> Any:
     """Return a fitted clone of an estimator of the family."""
     fitted = clone(step)
-    fitted._check_domains(labels.view)
+    fitted.check_domains(labels.view)
     if blocks.n_rows < 2:
         raise ValueError("Found 1 sample in X, while a minimum of 2 is required.")
     ready = step.feature_map is None or isinstance(step.feature_map, FrozenEstimator)
     n_wanted = 1 if ready else SAMPLE_ROWS
-    fitted._begin_stream(draw_sample(blocks, n_wanted, step.random_state, clone(step)))
+    fitted.begin_stream(draw_sample(blocks, n_wanted, step.random_state, clone(step)))
     moments = blocks.joined(moments_of_block, join_moments, fitted, labels)
-    fitted._keep_moments(moments, sum(bool(place.size) for place in blocks.places))
-    fitted._solve_moments(moments)
-    return fitted
+    return fitted.learn_moments(moments, sum(bool(place.size) for place in blocks.places))
 
 
 def moments_of_block(
@@ -142,7 +115,7 @@ def moments_of_block(
         domains = _read_block(place, X, columns, labels)
         if not domains.n_samples:
             return None
-        return estimator._moments_of_part(forward(before, X, columns), domains)
+        return estimator.moments_of(forward(before, X, columns), domains)
 
 
 def join_moments(parts: list[Moments | None]) -> Moments | None:
@@ -247,10 +220,10 @@ def learner_of(name: str, step: Any, *, from_labels: bool) -> Learner:
     if isinstance(step, FrozenEstimator):
         return _as_it_is
     if hasattr(type(step), "fit_moments"):
-        reason = why_not_by_moments(step)
+        reason = step.why_not_moments()
         if reason:
             raise TypeError(f"Step {name!r}: {reason}")
-        step._check_parameters()
+        step.check_parameters()
         return fit_by_moments
     if not get_tags(step).requires_fit:
         return fit_on_one_row

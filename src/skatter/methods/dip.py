@@ -58,13 +58,6 @@ _CITATION = (
 class Discrepancy:
     """MMD² of projections and its derivative by them.
 
-    Parameters
-    ----------
-    e : ndarray of shape (n_samples,)
-        Weights of the samples in the difference of the two means.
-    sigma : float
-        Bandwidth of the kernel exp(−‖z − z'‖²/σ).
-
     Examples
     --------
     >>> value, derivative = Discrepancy(np.array([1.0, -1.0]), 1.0)(np.array([[0.0], [1.0]]))
@@ -101,13 +94,6 @@ class Discrepancy:
 
 class ClassSpread:
     """Squared distances of labelled projections to the means of their classes, and derivative.
-
-    Parameters
-    ----------
-    label : ndarray of shape (n_samples,)
-        Class codes; -1 where a sample does not count.
-    weight : float
-        Of the sum of squares.
 
     Examples
     --------

@@ -203,8 +203,12 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
                 "y holds no label, and SCAClassifier learns from some: -1, NaN, None and blank "
                 "text mark unlabelled samples. Without any label, use USCA or KPCA."
             )
-        template._check_domains(domains)
-        if "none" in self.scalings and template.feature_map is None and not template._precomputed:
+        template.check_domains(domains)
+        if (
+            "none" in self.scalings
+            and template.feature_map is None
+            and template.kernel != "precomputed"
+        ):
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
@@ -266,7 +270,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
             if self.estimator is None
             else clone(self.estimator)
         )
-        template._check_parameters()
+        template.check_parameters()
         return template
 
     def _views(self, X: Any, domains: Domains, template: SCA) -> list[_View]:

@@ -86,7 +86,8 @@ class NuggetPencil:
         residuals = relative_residuals(left, self.right(B) * eigenvalues)
         # Both sides are orthogonal to a constant; what is left of one is rounding.
         B = B - B.mean(axis=0)
-        return Solution(eigenvalues, B, self._times_gram(B), residuals)
+        norms = np.linalg.norm(B, axis=0)
+        return Solution(eigenvalues, B, self._times_gram(B), residuals, norms)
 
     def _times_gram(self, W: Array) -> Array:
         return dot(self.K, np.asfortranarray(W))

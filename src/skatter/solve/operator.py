@@ -31,7 +31,7 @@ from skatter.solve.blas import (
     subtract_dot,
     subtract_symmetric,
 )
-from skatter.tensors import Tall, add_to_diagonal, copied, fortran, identity, is_tensor, trace
+from skatter.tensors import Tall, add_to_diagonal, copied, fortran, is_tensor, trace
 
 INDEFINITE = (
     "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
@@ -148,7 +148,3 @@ class DualOperator:
             image[n_labelled:] -= dot(self._cross.T, v)
             image[n_labelled:] /= self.ridge
         return image
-
-    def dense(self) -> Tall:
-        """Return G as a matrix."""
-        return self(identity(self.K))

@@ -25,12 +25,15 @@ class Solution(NamedTuple):
         Z = K B, or Φ W.
     residuals : ndarray of shape (k,)
         ‖A b − λ C b‖ / ‖A b‖.
+    norms : ndarray of shape (k,) or None
+        ‖b‖, where the equation leaves no other b with the same projections.
     """
 
     eigenvalues: Array
     coefficients: Tall
     projections: Tall
     residuals: Array
+    norms: Array | None = None
 
 
 def rank_cutoff(dtype: Any) -> float:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import get_blas_funcs, qr, solve_triangular
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import cholesky_in_place, dot, subtract_dot
@@ -195,6 +195,11 @@ class CholeskyRoot:
     def transposed_times(self, W: Array) -> Array:
         """Return Rᵀ W."""
         return solve_triangular(self._L, W, lower=True, check_finite=False)
+
+    def inverse_transposed_times(self, W: Array) -> Array:
+        """Return R⁻ᵀ W = L W."""
+        trmm = get_blas_funcs("trmm", dtype=self._L.dtype)
+        return trmm(1.0, self._L, W, lower=True)
 
 
 def solve_pencil(
