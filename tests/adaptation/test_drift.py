@@ -89,5 +89,5 @@ def test_everything_but_table_and_model_is_ready_for_json(result):
 def test_counts_lists_shares_and_times_read_as_people_say_them():
     assert [count(n, "row") for n in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
     assert join(list("abcd"), 4) == "a, b, c and d"
-    assert [percent(share) for share in (0.005, 0.05, 1)] == ["0.50 %", "5.0 %", "100 %"]
+    assert [percent(share) for share in (0.005, 0.05, 1)] == ["0.5 %", "5 %", "100 %"]
     assert duration(125) == "2 min 5 s"
