@@ -15,6 +15,7 @@ from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
 from skatter.reporting.explorer import Explorer, explore
 from skatter.reporting.measures import (
+    NAMES,
     Distances,
     ScatterLine,
     measure_distances,
@@ -126,6 +127,7 @@ class Findings:
         if self.path is None:
             return []
         there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
+        there -= {key for key, line in zip(NAMES, self.scatters, strict=True) if line.missing}
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
     @property
