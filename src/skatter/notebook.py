@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from skatter.formatting import join, number, printable
+from skatter.formatting import join, number, printable, shorten
 
 MOST_NAMES = 10
 """Domains, classes or candidates that are listed; the others are counted."""
@@ -121,17 +121,10 @@ def listed_with_counts(names: Iterable[Any], counts: Iterable[int] | None = None
     >>> listed_with_counts(["here", "there"], [1200, 3])
     'here (1,200) and there (3)'
     """
-    words = [shorten_middle(name) for name in names]
+    words = [shorten(_one_line(name), LONGEST_NAME) for name in names]
     if counts is not None:
         words = [f"{word} ({count:,})" for word, count in zip(words, counts, strict=True)]
     return join(words, MOST_NAMES) or "none"
-
-
-def shorten_middle(name: Any) -> str:
-    """Return a name in one line of printable text, long ones without their middle."""
-    line = _one_line(name)
-    half = LONGEST_NAME // 2
-    return line if len(line) <= LONGEST_NAME else f"{line[:half]}…{line[-half:]}"
 
 
 def _foldable(section: Section) -> str:
