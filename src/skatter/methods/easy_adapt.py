@@ -338,10 +338,10 @@ METHODS = (
         when="a few labels in the target, and a linear classifier to follow",
         needs=("one target",),
         uses=("several sources",),
-        idle_without=("target labels",),
         cost="n p (m + 1), m domains",
         linear=True,
         grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
+        wants=("target labels",),
     ),
     Method(
         name="ea++",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skatter.methods.record import COMPONENTS, KERNEL_COMPONENTS, Method, Tuning
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.selection import BETAS, DELTAS
 from skatter.self_training import SCAClassifier
@@ -30,8 +30,16 @@ METHODS = (
         },
         nested=True,
         coarse=Tuning(
-            {"n_components": KERNEL_COMPONENTS, "beta": (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)},
+            {"n_components": CLASS_COMPONENTS, "beta": BETAS},
             why="the paper tunes k and beta, with delta = 1",
+        ),
+        unseen=Tuning(
+            {
+                "n_components": CLASS_COMPONENTS,
+                "delta": (0.1, 1.0, 10.0, 100.0),
+                "beta": (0.0, 0.1, 0.5, 1.0),
+            },
+            why="all three, since whole domains can be held out",
         ),
     ),
     Method(
@@ -45,6 +53,7 @@ METHODS = (
         cost="n²p + r n² + rounds (n r² + r³)",
         citation=_SCA,
         grid={"confidence": (0.5, 0.8)},
+        wants=("one target",),
         coarse=Tuning({}, why="it chooses by itself, without a label of the target"),
     ),
     Method(
@@ -60,7 +69,7 @@ METHODS = (
         grid={"n_components": COMPONENTS, "delta": (0.1, 1.0, 10.0, 100.0)},
         nested=True,
         coarse=Tuning(
-            {"n_components": KERNEL_COMPONENTS, "delta": (1.0, 10.0, 100.0, 1000.0)},
+            {"n_components": CLASS_COMPONENTS, "delta": (1.0, 10.0, 100.0, 1000.0)},
             why="values of public code",
         ),
     ),
@@ -97,6 +106,6 @@ METHODS = (
         ),
         grid={"n_components": COMPONENTS},
         nested=True,
-        coarse=Tuning({"n_components": KERNEL_COMPONENTS}, why="k alone"),
+        coarse=Tuning({"n_components": CLASS_COMPONENTS}, why="k alone"),
     ),
 )

@@ -24,6 +24,7 @@ METHODS = (
         cost="10 classifiers; beyond 4,000 samples linear",
         citation=_CITATION,
         linear=True,
+        wants=("one target",),
         coarse=Tuning({}, why="it weighs its members by itself, without a label of the target"),
     ),
     Method(

@@ -16,18 +16,7 @@ Need = Literal[
 
 @dataclass(frozen=True)
 class Tuning:
-    """What is tuned of a method, and what is fixed.
-
-    Attributes
-    ----------
-    grid : mapping
-        Values of each parameter that is tuned; ``"C"`` and ``"C-1"`` stand for the number of
-        classes and one less.
-    fixed : mapping
-        Parameters that differ from the default and are not tuned.
-    why : str
-        Where the values come from.
-    """
+    """What an experiment tries: values by parameter, parameters that are fixed, and the reason."""
 
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -53,18 +42,19 @@ class Method:
         When to reach for it, in one line.
     needs : tuple of str
         What must be there at fit, or when new samples come.
-    cost : str
-        Leading cost of a fit.
     uses : tuple of str
         What it learns from where it is there, beyond what it needs.
-    idle_without : tuple of str
-        What it can be fitted without, but has no effect then.
+    wants : tuple of str
+        What it can be fitted without, and is of no use without.
+    cost : str
+        Leading cost of a fit.
     citation : str
         Where it comes from; where empty, the first reference of the estimator's docstring.
     grid : mapping
         Values worth trying, per parameter.
-    coarse : Tuning or None
-        What the benchmark tunes by default; None is all of ``grid``.
+    coarse, unseen : Tuning or None
+        What the published tables of the benchmark try of it, so that slow methods finish, and what
+        instead where no target is seen. None is ``grid``, and None is ``coarse``.
     extra : str
         The extra of the package that must be installed, named after the module it brings; none
         where empty.
@@ -82,13 +72,14 @@ class Method:
     needs: tuple[Need, ...]
     cost: str
     uses: tuple[Need, ...] = ()
-    idle_without: tuple[Need, ...] = ()
+    wants: tuple[Need, ...] = ()
     citation: str = ""
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    coarse: Tuning | None = None
     extra: str = ""
     linear: bool = False
     nested: bool = False
+    coarse: Tuning | None = None
+    unseen: Tuning | None = None
 
     def __post_init__(self) -> None:
         if not self.citation:
@@ -105,8 +96,8 @@ def _first_reference(estimator: type[Any]) -> str:
 COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)
 """Numbers of kernel components worth trying."""
 
-KERNEL_COMPONENTS = (2, 5, "C-1", "C", 12, 15, 20, 30, 40, 60)
-"""The same for the benchmark, C being the number of classes."""
+CLASS_COMPONENTS = (2, 5, "C-1", "C", 12, 15, 20, 30, 40, 60)
+"""The same in the benchmark, which knows the number of classes, C."""
 
 SUBSPACES = (5, 10, 20, 30, 50, 80, 100)
 """Dimensions of a subspace worth trying."""

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import kneighbors_graph
 
 from skatter.methods.base import Transfer
-from skatter.methods.record import COMPONENTS, KERNEL_COMPONENTS, Method, Tuning
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
@@ -220,7 +220,7 @@ METHODS = (
         },
         nested=True,
         coarse=Tuning(
-            {"n_components": KERNEL_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
+            {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
             why="Pan et al. 2011, fewer values",
         ),
     ),
