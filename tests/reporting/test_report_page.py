@@ -64,7 +64,9 @@ def slide(page: Any, name: str, value: int) -> None:
 
 def middle(page: Any, name: str, row: int) -> tuple[float, float]:
     """Where a point is on the screen."""
-    box = page.locator(f"[data-plot={name}] canvas").bounding_box()
+    canvas = page.locator(f"[data-plot={name}] canvas")
+    canvas.evaluate("each => each.scrollIntoView({ block: 'center' })")
+    box = canvas.bounding_box()
     _, x, y = positions(page, name)[row]
     return box["x"] + x, box["y"] + y
 
@@ -316,6 +318,7 @@ def test_hover_tells_the_row(open_page, file, story):
 
 def test_lasso_lists_exactly_the_rows_inside(open_page, file):
     page = open_page(file).page
+    page.locator("[data-plot=before]").evaluate("e => e.scrollIntoView({ block: 'center' })")
     box = page.locator("[data-plot=before]").bounding_box()
     left, top, right, bottom = 120, 90, 300, 260
     page.mouse.move(box["x"] + left, box["y"] + top)
