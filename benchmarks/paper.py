@@ -200,7 +200,7 @@ def grids_table() -> str:
         for row in contestants(setting):
             if row.name == RAW:
                 continue
-            method = METHODS[VARIANTS[row.name][0] if row.name in VARIANTS else row.name]
+            method = METHODS[VARIANTS[row.name].method if row.name in VARIANTS else row.name]
             tuned = tuning(row.name, method, setting, "coarse")
             found[row.name, said(tuned.grid, tuned.fixed), tuned.why].append(setting)
     twice = Counter(name for name, _, _ in found)

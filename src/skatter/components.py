@@ -82,7 +82,7 @@ def _moments_suffice(estimator: ScatterComponents) -> bool:
 class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """Base of the family; a preset says which objective it solves.
 
-    It implements ``_objective`` and, where it has them, checks of its own parameters and labels.
+    It implements ``objective`` and, where it has them, checks of its own parameters and labels.
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}

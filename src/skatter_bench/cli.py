@@ -25,7 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skatter.files import write_atomically
-from skatter.formatting import printable
+from skatter.formatting import duration, printable
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
 from skatter.tables import TableError
@@ -36,10 +36,10 @@ from skatter_bench.progress import Event, Summary
 from skatter_bench.protocols import PROTOCOLS, TIMED
 from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter_bench.runner import run
-from skatter_bench.store import Store, StoreError
+from skatter_bench.store import PackedStore, Store, StoreError, open_store
 from skatter_bench.suite import Suite
 from skatter_bench.suites import SUITES, get_suite
-from skatter_bench.table import duration, to_csv, to_html, to_latex, to_markdown
+from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
 from skatter_bench.tasks import load_data
 from skatter_bench.views import costs_of, table_of
 
@@ -89,20 +89,23 @@ class Request:
             for cell in plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
         ]
 
-    def store(self) -> Store:
-        """Return the store, which has to be there."""
-        if not self.folder.is_dir():
+    def store(self) -> Store | PackedStore:
+        """Return the store, which has to be there; it may be packed into one file."""
+        if not self.folder.exists():
             raise typer.BadParameter(
                 f"there is no folder {self.folder}; run a suite first: skatter bench run table2.",
                 param_hint="--store",
             )
-        return Store(self.folder)
+        try:
+            return open_store(self.folder)
+        except StoreError as error:
+            raise typer.BadParameter(str(error), param_hint="--store") from None
 
-    def outcomes(self, suite: Suite, protocol: str, store: Store) -> list[Outcome]:
+    def outcomes(self, suite: Suite, protocol: str, store: Store | PackedStore) -> list[Outcome]:
         """Return what was reached so far."""
         return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
 
-    def results(self, store: Store) -> list[SuiteResults]:
+    def results(self, store: Store | PackedStore) -> list[SuiteResults]:
         """Return what was reached so far under every protocol, without suites that have nothing."""
         found: dict[str, SuiteResults] = {}
         for suite, protocol in self.parts():
@@ -120,7 +123,11 @@ def _request(
         typer.Argument(metavar="SUITE...", help="See `skatter bench list`.", show_default=False),
     ],
     store: Annotated[
-        Path, typer.Option("--store", help="Folder of finished results; made if missing.")
+        Path,
+        typer.Option(
+            "--store",
+            help="Folder of finished results, made if missing; or a packed file, to read.",
+        ),
     ] = Path("skatter-bench"),
     data_home: Annotated[
         Path | None,
@@ -193,7 +200,11 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapped(**values: Any) -> None:
         request = _request(**{name: values[name] for name in shared})
-        command(request, **{name: values[name] for name in own})
+        try:
+            command(request, **{name: values[name] for name in own})
+        except ImportError as error:
+            typer.echo(f'skatter: {error}; all of it: pip install "skatter[bench]"', err=True)
+            raise typer.Exit(1) from None
 
     # What typer reads of a function.
     wrapped.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -434,7 +445,7 @@ def _print_table(
     suite: Suite,
     protocol: str,
     found: Sequence[Outcome],
-    store: Store,
+    store: Store | PackedStore,
     form: str,
 ) -> bool:
     """Show one table; say so where nothing has been run."""

@@ -12,10 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 from skatter.components import ScatterComponents
-from skatter.methods import METHODS, TCA, Method, family, hedging
+from skatter.methods import METHODS, TCA, Method
+from skatter.methods.generalization import Generalizer
 from skatter.methods.plugins import load_object
-from skatter.methods.record import Kind
-from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, Tuning, tuning
+from skatter.methods.record import Kind, Tuning
+from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuning
 from skatter_bench.tasks import Task
 
 RAW, OWN = "raw", "own"
@@ -35,12 +36,6 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
     "forest": "random forest",
     "boosting": "gradient boosting",
 }
-
-WITHOUT_TARGET_LABELS_USELESS = frozenset({"easyadapt"})
-"""A map that needs no target labels itself, and is of no use to a classifier that sees none."""
-
-TRAINED_ON_THE_TARGET = frozenset({"hedged", "sca-classifier"})
-"""They work without a target, and have nothing to learn there that others do not."""
 
 Values = dict[str, Any]
 
@@ -189,18 +184,17 @@ def _with_variants(methods: Mapping[str, Method]) -> Iterator[tuple[str, Method]
     """Yield contestants by name; a variant follows its method."""
     for name, method in methods.items():
         yield name, method
-        yield from ((variant, method) for variant, (of, _) in VARIANTS.items() if of == name)
+        yield from ((own, method) for own, variant in VARIANTS.items() if variant.method == name)
 
 
 def _fits(method: Method, setting: str) -> bool:
-    """Whether a method has something to learn from, and all that it needs."""
-    if method.name in WITHOUT_TARGET_LABELS_USELESS or "target labels" in method.needs:
+    """Whether a method has something to learn from, and all that it needs to be of use."""
+    asks = (*method.needs, *method.wants)
+    if "target labels" in asks:
         return False
     if setting == "generalization":
-        return "one target" not in method.needs and method.name not in TRAINED_ON_THE_TARGET
-    # The rest of the registry is made for several labelled sources and learns nothing here.
-    ours = (*family.METHODS, *hedging.METHODS)
-    return "one target" in method.needs or method in ours or method.name not in METHODS
+        return "one target" not in asks
+    return "several sources" not in asks and not issubclass(method.estimator, Generalizer)
 
 
 def _takes_sparse(method: Method) -> bool:
@@ -220,7 +214,7 @@ def _raw(classifier: str, grid: str) -> Contestant:
 
 
 def _contestant(name: str, method: Method, classifier: str, tuned: Tuning, grid: str) -> Contestant:
-    fixed = {**VARIANTS[name][1], **tuned.fixed} if name in VARIANTS else tuned.fixed
+    fixed = {**VARIANTS[name].parameters, **tuned.fixed} if name in VARIANTS else tuned.fixed
     estimator = method.estimator
     own_kernel = grid == "none" or {"kernel", "gamma"} & {*tuned.grid, *fixed}
     return Contestant(

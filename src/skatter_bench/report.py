@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skatter.datasets.registry import DATASETS
+from skatter.formatting import count, duration
 from skatter.pages import check_path, read_part, render_page, write_page
+from skatter.versions import versions as installed_versions
 from skatter_bench.charts import drawings_of, inline_svg
-from skatter_bench.measure import versions as installed_versions
 from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
 from skatter_bench.published import published
 from skatter_bench.results import Outcome, SuiteResults
-from skatter_bench.table import Table, duration
+from skatter_bench.table import Table
 from skatter_bench.views import (
     METHOD,
     costs_table,
@@ -274,9 +275,8 @@ def _extras(outcomes: Sequence[Outcome]) -> Iterator[tuple[Table, str]]:
         (failures_table, "failure"),
     ):
         table = make(outcomes)
-        n = len(table.rows)
-        if n:
-            yield table, f"{n:,} {what}{'' if n == 1 else 's'}"
+        if table.rows:
+            yield table, count(len(table.rows), what)
 
 
 def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:

@@ -19,7 +19,7 @@ from skatter_bench.protocols import (
     mean_scores,
 )
 from skatter_bench.scoring import share
-from skatter_bench.store import Store
+from skatter_bench.store import PackedStore, Store
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -111,7 +111,7 @@ def outcomes(
     suite: Suite,
     rows: Sequence[Contestant],
     protocol: str,
-    store: Store,
+    store: Store | PackedStore,
     seeds: Sequence[int] = (0,),
 ) -> list[Outcome]:
     """Read what was reached; what has not been run yet is left out."""
@@ -123,7 +123,12 @@ def outcomes(
 
 
 def _outcome(
-    suite: str, task: Task, contestant: Contestant, protocol: str, seed: int, store: Store
+    suite: str,
+    task: Task,
+    contestant: Contestant,
+    protocol: str,
+    seed: int,
+    store: Store | PackedStore,
 ) -> Outcome | None:
     records = {
         fold: [store.get(cell.key) for cell in cells(task, contestant, fold, seed)]
@@ -217,7 +222,7 @@ class Stamp:
     finished: str
 
 
-def stamps(store: Store) -> Stamp:
+def stamps(store: Store | PackedStore) -> Stamp:
     """Return where and when the records of a store were made, several values with commas."""
     records = list(store)
     names = dict.fromkeys(name for record in records for name in record["versions"])
@@ -232,7 +237,7 @@ def _listed(values: Iterable[str]) -> str:
     return ", ".join(sorted({value for value in values if value}))
 
 
-def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]]:
+def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[dict[str, Any]]:
     """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
     stamp = stamps(store)
     made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
@@ -242,7 +247,7 @@ def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]
     ]
 
 
-def tidy(store: Store) -> list[dict[str, Any]]:
+def tidy(store: Store | PackedStore) -> list[dict[str, Any]]:
     """Return every score in the store as one flat row: a table for your own questions.
 
     Settings are columns named ``setting.beta`` and the like; accuracies are shares.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skatter.methods import METHODS, Method
+from skatter.methods.record import Tuning
 from skatter_bench.contestants import Contestant, contestants, regressors
-from skatter_bench.grids import Tuning
 from skatter_bench.protocols import DEFAULTS, SOURCE_CV, TARGET_ORACLE, UNTUNED
 from skatter_bench.tasks import Setting, Task
 

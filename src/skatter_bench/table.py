@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from skatter.formatting import duration
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
     from rich.table import Table as Lines
@@ -186,27 +188,6 @@ def number(value: float, kind: Kind = "percent") -> str:
     if kind in ("seconds", "times") and 0 < value < 0.995:
         digits = min(6, 1 - math.floor(math.log10(value)))
     return f"{'×' if kind == 'times' else ''}{value:.{digits}f}"
-
-
-def duration(seconds: float) -> str:
-    """Write seconds for people.
-
-    Examples
-    --------
-    >>> [duration(each) for each in (0.01234, 3.14159, 59.96, 754, 9000)]
-    ['0.012 s', '3.1 s', '60 s', '12 min 34 s', '2 h 30 min']
-    """
-    if seconds < 1:
-        return f"{seconds:.3f} s"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours:,} h {minutes} min"
 
 
 def _with_spread(column: Column, entry: Entry) -> str:

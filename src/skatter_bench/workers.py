@@ -30,7 +30,8 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from skatter_bench.measure import machine, measure, versions
+from skatter.versions import versions
+from skatter_bench.measure import machine, measure
 
 if TYPE_CHECKING:
     from distributed import Client

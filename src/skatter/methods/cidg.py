@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, SHARE, Rules
 from skatter.sca import RIDGE, ridge_weight
@@ -175,5 +175,7 @@ METHODS = (
             "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
     ),
 )

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
-from skatter.methods.record import COMPONENTS, Method
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, POSITIVE, Rules, choice
 from skatter.scatter import class_factor
@@ -305,6 +305,11 @@ METHODS = (
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning(
+            {"epsilon": (0.001, 0.1), "ridge": (0.001, 0.1, 1.0)},
+            why="Muandet et al. 2013, fewer values",
+        ),
     ),
     Method(
         name="udica",
@@ -322,5 +327,10 @@ METHODS = (
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning(
+            {"n_components": CLASS_COMPONENTS, "ridge": (0.001, 0.1, 1.0)},
+            why="Muandet et al. 2013, fewer values",
+        ),
     ),
 )

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, SHARE, Rules
 from skatter.sca import RIDGE, ridge_weight
@@ -238,5 +238,7 @@ METHODS = (
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
     ),
 )

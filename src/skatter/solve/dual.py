@@ -115,7 +115,7 @@ class DualSolution:
 
     def __init__(self, path: DualPath, objective: Objective, setting: Setting) -> None:
         self._path, self._objective, self._setting = path, objective, setting
-        self.eigenvalues, self.norms = setting.eigenvalues, None
+        self.eigenvalues = setting.eigenvalues
 
     @cached_property
     def projections(self) -> Tall:

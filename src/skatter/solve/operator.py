@@ -48,14 +48,7 @@ def canonical_order(domains: Domains) -> Codes:
 class DualOperator:
     """G = K (ρ I + w S K)⁻¹ for one Gram matrix, one set of labels and one ridge; eq. (1).
 
-    Parameters
-    ----------
-    K : tall array of shape (n, n)
-        Centred Gram matrix in :func:`canonical_order`; read, never written.
-    coefficients : Coefficients
-        Labels and domains in the same order, factors at the place of K.
-    objective : Objective
-        Only its ``within_class`` and ``ridge`` matter here.
+    Rows are in :func:`canonical_order`; of the objective, ``within_class`` and ``ridge`` matter.
     """
 
     def __init__(self, K: Tall, coefficients: Coefficients, objective: Objective) -> None:

@@ -102,16 +102,16 @@ class PaddedPath(KrylovPath):
         y = root.times(s)
         return Setting(eigenvalues, y, y, a * krylov.residual_norms(y))
 
-    def solutions(self, settings: Sequence[Objective], k: int) -> Iterator[Solution]:
-        """Yield the components of every setting; ‖b‖ is that of b before it is centred."""
+    def solutions(self, settings: Sequence[Objective], k: int) -> Iterator[tuple[Solution, Array]]:
+        """Yield the components of every setting, and ‖b‖ before b is centred."""
         for objective, setting in zip(settings, self.solve(list(settings), k), strict=True):
             x = self.krylov.lift(setting.roots)
             B = self._root.times(x)
             Z = dot(self.K, np.asfortranarray(B))
             left, right = self._sides(objective, x, B, Z)
             residuals = relative_residuals(left, right * setting.eigenvalues)
-            norms = np.linalg.norm(B, axis=0)
-            yield Solution(setting.eigenvalues, B - B.mean(axis=0), Z, residuals, norms)
+            found = Solution(setting.eigenvalues, B - B.mean(axis=0), Z, residuals)
+            yield found, np.linalg.norm(B, axis=0)
 
     def _sides(self, objective: Objective, x: Array, B: Array, Z: Array) -> tuple[Array, Array]:
         """Return A B and C B."""
