@@ -24,6 +24,7 @@ class DomainScorer(BaseEstimator):
         self.random_state = random_state
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
+        """Score as scikit-learn calls its scorers."""
         return self.score(estimator, X, y, sample_domain)
 
     # scikit-learn routes metadata to a method of this name alone.
