@@ -91,7 +91,7 @@ Fold = tuple[Codes, Codes]
 N_FOLDS = 4
 """Parts of the sources that are left out in turn; of more sources each part has several."""
 
-SHARPNESS = 30.0
+SHARPNESS = 45.0
 """η: how much less a member counts that predicts left-out domains worse."""
 
 LEAST_WEIGHT = 0.02
