@@ -2,9 +2,10 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest
 
-.PHONY: demo test fuzz lint docs benchmark clean
+.PHONY: demo test quick test-oldest fuzz lint docs package benchmark clean
 
 demo: $(VENV)/.demo
 	$(BIN)/skatter demo --out demo
@@ -12,21 +13,41 @@ demo: $(VENV)/.demo
 
 # One BLAS thread for each worker: two pools of threads on the same cores stand in each other's way.
 test: lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+	$(PYTEST) --numprocesses auto
+
+# While you write: the core, and the contract of one method (METHOD=tca for another).
+METHOD ?= sca
+quick: lint
+	$(PYTEST) --numprocesses auto --quiet tests/core
+	$(PYTEST) --numprocesses auto --quiet tests/contract -k "$(METHOD)"
+
+# The lowest versions that pyproject.toml allows.
+test-oldest:
+	$(MAKE) VENV=.venv-oldest .venv-oldest/.oldest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-oldest/bin/pytest --numprocesses auto
 
 # Ten thousand forged models; SKATTER_SEED=1 gives others.
 fuzz: $(VENV)/.test
-	SKATTER_FUZZ=10000 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest tests/fuzz
+	SKATTER_FUZZ=10000 $(PYTEST) tests/fuzz
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+# Wheel and sdist, and the wheel installed from its file into an environment of its own.
+package: $(VENV)/.test
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv --clear $(VENV)-package
+	$(VENV)-package/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[demo]"
+	cd dist && ../$(VENV)-package/bin/skatter --version && ../$(VENV)-package/bin/skatter demo --out "$$(mktemp -d)"
 
 benchmark: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[torch]"
@@ -74,5 +95,10 @@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(VENV)/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
+$(VENV)/.oldest: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --resolution lowest-direct --editable ".[test]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo docs/_build docs/auto_examples docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-package dist demo docs/_build docs/auto_examples docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
