@@ -294,7 +294,7 @@ def read_part(
     >>> read_part([1, -1], classes=[-1, 1], n_samples=2).labelled.tolist()
     [True, True]
     """
-    known = None if classes is None else _of_one_kind("classes", _as_plain(classes))
+    known = None if classes is None else _of_one_kind("classes", plain_column(classes))
     if y is not None and labelled is None:
         labelled = ~is_unlabelled(y, np.empty(0, dtype=int) if known is None else known)
     if y is None and sample_domain is None:
@@ -431,7 +431,7 @@ def _read_mask(labelled: Any) -> Mask:
     return mask
 
 
-def _as_plain(values: Any) -> NDArray[Any]:
+def plain_column(values: Any) -> NDArray[Any]:
     """Turn a list, array, tensor, pandas or polars column into a one-dimensional NumPy array.
 
     A list is read value by value: NumPy alone would turn ``["a", nan]`` into two strings.
@@ -452,7 +452,8 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
-def _missing(values: NDArray[Any]) -> Mask:
+def is_missing(values: NDArray[Any]) -> Mask:
+    """Tell which values of a column are missing."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind == "O":
@@ -482,9 +483,9 @@ def _of_one_kind(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_ids(sample_domain: Any) -> tuple[NDArray[Any], Codes]:
-    values = _as_plain(sample_domain)
-    if _missing(values).any():
-        row = int(np.flatnonzero(_missing(values))[0])
+    values = plain_column(sample_domain)
+    if is_missing(values).any():
+        row = int(np.flatnonzero(is_missing(values))[0])
         raise ValueError(
             f"sample_domain has no id at row {row}. Every sample belongs to a domain: give the "
             "unknown ones an id of their own."
@@ -517,8 +518,8 @@ def _read_labels(
             DataConversionWarning,
             stacklevel=4,
         )
-    values = _as_plain(y)
-    present = ~_missing(values)
+    values = plain_column(y)
+    present = ~is_missing(values)
     if mask is not None and (mask & ~present).any():
         row = int(np.flatnonzero(mask & ~present)[0])
         raise ValueError(f"labelled is True at row {row}, but y has no value there.")
@@ -576,8 +577,8 @@ def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
     >>> is_unlabelled(["cat", "", None], np.array(["cat", "dog"])).tolist()
     [False, True, True]
     """
-    values = _as_plain(y)
-    unlabelled = _missing(values)
+    values = plain_column(y)
+    unlabelled = is_missing(values)
     if classes.dtype.kind in "iu" and UNLABELLED not in classes:
         # A missing value need not know whether it equals another one.
         present = np.flatnonzero(~unlabelled)

@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skatter.tables.errors import TableError, load, quoted
 from skatter.tables.naming import check_names
@@ -77,14 +77,25 @@ def read_tsv(data: Data) -> DataFrame:
 
 
 def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
-    pandas = load("pandas", "Tables")
     plain = check_characters(data)
     layout = find_layout(data, delimiters)
     check_names(layout.header, data.name)
-    _check_header(layout, data.name)
+    check_header(layout, data.name)
     n_rows = check_rows(data, layout, plain=plain)
+    frame = parse(data, layout)
+    if len(frame) != n_rows:
+        raise TableError(
+            f"{data.name}: {n_rows:,} rows were counted and {len(frame):,} read; check its quotes."
+        )
+    _keep_digits(frame, data, layout)
+    # pandas keeps each column apart, which makes everything slow where there are many.
+    return frame.copy() if len(layout.header) > MANY_COLUMNS else frame
+
+
+def parse(data: Data, layout: Layout, **options: Any) -> Any:
+    """Hand a file to pandas; with ``chunksize``, frames of some rows come one after the other."""
     data.file.seek(0)
-    frame = pandas.read_csv(
+    return load("pandas", "Tables").read_csv(
         data.file,
         sep=layout.delimiter,
         decimal=layout.decimal,
@@ -93,14 +104,8 @@ def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
         index_col=False,
         encoding="utf-8-sig",
         low_memory=False,  # in pieces, a column of numbers and text would be half of each
+        **options,
     )
-    if len(frame) != n_rows:
-        raise TableError(
-            f"{data.name}: {n_rows:,} rows were counted and {len(frame):,} read; check its quotes."
-        )
-    _keep_digits(frame, data, layout)
-    # pandas keeps each column apart, which makes everything slow where there are many.
-    return frame.copy() if len(layout.header) > MANY_COLUMNS else frame
 
 
 def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
@@ -240,7 +245,7 @@ def _blank(row: Row) -> bool:
     return not row or (len(row) == 1 and not row[0].strip(" \t"))
 
 
-def _check_header(layout: Layout, name: str) -> None:
+def check_header(layout: Layout, name: str) -> None:
     """Refuse a first row of numbers alone, unless it counts as pandas does: 0, 1, 2."""
     if not all(map(NUMBER.fullmatch, layout.header)):
         return

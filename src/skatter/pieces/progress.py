@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from skatter.checks import check_choice
-from skatter.chunks.sources import Chunk
+from skatter.pieces.chunks import Chunk
 
 if TYPE_CHECKING:
     from rich.progress import Progress
