@@ -7,7 +7,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest
 
 .PHONY: demo test quick test-oldest fuzz lint docs package benchmark clean
 
-demo: $(VENV)/.demo
+demo: $(VENV)/.table
 	$(BIN)/skatter demo --out demo
 	@echo "(skatter is in $(BIN); this puts it on the path: . $(BIN)/activate)"
 
@@ -46,7 +46,7 @@ package: $(VENV)/.test
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(PYTHON) -m venv --clear $(VENV)-package
-	$(VENV)-package/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[demo]"
+	$(VENV)-package/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[table]"
 	cd dist && ../$(VENV)-package/bin/skatter --version && ../$(VENV)-package/bin/skatter demo --out "$$(mktemp -d)"
 
 benchmark: $(VENV)/.test
@@ -91,7 +91,7 @@ $(VENV)/bin/python:
 		{ echo "skatter needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo $(VENV)/.docs $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.table $(VENV)/.docs $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 

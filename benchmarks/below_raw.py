@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from criteria import insert
-from skatter.bench.results import Outcome, outcomes
-from skatter.bench.store import Store
-from skatter.bench.suites import SUITES
+from skatter_bench.results import Outcome, outcomes
+from skatter_bench.store import Store
+from skatter_bench.suites import SUITES
 
 NAMES = ("table1", "table2", "office-effnet", "office-googlenet", "amazon-400", "digits")
 SAME = 1.0

@@ -29,11 +29,11 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC
 
 from skatter import SCA
-from skatter.bench.suites import SUITES
-from skatter.bench.tasks import Task, load_problem
 from skatter.class_span import ClassSpan
 from skatter.domains import read_domains
 from skatter.selection.folds import FoldSolver
+from skatter_bench.suites import SUITES
+from skatter_bench.tasks import Task, load_problem
 
 Array = NDArray[Any]
 Scores = dict[tuple[str, str, str], float]

@@ -35,8 +35,6 @@ from sklearn.preprocessing import StandardScaler
 
 from problems import machine
 from skatter import SCA
-from skatter.bench.suites import ANGLES, OFFICE, PACS, get_suite
-from skatter.bench.tasks import Task, load_problem
 from skatter.domains import UNLABELLED, Domains, read_domains
 from skatter.selection.criteria import (
     BEST,
@@ -47,6 +45,8 @@ from skatter.selection.criteria import (
 )
 from skatter.selection.criteria.evidence import HeldOut
 from skatter.selection.folds import FoldSolver, nearest_labels
+from skatter_bench.suites import ANGLES, OFFICE, PACS, get_suite
+from skatter_bench.tasks import Task, load_problem
 from trust import KEPT_APART
 
 LIMIT = 400

@@ -1,10 +1,10 @@
-"""Write what ``skatter bench`` found into the docs and the README.
+"""Write what ``skatter bench`` found into the docs.
 
     skatter bench run table1 table2 --protocol source-cv,target-oracle --store FOLDER
     python benchmarks/paper.py FOLDER
 
 Makes ``docs/results.md`` and its pictures, the two tables of ``docs/benchmark.md`` (they need no
-store) and the summary in ``README.md``. Suites without a finished row are left out.
+store) and the summary in ``docs/accuracy.md``. Suites without a finished row are left out.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from pathlib import Path
 
 import numpy as np
 
-from skatter.bench.contestants import RAW, contestants
-from skatter.bench.grids import CLASSIFIERS, VARIANTS, tuning
-from skatter.bench.protocols import (
+from skatter.datasets import DATASETS
+from skatter.methods import METHODS
+from skatter_bench.charts import figures_of
+from skatter_bench.contestants import RAW, contestants
+from skatter_bench.grids import CLASSIFIERS, VARIANTS, tuning
+from skatter_bench.protocols import (
     LEAVE_ONE_DOMAIN_OUT,
     PROTOCOLS,
     SOURCE_CV,
     TARGET_ORACLE,
     TIMED,
 )
-from skatter.bench.published import published as published_numbers
-from skatter.bench.render import to_markdown
-from skatter.bench.results import Outcome, outcomes, stamps
-from skatter.bench.show import costs_of, figures_of, table_of
-from skatter.bench.store import Store
-from skatter.bench.suites import SUITES, Suite
-from skatter.bench.tables import summary_table
-from skatter.datasets import DATASETS
-from skatter.methods import METHODS
+from skatter_bench.published import published as published_numbers
+from skatter_bench.results import Outcome, outcomes, stamps
+from skatter_bench.store import Store
+from skatter_bench.suites import SUITES, Suite
+from skatter_bench.table import to_markdown
+from skatter_bench.views import costs_of, summary_table, table_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -131,18 +131,18 @@ def pictures(section: Section) -> Iterator[str]:
         yield f"![{section.suite.title}: {name}](images/{path.name})"
 
 
-# --- the README -----------------------------------------------------------------------------------
+# --- the page on accuracy -------------------------------------------------------------------------
 
 
 SHOWN = 3
-"""A method outside the paper is in the README where it is among this many best of a suite."""
+"""A method outside the paper is on the page where it is among this many best of a suite."""
 
 
 def summary(found: Sequence[Section]) -> str:
     """Return averages of the paper's methods and of the best, one table a protocol and setting."""
     chosen: dict[tuple[str, str], list[Section]] = defaultdict(list)
     for section in found:
-        if section.protocol != TARGET_ORACLE and section.suite.name in IN_README:
+        if section.protocol != TARGET_ORACLE and section.suite.name in SUMMARISED:
             chosen[section.suite.setting, section.protocol].append(section)
     return "\n\n".join(
         averages(own, f"{setting.capitalize()}, {PROTOCOLS[protocol]}")
@@ -150,7 +150,7 @@ def summary(found: Sequence[Section]) -> str:
     )
 
 
-IN_README = (
+SUMMARISED = (
     "table1",
     "table2",
     "office-effnet",
@@ -200,7 +200,7 @@ def grids_table() -> str:
         for row in contestants(setting):
             if row.name == RAW:
                 continue
-            method = METHODS[VARIANTS[row.name][0] if row.name in VARIANTS else row.name]
+            method = METHODS[VARIANTS[row.name].method if row.name in VARIANTS else row.name]
             tuned = tuning(row.name, method, setting, "coarse")
             found[row.name, said(tuned.grid, tuned.fixed), tuned.why].append(setting)
     twice = Counter(name for name, _, _ in found)
@@ -266,7 +266,7 @@ def main() -> None:
         store = Store(arguments.store)
         found = list(sections(store))
         (DOCS / "results.md").write_text(results_page(found, store))
-        put(ROOT / "README.md", "results", summary(found))
+        put(DOCS / "accuracy.md", "results", summary(found))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import numpy as np
 
 from problems import machine
 from skatter import SCA, SCAClassifier
-from skatter.bench.suites import get_suite
-from skatter.bench.tasks import load_problem
+from skatter_bench.suites import get_suite
+from skatter_bench.tasks import load_problem
 
 TURNS = 3
 

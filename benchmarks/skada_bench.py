@@ -39,10 +39,10 @@ from threadpoolctl import threadpool_limits
 
 from problems import machine
 from skatter import SCA, HedgedClassifier, SCAClassifier, make_domain_pipeline
-from skatter.bench.published import published
-from skatter.bench.skada_suite import BASES, SEEDS
-from skatter.bench.suites import get_suite
-from skatter.bench.tasks import Problem, Task, load_problem
+from skatter_bench.published import published
+from skatter_bench.skada_suite import BASES, SEEDS
+from skatter_bench.suites import get_suite
+from skatter_bench.tasks import Problem, Task, load_problem
 
 NOTHING = "nothing"
 """The classifier of the column, trained on the source."""

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from skatter.bench.table_suites import PAIR, SOURCES_AND_TARGET
-from skatter.bench.tasks import Sample
+from skatter_bench.table_suites import PAIR, SOURCES_AND_TARGET
+from skatter_bench.tasks import Sample
 
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "src" / "skatter" / "datasets" / "everyday_tables.json"

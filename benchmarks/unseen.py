@@ -31,10 +31,10 @@ from threadpoolctl import threadpool_limits
 
 from criteria import insert
 from skatter import ChampionClassifier, DomainGeneralizer, LeaveOneDomainOut
-from skatter.bench.suites import get_suite
-from skatter.bench.tasks import Task, load_problem
 from skatter.hedging import generalizer
 from skatter.hedging.champion import probabilities
+from skatter_bench.suites import get_suite
+from skatter_bench.tasks import Task, load_problem
 from studies import pack_tasks, unpack_tasks
 from trust import COLLECTIONS, KEPT_APART, table
 

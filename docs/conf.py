@@ -41,7 +41,7 @@ highlight_language = "none"
 suppress_warnings = ["myst.header"]
 html_math_renderer = "mathml"
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate_overwrite = True
@@ -65,7 +65,7 @@ sphinx_gallery_conf = {
 }
 
 # Pages that need the room of the list of sections on the right.
-WIDE = ["equations", "methods", "printed", "results"]
+WIDE = ["accuracy", "equations", "methods", "printed", "results"]
 WIDE += [f"auto_examples/{path.stem}" for path in HERE.parent.glob("examples/plot_*.py")]
 
 html_theme = "pydata_sphinx_theme"

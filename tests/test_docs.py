@@ -22,6 +22,7 @@ ELSEWHERE = {"streaming": "tests/test_chunks.py", "cluster": "tests/test_distrib
 """Pages that need files or workers of their own, and who runs them."""
 
 NEEDS = {
+    "class-imbalance": ("pandas", "table"),
     "command-line": ("pandas", "table"),
     "few-labels": ("pandas", "table"),
     "gpu": ("torch", "torch"),

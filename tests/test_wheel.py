@@ -43,13 +43,14 @@ PROGRAMS = {
     "table": f"{TABLE}\nfrom skatter.cli import main\nimport sys\n"
     "sys.argv = ['skatter', 'adapt', 'table.csv', '--label', 'label', '--domain', 'site', "
     "'--out', 'out.parquet', '--report', 'report.html', '--model', 'model.skatter']\n"
-    "main()",
+    "from skatter.datasets import load_digits_pair\nload_digits_pair()\nmain()",
+    "bench": "from skatter.cli import main\nimport sys\n"
+    "sys.argv = ['skatter', 'bench', 'list']\nmain()",
     "dask": "import dask.array as da, skatter\n"
     "sca = skatter.SCA(2, kernel='linear').fit(da.from_array(X, chunks=(20, 4)), "
     "da.from_array(known, chunks=20), sample_domain=da.from_array(site, chunks=20))\n"
     "assert sca.components_.shape == (2, 4)",
     "data": "import pooch, skatter.datasets",
-    "demo": "import skatter.datasets\nskatter.datasets.load_digits_pair()",
     "torch": "import torch, skatter\n"
     "skatter.SCA(2).fit(torch.as_tensor(X), known, sample_domain=site)",
 }

@@ -22,7 +22,7 @@ from skatter.pieces import dask as _dask  # noqa: F401  (estimators hand it Dask
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler
-from skatter.selection import SCACV, LeaveOneDomainOut
+from skatter.selection import SCACV, LeaveOneDomainOut, make_domain_scorer
 from skatter.self_training import SCAClassifier
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ __all__ = [
     "diagnose",
     "does_it_help",
     "make_domain_pipeline",
+    "make_domain_scorer",
     "report",
 ]
 

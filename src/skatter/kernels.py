@@ -26,7 +26,7 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
 
-from skatter.checks import check_real
+from skatter.parameters import POSITIVE, Rules, optional, real
 from skatter.tensors import (
     Tall,
     asymmetry,
@@ -112,15 +112,7 @@ class Kernel:
         return np.asarray(K, dtype=X.dtype)
 
     def diagonal(self, X: Any, *, batch: int = DIAGONAL_BATCH) -> Array:
-        """Return the kernel of every sample with itself, on the host.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or Tensor
-            Samples; a Gram matrix where the kernel is precomputed.
-        batch : int
-            Samples whose kernel with one another is computed for its diagonal alone.
-        """
+        """Return the kernel of every sample with itself, on the host, ``batch`` rows at a time."""
         if self.precomputed:
             return host(X.diagonal())
         parts = [host(self(X[rows]).diagonal()) for rows in gen_batches(X.shape[0], batch)]
@@ -190,11 +182,7 @@ def resolve_kernel(
     """
     if callable(kernel):
         return Kernel(kernel, dict(kernel_params or {}))
-    known = sorted(kernel_metrics())
-    if not isinstance(kernel, str) or kernel not in (*known, "precomputed"):
-        raise ValueError(
-            f"kernel must be one of {', '.join(known)}, precomputed, or a callable; got {kernel!r}."
-        )
+    _check_name("kernel", kernel)
     if is_tensor(X) and kernel != "precomputed":
         check_kernel(kernel)
     if kernel_params:
@@ -207,8 +195,8 @@ def resolve_kernel(
         kernel,
         {
             "gamma": bandwidth,
-            "degree": check_real("degree", degree, low=1),
-            "coef0": check_real("coef0", coef0),
+            "degree": KERNEL["degree"]("degree", degree),
+            "coef0": KERNEL["coef0"]("coef0", coef0),
         },
         X.mean(axis=0) if kernel == "rbf" and not issparse(X) else None,
     )
@@ -234,16 +222,48 @@ def kernel_of(estimator: Any, X: Any) -> Kernel:
 def _resolve_gamma(
     X: Any, kernel: str, gamma: float | str | None, random_state: Any
 ) -> float | None:
+    _check_gamma("gamma", gamma)
     if gamma is None:
         return 1.0 if kernel == "chi2" else None
     if isinstance(gamma, str):
-        if gamma not in ("median", "printed"):
-            raise ValueError(f"gamma must be 'median', 'printed', a number or None, got {gamma!r}.")
         if kernel not in _DISTANCES:
             return None
         median = median_distance(X, kernel, random_state=random_state)
         return 1 / median if gamma == "median" else 1 / median**2
-    return check_real("gamma", gamma, low=0, open_low=True)
+    return float(gamma)
+
+
+def _check_name(name: str, value: Any) -> None:
+    known = sorted(kernel_metrics())
+    if not callable(value) and not (isinstance(value, str) and value in (*known, "precomputed")):
+        raise ValueError(
+            f"{name} must be one of {', '.join(known)}, precomputed, or a callable; got {value!r}."
+        )
+
+
+def _check_gamma(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        if value not in ("median", "printed"):
+            raise ValueError(
+                f"{name} must be 'median', 'printed', a number or None, got {value!r}."
+            )
+    elif value is not None:
+        POSITIVE(name, value)
+
+
+def _check_mapping(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping or None, got {value!r}.")
+
+
+KERNEL: Rules = {
+    "kernel": _check_name,
+    "gamma": _check_gamma,
+    "degree": real(1),
+    "coef0": real(),
+    "kernel_params": optional(_check_mapping),
+}
+"""Rules of the parameters that name a kernel; see :func:`kernel_of`."""
 
 
 def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) -> float:
@@ -360,17 +380,7 @@ def centre(K: Tall) -> Tall:
 
 
 def require_memory(n_samples: int, itemsize: int, device: Any = None) -> None:
-    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows of the Gram matrix.
-    itemsize : int
-        Bytes of one entry.
-    device : torch device or None
-        Where it is to be; None is the host's memory.
-    """
+    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit."""
     one = n_samples**2 * itemsize
     on_card = free_memory(device)
     free = available_memory() if on_card is None else on_card

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from time import perf_counter
 from typing import Any, ClassVar
@@ -30,8 +30,8 @@ from skatter.accuracy import NOTHING_TO_SCORE, SCORE_REQUEST, Tally, share, tall
 from skatter.checks import n_rows, take_rows
 from skatter.domains import Codes, Domains, read_domains
 from skatter.labels import marks, read_numbers
+from skatter.notebook import Section, ShowsLearnt
 from skatter.out_of_core import backend_of
-from skatter.summaries import Section, ShowsLearnt, learnt_steps
 
 Array = NDArray[Any]
 
@@ -222,8 +222,14 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(r2_score(numbers[known], predicted[known], sample_weight=weight))
 
-    def _learnt(self) -> list[Section]:
-        return learnt_steps(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: what the steps learnt that have something to say."""
+        return [
+            replace(section, title=f"Step {name}: {section.title}")
+            for name, step in self.steps
+            if isinstance(step, ShowsLearnt)
+            for section in step.learnt()
+        ]
 
     def check_steps(self) -> None:
         """Raise where the steps do not make a pipeline."""

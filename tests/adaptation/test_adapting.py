@@ -17,9 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from skatter import SCA, SCACV, ChampionClassifier, HedgedClassifier, LandmarkMap
 from skatter.adaptation import adapt, compare, model, plan
 from skatter.adaptation.compare import FEWEST_LABELS, Comparison, judge_by_labels
-from skatter.adaptation.draw import Table
 from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.plan import MethodError
+from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.roles import assign_roles
 from skatter.hedging import Judgement, champion, classifier
 from skatter.methods import METHODS
@@ -509,7 +509,7 @@ def labelled_target(two_domains, n_labels):
     there = two_domains.unlabelled
     frame = make_frame(two_domains, ~there | (there & (np.cumsum(there) <= n_labels)))
     samples = read_columns(frame, label="tree", domain="town")
-    table = Table.of(np.array(two_domains.X), samples, assign_roles(samples))
+    table = Prepared.of(np.array(two_domains.X), samples, assign_roles(samples))
     names = dict(zip(two_domains.X[:, 0].tolist(), two_domains.y.tolist(), strict=True))
 
     def knows(X, sample_domain):
@@ -575,7 +575,7 @@ def test_a_draw_holds_both_sides_and_every_class():
     )
     samples = read_columns(frame, label="y", domain="site")
     roles = assign_roles(samples)
-    table = Table.of(frame[["x"]].to_numpy(), samples, roles)
+    table = Prepared.of(frame[["x"]].to_numpy(), samples, roles)
     drawn = table.draw(200, 0)
     assert len(drawn.X) == 200
     assert drawn.domains.target.sum() == 100

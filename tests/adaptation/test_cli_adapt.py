@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -286,13 +287,13 @@ def test_predict_scores_rows_that_have_a_label(table, tmp_path, frame):
     said = run("predict", model, tmp_path / "new.csv", "--out", tmp_path / "p.csv").stdout
     found = pd.read_csv(tmp_path / "p.csv")
     right = 100 * np.mean(found["predicted_tree"] == new["tree"].to_numpy())
-    assert f"{len(new)} rows have a label; {right:.1f} % of them are predicted right" in said
+    assert f"Of {len(new)} rows with a label, {right:.1f} % are predicted right" in said
 
 
 def test_predict_says_that_a_domain_is_new_or_missing(tmp_path, frame):
     model = save_model(adapt(frame, label="tree", domain="town").model, tmp_path / "m.skatter")
     for change, words in (
-        (frame.assign(town="mars"), "town holds 1 new values, such as mars"),
+        (frame.assign(town="mars"), "town holds 1 new value, such as mars"),
         (frame.drop(columns="town"), "There is no column town"),
     ):
         change.to_csv(tmp_path / "new.csv", index=False)
@@ -378,3 +379,22 @@ def test_a_terminal_that_knows_no_accents_gets_question_marks(frame, tmp_path):
     assert result.returncode == 0, result.stderr
     assert b"B?le" in result.stdout
     assert "Bäle" in out.read_text(encoding="utf-8")
+
+
+def test_json_for_scripts_holds_what_the_function_returns(table, tmp_path, frame):
+    out = tmp_path / "out.csv"
+    result = run_adapt(table, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    direct = adapt(frame, label="tree", domain="town").to_dict()
+    for name in ("words", "ship", "judgement", "predicted", "columns"):
+        assert said[name] == direct[name]
+    assert said["files"] == {"out": str(out)}
+
+
+def test_every_column_is_named_with_what_is_done_to_it(frame, tmp_path):
+    path = tmp_path / "trees.csv"
+    frame.assign(day=[f"2024-01-{1 + i % 28:02d}" for i in range(len(frame))]).to_csv(path)
+    said = " ".join(run_adapt(path, "--out", tmp_path / "out.csv").stdout.split())
+    for name in ("x0", "x1", "x2", "x3", "x4", "day"):
+        assert name in said.split("Columns")[1]

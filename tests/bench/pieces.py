@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from skatter.bench.runner import run
-from skatter.bench.store import Store
+from skatter_bench.runner import run
+from skatter_bench.store import Store
 
 
 @dataclass(frozen=True)

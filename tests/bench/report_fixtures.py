@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skatter.bench.contestants import Contestant
-from skatter.bench.protocols import TARGET_ORACLE
-from skatter.bench.published import published
-from skatter.bench.results import Outcome, SuiteResults
-from skatter.bench.suites import Suite, get_suite
+from skatter_bench.contestants import Contestant
+from skatter_bench.protocols import TARGET_ORACLE
+from skatter_bench.published import published
+from skatter_bench.results import Outcome, SuiteResults
+from skatter_bench.suites import Suite, get_suite
 
 PAPER = ("raw", "kpca", "tca", "sstca", "gfk", "tsc", "sa", "tjm", "usca", "sca-printed")
 OURS = ("sca", "jda", "coral", "kmm", "mda", "dip", "sgf", "cidg", "landmarks", "mtae")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from skatter.bench.protocols import PROTOCOLS
-from skatter.bench.suites import SUITES
+from skatter_bench.protocols import PROTOCOLS
+from skatter_bench.suites import SUITES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "benchmark.md").read_text()

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from skatter.bench.cells import FITS, cells, run_cell
-from skatter.bench.contestants import Contestant, contestants
-from skatter.bench.suites import SUITES
-from skatter.bench.tasks import Task
+from skatter_bench.cells import FITS, cells, run_cell
+from skatter_bench.contestants import Contestant, contestants
+from skatter_bench.suites import SUITES
+from skatter_bench.tasks import Task
 
 TASK = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from skatter.bench.figures import (
+from skatter.datasets import make_figure1
+from skatter.plots import PALETTE
+from skatter_bench.charts import (
     Panel,
     accuracy_against_time,
     critical_difference_diagram,
@@ -20,11 +22,9 @@ from skatter.bench.figures import (
     draw_figure2,
     pareto,
 )
-from skatter.bench.published import published
-from skatter.bench.ranks import rank
-from skatter.bench.results import Outcome
-from skatter.datasets import make_figure1
-from skatter.plots import PALETTE
+from skatter_bench.published import published
+from skatter_bench.ranks import rank
+from skatter_bench.results import Outcome
 
 SURF = "Office+Caltech (SURF-BoW)"
 
@@ -281,10 +281,10 @@ def test_the_same_results_give_the_same_picture(ranking, panels):
 def test_pictures_leave_pyplot_alone_and_matplotlib_is_loaded_late():
     code = """
 import sys
-import skatter.bench.figures as figures
+import skatter_bench.charts as charts
 assert "matplotlib" not in sys.modules
-from skatter.bench.ranks import rank
-figures.critical_difference_diagram(rank([[1.0, 2.0], [1.0, 3.0]], ["a", "b"]))
+from skatter_bench.ranks import rank
+charts.critical_difference_diagram(rank([[1.0, 2.0], [1.0, 3.0]], ["a", "b"]))
 assert "matplotlib" in sys.modules and "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

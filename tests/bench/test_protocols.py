@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skatter.bench.protocols import (
+from skatter_bench.protocols import (
     PROTOCOLS,
     choose,
     choosing_folds,
@@ -13,7 +13,7 @@ from skatter.bench.protocols import (
     folds,
     split,
 )
-from skatter.bench.tasks import Problem, Task
+from skatter_bench.tasks import Problem, Task
 
 ADAPTATION = Task("a->b", "digits", ("a",), ("b",), "adaptation", 3, "toy")
 SEVERAL = Task("a,b->c", "digits", ("a", "b"), ("c",), "generalization", 3, "toy")

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from skatter.bench.contestants import contestants
-from skatter.bench.published import NAMES, published
-from skatter.bench.suites import SUITES
+from skatter_bench.contestants import contestants
+from skatter_bench.published import NAMES, published
+from skatter_bench.suites import SUITES
 
 TABLES = [f"table{i}" for i in range(1, 11)]
 

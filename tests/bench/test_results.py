@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skatter.bench.cells import run_cell
-from skatter.bench.contestants import contestants
-from skatter.bench.results import outcomes, plan, stamps, tidy
-from skatter.bench.runner import run
-from skatter.bench.store import Store
-from skatter.bench.suites import Suite
-from skatter.bench.tasks import Task
+from skatter_bench.cells import run_cell
+from skatter_bench.contestants import contestants
+from skatter_bench.results import outcomes, plan, stamps, tidy
+from skatter_bench.runner import run
+from skatter_bench.store import Store
+from skatter_bench.suites import Suite
+from skatter_bench.tasks import Task
 
 TASK = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
 SUITE = Suite("toy", "A toy", (TASK,))

@@ -18,10 +18,10 @@ import pytest
 from pieces import Piece, do, read_log, read_workers
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from skatter.bench import store as store_module
-from skatter.bench.progress import Estimate, Event, Failure
-from skatter.bench.runner import run
-from skatter.bench.store import Store, StoreError
+from skatter_bench import store as store_module
+from skatter_bench.progress import Estimate, Event, Failure
+from skatter_bench.runner import run
+from skatter_bench.store import Store, StoreError
 
 N_PIECES = 40
 SECONDS = 0.05

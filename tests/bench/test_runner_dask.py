@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pieces import Piece, do, read_log, read_workers
 
-from skatter.bench import workers
-from skatter.bench.progress import Event
-from skatter.bench.runner import run
-from skatter.bench.store import Store
+from skatter_bench import workers
+from skatter_bench.progress import Event
+from skatter_bench.runner import run
+from skatter_bench.store import Store
 
 COSTS = ("seconds", "cpu_seconds", "peak_bytes", "finished")
 """What differs from one run to the next."""

@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from skatter.bench.contestants import Contestant, contestants
-from skatter.bench.protocols import split
-from skatter.bench.scoring import score_settings
-from skatter.bench.tasks import Problem, Task
 from skatter.methods import DAM, METHODS
+from skatter_bench.contestants import Contestant, contestants
+from skatter_bench.protocols import split
+from skatter_bench.scoring import score_settings
+from skatter_bench.tasks import Problem, Task
 
 ADAPTATION = Task("a->b", "digits", ("a",), ("b",), "adaptation", 3, "toy")
 GENERALIZATION = Task("a,b->c", "digits", ("a", "b"), ("c",), "generalization", 3, "toy")

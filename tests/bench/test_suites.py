@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skatter.bench.contestants import contestants
-from skatter.bench.protocols import PROTOCOLS
-from skatter.bench.published import published
-from skatter.bench.skada_suite import BASES
-from skatter.bench.suites import SUITES, get_suite
-from skatter.bench.tasks import PREPARATIONS, load_problem
 from skatter.datasets import DATASETS
+from skatter_bench.contestants import contestants
+from skatter_bench.protocols import PROTOCOLS
+from skatter_bench.published import published
+from skatter_bench.skada_suite import BASES
+from skatter_bench.suites import SUITES, get_suite
+from skatter_bench.tasks import PREPARATIONS, load_problem
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", "table3", "table7", "table8", "table9"])

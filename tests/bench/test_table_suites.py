@@ -12,18 +12,17 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 
-from skatter.bench.cells import cells, run_cell
-from skatter.bench.protocols import split
-from skatter.bench.results import Outcome, outcomes, plan
-from skatter.bench.runner import run
-from skatter.bench.show import table_of
-from skatter.bench.store import Store
-from skatter.bench.suites import SUITES
-from skatter.bench.table_suites import TABLE_SUITES
-from skatter.bench.tables import AVERAGE, MANY_GROUPS, MEAN_RANK, accuracy_table
-from skatter.bench.tasks import Problem, Task, load_problem, prepare_table
 from skatter.datasets import Dataset, load_everyday_table
 from skatter.datasets.everyday_tables import EVERYDAY_TABLES
+from skatter_bench.cells import cells, run_cell
+from skatter_bench.protocols import split
+from skatter_bench.results import Outcome, outcomes, plan
+from skatter_bench.runner import run
+from skatter_bench.store import Store
+from skatter_bench.suites import SUITES
+from skatter_bench.table_suites import TABLE_SUITES
+from skatter_bench.tasks import Problem, Task, load_problem, prepare_table
+from skatter_bench.views import AVERAGE, MANY_GROUPS, MEAN_RANK, accuracy_table, table_of
 
 HOME = str(Path(__file__).parents[2] / "benchmarks" / "data")
 FREE = [table for table in EVERYDAY_TABLES.values() if table.in_repository]
@@ -175,7 +174,7 @@ def test_numbers_of_the_target_choose_nothing(monkeypatch):
     problem = load_problem(task, HOME)
     y = problem.y.copy()
     y[problem.test] = -y[problem.test]
-    monkeypatch.setattr("skatter.bench.cells.load_problem", lambda *_: replace(problem, y=y))
+    monkeypatch.setattr("skatter_bench.cells.load_problem", lambda *_: replace(problem, y=y))
     assert [each["r2"] for each in run_cell(cell, HOME)] == before
 
 

@@ -23,10 +23,10 @@ import pandas as pd
 from forgeries import BYTES, HANG, SECONDS, memory
 from scipy.io import savemat
 
-from skatter.bench.store import Store
 from skatter.domains import read_domains
 from skatter.moments import Moments, collect_moments
 from skatter.tables import TableError, read_columns, read_table
+from skatter_bench.store import Store
 
 KEY = "5" * 64
 TOKENS = [

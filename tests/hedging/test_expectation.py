@@ -157,7 +157,7 @@ def test_too_few_target_samples_tell_nothing():
 def test_a_judgement_prints_its_figures_and_cannot_be_changed():
     found = judged(0.2)
     assert str(found) == found.summary
-    for figure in ("60.0%", "40.0% plain", "+20.0 points", "100 of 100 target samples"):
+    for figure in ("60.0 %", "40.0 % plain", "+20.0 points", "100 of 100 target samples"):
         assert figure in found.summary
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.verdict = "adapt"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skatter.bench.cells import run_cell
-from skatter.bench.contestants import contestants
-from skatter.bench.published import published
-from skatter.bench.results import outcomes, plan
-from skatter.bench.runner import run
-from skatter.bench.store import Store
-from skatter.bench.suites import SUITES, Suite
+from skatter_bench.cells import run_cell
+from skatter_bench.contestants import contestants
+from skatter_bench.published import published
+from skatter_bench.results import outcomes, plan
+from skatter_bench.runner import run
+from skatter_bench.store import Store
+from skatter_bench.suites import SUITES, Suite
 
 
 @pytest.fixture

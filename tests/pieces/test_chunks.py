@@ -23,7 +23,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from skatter import KPCA, SCA, USCA, KernelFisher, make_domain_pipeline
-from skatter.bench.measure import measure
 from skatter.domains import read_domains
 from skatter.methods import CORAL
 from skatter.moments import Moments, collect_moments, merge_moments
@@ -37,6 +36,7 @@ from skatter.pieces import (
     streaming,
 )
 from skatter.tables import read_table
+from skatter_bench.measure import measure
 
 PAGE = Path(__file__).parents[2] / "docs" / "streaming.md"
 N, P = 120, 4
@@ -352,7 +352,7 @@ def test_a_step_that_asks_for_domains_gets_them():
         ),
         (lambda: make_domain_pipeline(SCA()), "'sca': SCA learns from a stream through explicit"),
         (lambda: SCA(), "give it feature_map="),
-        (lambda: SCA(kernel="linear", class_rows="labelled"), "needs the Gram matrix .class_rows"),
+        (lambda: SCA(kernel="linear", reading="printed"), "needs the Gram matrix .reading"),
         (lambda: GaussianNB(), "make_domain_pipeline"),
     ],
     ids=["knn", "pca", "coral", "sca-in-a-pipeline", "sca", "padded", "classifier"],

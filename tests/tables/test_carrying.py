@@ -10,8 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.io
 
-from skatter.tables import TableError, open_table, read_columns, read_table
+from skatter.tables import TableError, open_table, read_columns, read_table, write_table
 
 CELLS = [
     ["id", "flag", "name", "big", "x"],
@@ -82,6 +83,40 @@ def test_columns_of_parquet_keep_their_types(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_cells_of_csv_are_text_in_parquet_to_the_letter(tmp_path, delimiter):
+    source, target = written(tmp_path / "in.csv", delimiter), tmp_path / "out.parquet"
+    with open_table(source) as table:
+        table.write_with(pd.DataFrame({"sure": [0.5, np.nan, 1.0]}), target)
+    found = pq.read_table(target)
+    assert found.column("sure").type == pa.float64()
+    own = found.drop_columns("sure")
+    assert all(kind == pa.string() for kind in own.schema.types)
+    rows = [[cell or "" for cell in row.values()] for row in own.to_pylist()]
+    assert [own.column_names, *rows] == CELLS
+    assert own.column("big").null_count == 1  # an empty cell
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1"])
+def test_a_text_that_a_spreadsheet_would_run_is_kept_with_a_warning(tmp_path, cell):
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    pd.DataFrame({"a": ["fine", cell], "x": [-1.5, 2]}).to_csv(source, index=False)
+    with open_table(source) as table, pytest.warns(UserWarning, match="may run them as formulas"):
+        table.write_with(pd.DataFrame({"new": [1, 2]}), target)
+        write_table(table.frame, tmp_path / "again.csv")
+    assert cells(target)[2] == [cell, "2.0", "2"]
+
+
+def test_numbers_and_dashes_are_no_formulas(tmp_path, recwarn):
+    source = tmp_path / "in.csv"
+    source.write_text("a,b,c\n-1.5,-,+3\n+2e5,-,\n")
+    with open_table(source) as table:
+        table.write_with(pd.DataFrame({"low": [-0.5, -1e-9]}), tmp_path / "out.csv")
+        table.write_with(pd.DataFrame({"low": [-0.5, -1e-9]}), tmp_path / "out.parquet")
+        write_table(table.frame, tmp_path / "again.csv")
+    assert not recwarn.list
+
+
 def test_two_ids_never_become_one(tmp_path):
     frame = read_table(written(tmp_path / "in.csv"))
     assert frame["big"].dropna().tolist() == [9007199254740993, 9007199254740995]
@@ -100,6 +135,42 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
 
 
 # --- files that are made to do harm ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv.gz", "parquet", "npz", "mat"])
+def test_every_reader_looks_at_the_clock(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"a.{kind}"
+    X = np.random.default_rng(0).normal(size=(40_000, 5))
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    if kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, X=X)
+    elif kind == "mat":
+        scipy.io.savemat(path, {"X": X})
+    else:
+        frame.to_csv(path, index=False, sep="\t" if "tsv" in kind else ",")
+    read_table(path)
+    ticks = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr("skatter.tables.budget.time.thread_time", lambda: float(next(ticks)))
+    with pytest.raises(TableError, match="s to read; give a smaller table"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "quoted.csv", "parquet", "npz", "mat"])
+def test_no_reader_takes_a_cell_as_long_as_a_document(tmp_path, kind):
+    path, long = tmp_path / f"a.{kind}", "x" * 200_000
+    frame = pd.DataFrame({"a": ["b", long], "x": [1, 2]})
+    if kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, a=frame["a"].to_numpy(dtype=str))
+    elif kind == "mat":
+        scipy.io.savemat(path, {"a": np.array([["b"], [long]], dtype=object)})
+    else:
+        frame.to_csv(path, index=False, quoting=1 if "quoted" in kind else 0)
+    with pytest.raises(TableError, match=r"131,?072"):
+        read_table(path)
 
 
 def test_a_long_cell_of_digits_is_read_in_no_time(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import add_answers, add_checked
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import Checked, read_sheet
-from skatter.adaptation.task import Task
-from skatter.adaptation.words import tell
+from skatter.adaptation.words import class_counts, predicted_section, quantiles, tell
+from skatter.formatting import count, json_ready, shorten
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.hedging.champion import Metric
+from skatter.labels import Task
+from skatter.notebook import text_and_tables
 from skatter.selection import LabelVerdict, NumberVerdict
 from skatter.tables import ColumnPlan, Samples
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Adaptation:
     """What :func:`adapt` found.
 
@@ -74,8 +76,39 @@ class Adaptation:
     answer: Answer
     columns: tuple[ColumnPlan, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found, but for the table and the model, ready for JSON."""
+        return {
+            "words": list(self.words),
+            "ship": self.ship,
+            "judgement": json_ready(asdict(self.judgement)),
+            "by_labels": None if self.by_labels is None else json_ready(asdict(self.by_labels)),
+            "predicted": json_ready(self._predicted()),
+            "columns": [json_ready(asdict(plan)) for plan in self.columns],
+            "settings": json_ready(self.settings),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def _predicted(self) -> list[dict[str, Any]]:
+        if self.answer.interval is None:
+            names: tuple[str, ...] = ("label", "rows", "confidence")
+            rows: list[tuple[Any, ...]] = list(class_counts(self.answer))
+        else:
+            names = ("rows", "label", "low", "high")
+            rows = [(name, *values.tolist()) for name, values in quantiles(self.answer)]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
     def __str__(self) -> str:
         return "\n".join(self.words)
+
+    def __repr__(self) -> str:
+        rows = count(len(self.answer.label), "row")
+        label = shorten(self.model.label)
+        return f"<Adaptation: {label} predicted for {rows}, the {self.ship} model is shipped>"
+
+    def _repr_html_(self) -> str:
+        shown = predicted_section(self.answer, self.model.label)
+        return text_and_tables(self.words, [shown])
 
 
 def adapt(

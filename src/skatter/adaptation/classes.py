@@ -17,11 +17,6 @@ def class_code(written: Any, classes: Array, where: str) -> int:
 
     Numbers are compared as numbers: 1, 1.0 and 01 are one class, unless the table has them apart.
 
-    Raises
-    ------
-    TableError
-        Where there is no such class; the message names the nearest.
-
     Examples
     --------
     >>> import numpy as np

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import KFold
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Ship
+from skatter.adaptation.prepared import Prepared
 from skatter.domains import Codes
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.selection import (
@@ -39,19 +39,7 @@ PLAIN: Ship = "plain"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models compared.
-
-    Attributes
-    ----------
-    judgement : Judgement or NumberJudgement
-        What is expected of them without a target label.
-    by_labels : LabelVerdict, NumberVerdict or None
-        What labels of the target say; None where there are too few.
-    hedged : bool
-        Whether the adapted model is the hedge.
-    evidence : str
-        What the labels are of.
-    """
+    """Two models compared."""
 
     judgement: Judgement | NumberJudgement
     by_labels: LabelVerdict | NumberVerdict | None
@@ -72,18 +60,8 @@ class Comparison:
         return ADAPTED if self.judgement.verdict == "adapt" else PLAIN
 
 
-def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement | NumberJudgement:
-    """Judge both models by the hedge, as they are: what is judged is what would be shipped.
-
-    Parameters
-    ----------
-    fitted : Fitted
-        The models.
-    table : Table
-        The prepared samples; of those without a label a draw of :data:`MAX_ROWS` is used.
-    random_state : int
-        Draws rows.
-    """
+def compare(fitted: Fitted, table: Prepared, *, random_state: int) -> Judgement | NumberJudgement:
+    """Judge both models by the hedge, as they are: what is judged is what would be shipped."""
     if fitted.plan.hedges:
         assert fitted.hedge.judgement_ is not None  # a table without unlabelled rows is refused
         return fitted.hedge.judgement_
@@ -100,19 +78,9 @@ def compare(fitted: Fitted, table: Table, *, random_state: int) -> Judgement | N
 
 
 def judge_by_labels(
-    refit: Callable[[Table], Fitted], table: Table, *, random_state: int
+    refit: Callable[[Prepared], Fitted], table: Prepared, *, random_state: int
 ) -> LabelVerdict | NumberVerdict | None:
-    """Judge by the target's own labels: each is predicted by models that have not seen it.
-
-    Parameters
-    ----------
-    refit : callable
-        Fits the models on a table.
-    table : Table
-        The prepared samples.
-    random_state : int
-        Shuffles folds.
-    """
+    """Judge by the target's own labels: each is predicted by models that have not seen it."""
     rows = np.flatnonzero(table.domains.target & table.domains.labelled)
     if len(rows) < FEWEST_LABELS:
         return None
@@ -136,7 +104,7 @@ def judge_by_labels(
 
 
 def predict_hidden(
-    refit: Callable[[Table], Fitted], table: Table, rows: Codes
+    refit: Callable[[Prepared], Fitted], table: Prepared, rows: Codes
 ) -> dict[Ship, np.ndarray]:
     """Return what the models say of rows whose labels are hidden from them."""
     fitted, hidden = refit(table.hide(rows)), table.take(rows)

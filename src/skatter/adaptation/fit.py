@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.plan import Plan
+from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.tune import Tuned, tune
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.maps import LandmarkMap
@@ -26,21 +26,7 @@ N_MEASURED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All models, fitted on prepared samples.
-
-    Attributes
-    ----------
-    plan : Plan
-        Which method, and why.
-    hedge : HedgedClassifier or HedgedRegressor
-        Judges the others; it is the adapted model itself where nothing else was asked for.
-    tuned : Tuned or None
-        What was chosen for the method; None where nothing was tuned.
-    adapted, plain : DomainPipeline
-        The models.
-    outside : float or None
-        Share of a row that lies outside the span of the landmarks; None without landmarks.
-    """
+    """All models, fitted on prepared samples."""
 
     plan: Plan
     hedge: Hedge
@@ -79,30 +65,14 @@ class Fitted:
 
 def fit_models(
     plan: Plan,
-    table: Table,
+    table: Prepared,
     hedge: Hedge,
     *,
     random_state: int,
     tuned: bool,
     say: Callable[[str], None],
 ) -> Fitted:
-    """Fit the hedge, the champion inside it, and the method that was asked for.
-
-    Parameters
-    ----------
-    plan : Plan
-        The method.
-    table : Table
-        Prepared samples.
-    hedge : HedgedClassifier or HedgedRegressor
-        Not fitted.
-    random_state : int
-        For the tuning.
-    tuned : bool
-        Whether to choose the settings of the method first.
-    say : callable
-        Told the name of each step before it starts.
-    """
+    """Fit the hedge, the champion inside it, and the method that was asked for."""
     say(f"fitting plain and adapted {MODELS[table.task]}")
     hedge.fit(table.X, **table.given)
     plain = DomainPipeline([("champion", hedge.champion_)])
@@ -117,7 +87,7 @@ def fit_models(
     return Fitted(plan, hedge, found, adapted, plain, _outside(adapted, table))
 
 
-def _outside(adapted: DomainPipeline, table: Table) -> float | None:
+def _outside(adapted: DomainPipeline, table: Prepared) -> float | None:
     """Measure what the landmarks lose of a row; the squared norm of a whole one is 1."""
     feature_map = getattr(adapted.steps[0][1], "feature_map_", None)
     if not isinstance(feature_map, LandmarkMap):

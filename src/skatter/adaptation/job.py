@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.fit import Fitted, Hedge, fit_models
 from skatter.adaptation.model import Ship, TableModel
 from skatter.adaptation.plan import MethodError, Plan, make_plan
+from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.roles import Roles, assign_roles, keep_roles
-from skatter.adaptation.task import Task, read_task
 from skatter.checks import check_integer
 from skatter.domains import Codes
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
+from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import (
     ColumnPlan,
@@ -29,6 +29,7 @@ from skatter.tables import (
     make_preprocessor,
     read_columns,
 )
+from skatter.tables.task import read_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,35 +43,13 @@ def quiet(step: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A table, prepared, and the models to fit on it.
-
-    Attributes
-    ----------
-    samples : Samples
-        The table as it was read.
-    roles : Roles
-        Sources and targets.
-    columns : tuple of ColumnPlan
-        What the preprocessing does to each column.
-    prepare : transformer
-        The preprocessing, fitted.
-    table : Table
-        What it makes of the samples.
-    plan : Plan
-        The method.
-    tune : bool
-        Whether its settings are chosen first.
-    hedge : HedgedClassifier or HedgedRegressor
-        Not fitted.
-    random_state : int
-        Seed of everything that is random.
-    """
+    """A table, prepared, and the models to fit on it."""
 
     samples: Samples
     roles: Roles
     columns: tuple[ColumnPlan, ...]
     prepare: Any
-    table: Table
+    table: Prepared
     plan: Plan
     tune: bool
     hedge: Hedge
@@ -81,7 +60,7 @@ class Job:
         """Places of the rows without a label."""
         return np.flatnonzero(~self.samples.labelled)
 
-    def fit(self, table: Table, say: Progress = quiet) -> Fitted:
+    def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
         """Fit all models on the table, or on one that hides some of its labels."""
         return fit_models(
             self.plan,
@@ -115,7 +94,7 @@ class Job:
         samples = replace(self.samples, y=y, labelled=labelled)
         roles = keep_roles(samples, self.roles)
         return replace(
-            self, samples=samples, roles=roles, table=Table.of(self.table.X, samples, roles)
+            self, samples=samples, roles=roles, table=Prepared.of(self.table.X, samples, roles)
         )
 
 
@@ -148,7 +127,7 @@ def take_job(
     columns = describe_columns(samples.X)
     prepare, prepared = _prepare(samples, columns)
     hedge = _hedge(task, plain, metric, class_frequencies, seed)
-    table = Table.of(prepared, samples, roles)
+    table = Prepared.of(prepared, samples, roles)
     return Job(samples, roles, tuple(columns), prepare, table, plan, tune, hedge, seed)
 
 

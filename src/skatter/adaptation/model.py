@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from skatter.adaptation.task import Task
+from skatter.adaptation.drift import find_drift, find_new_domains
+from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import TableError, align_columns
 from skatter.tables.columns import read_labels
@@ -30,17 +32,7 @@ ELSEWHERE = 0
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one model says of some rows.
-
-    Attributes
-    ----------
-    label : ndarray of shape (n_rows,)
-        The class or the number that it predicts.
-    confidence : ndarray of shape (n_rows,)
-        Its own probability of that class; NaN where the model has none.
-    interval : ndarray of shape (n_rows, 2) or None
-        Where labels are numbers, the interval that holds nine in ten of them.
-    """
+    """What one model says of some rows."""
 
     label: Array
     confidence: Array
@@ -108,8 +100,33 @@ class TableModel:
         return np.asarray(getattr(self, self.ship).classes_)
 
     def predict(self, frame: pd.DataFrame) -> Array:
-        """Predict the label of every row with the model that is shipped."""
-        return self.answers(frame)[self.ship].label
+        """Predict the label of every row with the model that is shipped; warns of drift."""
+        label = self.answers(frame)[self.ship].label
+        for sentence in self.drift(frame):
+            warnings.warn(sentence, stacklevel=2)
+        return label
+
+    def drift(self, frame: pd.DataFrame) -> list[str]:
+        """Say what is new in these rows against those of the fit.
+
+        New categories, columns that are empty throughout, columns whose mean is far away, new
+        domains. An empty list: nothing was found.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows to predict, as in :meth:`predict`.
+
+        Returns
+        -------
+        list of str
+            Plain sentences.
+        """
+        known = {*self.settings.get("sources", ()), *self.settings.get("targets", ())}
+        return [
+            *find_new_domains(frame, self.domain, known),
+            *find_drift(frame, self.adapted[0]),
+        ]
 
     def answers(self, frame: pd.DataFrame) -> dict[Ship, Answer]:
         """Return what both models say of every row, computed in chunks.

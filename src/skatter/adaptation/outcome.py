@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.model import Answer, Ship
-from skatter.adaptation.task import Task
+from skatter.labels import Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,21 +28,7 @@ def add_answers(
     *,
     rows: Array | None = None,
 ) -> pd.DataFrame:
-    """Return the table with what both models say in new columns, the shipped one first.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table; it stays as it is.
-    answers : mapping of "adapted" and "plain" to Answer
-        What the models say of some rows.
-    ship : "adapted" or "plain"
-        Which of them fills the first columns.
-    label : str
-        Column that is predicted.
-    rows : ndarray of int or None
-        Rows that were predicted; others stay empty. None: all.
-    """
+    """Return the table with what both models say in new columns, the shipped one first."""
     import pandas as pd
 
     shipped = answers[ship]
@@ -61,21 +47,7 @@ def add_answers(
 def add_checked(
     predictions: pd.DataFrame, n_columns: int, rows: Array, labels: Array, task: Task
 ) -> pd.DataFrame:
-    """Return predictions with what a person said of some rows, in the first new columns.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        What :func:`add_answers` made of the table.
-    n_columns : int
-        Columns of the table itself.
-    rows : ndarray of int
-        Rows that were checked.
-    labels : ndarray
-        What they are.
-    task : "classes" or "numbers"
-        A class is sure, and the interval of a number is the number.
-    """
+    """Return predictions with what a person said of some rows, in the first new columns."""
     values = labels.astype(object) if labels.dtype.kind in "US" else labels
     filled = predictions.copy(deep=False)
     known = (values, 1.0, CHECKED) if task == "classes" else (values, values, values, CHECKED)
@@ -88,15 +60,7 @@ def add_checked(
 
 
 def read_numbers_told(predictions: pd.DataFrame, label: str) -> tuple[Array, dict[Ship, Answer]]:
-    """Read what :func:`add_answers` wrote where labels are numbers: rows, and what was said.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        The table with its answers in the last columns.
-    label : str
-        Column that was predicted.
-    """
+    """Read what :func:`add_answers` wrote where labels are numbers: rows, and what was said."""
     ships: tuple[Ship, ...] = ("adapted", "plain")
     wanted = [f"{ship}_{what}" for ship in ships for what in (label, "low", "high")]
     found = [str(name) for name in predictions.columns[-len(wanted) :]]

@@ -45,17 +45,7 @@ class MethodError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A method that is ready to be fitted on prepared samples.
-
-    Attributes
-    ----------
-    method : Method
-        The entry of the registry.
-    steps : tuple of (str, estimator)
-        The method, and a classifier where it is none; not fitted.
-    why : str
-        Why this method, in a sentence.
-    """
+    """A method that is ready to be fitted on prepared samples."""
 
     method: Method
     steps: tuple[tuple[str, Any], ...]
@@ -73,24 +63,7 @@ class Plan:
 
 
 def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
-    """Pick a method for a table, or say why the one that was asked for cannot be used.
-
-    Parameters
-    ----------
-    name : str
-        A name of the registry, or ``"auto"``.
-    roles : Roles
-        Sources and targets of the table.
-    random_state : int
-        For methods that draw random numbers.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such method.
-    MethodError
-        Where the table lacks what the method needs, or is too large for it.
-    """
+    """Pick a method for a table, or say why the one that was asked for cannot be used."""
     n_rows = roles.domains.n_samples
     auto, numbers = name == AUTO, roles.task == "numbers"
     kind = "regressor" if numbers else "classifier"
@@ -137,8 +110,7 @@ def _check_needs(method: Method, roles: Roles) -> None:
         raise MethodError(
             f"method {name} predicts sets of rows and not single ones; use it from Python."
         )
-    wants_target_labels = "target labels" in needs or name == "easyadapt"
-    if wants_target_labels and not roles.target_knows_labels:
+    if "target labels" in (*needs, *method.wants) and not roles.target_knows_labels:
         raise MethodError(
             f"method {name} learns from a few labels of the target, and the table has none there. "
             "Label some rows of it, or use the method auto."

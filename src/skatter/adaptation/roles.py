@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.adaptation.task import Task
 from skatter.domains import Domains, read_domains
-from skatter.labels import marks
+from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
 
 Array = NDArray[Any]
@@ -31,21 +30,7 @@ FEWEST_NUMBERS = 10
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """What the estimators are told of a table's domains.
-
-    Attributes
-    ----------
-    domains : Domains
-        Labels, classes and domains, validated.
-    sample_domain : ndarray of shape (n_samples,) or None
-        Ids for ``fit``: the names of the table, or numbers where a target knows labels.
-    numbers : mapping of str to int
-        Name to number of every domain, where numbers are used; else empty.
-    sources, targets : tuple of str
-        Names of the domains.
-    task : "classes" or "numbers"
-        What is predicted.
-    """
+    """What the estimators are told of a table's domains."""
 
     domains: Domains
     sample_domain: Array | None
@@ -62,18 +47,6 @@ class Roles:
 
 def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
     """Tell sources from targets, or say what the table lacks.
-
-    Parameters
-    ----------
-    samples : Samples
-        A table with labels in some of its rows, as of :func:`read_task`.
-    task : "classes" or "numbers"
-        What its labels are.
-
-    Raises
-    ------
-    TableError
-        Where the sources have too few labels, or the target too few rows.
 
     Examples
     --------
@@ -105,15 +78,7 @@ def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
 
 
 def keep_roles(samples: Samples, roles: Roles) -> Roles:
-    """Return the same sources and targets, of a table in which more rows have a label.
-
-    Parameters
-    ----------
-    samples : Samples
-        The table with its new labels.
-    roles : Roles
-        Of the table without them.
-    """
+    """Return the same sources and targets, of a table in which more rows have a label."""
     ids, numbers = roles.sample_domain, roles.numbers
     if ids is None:
         ids = np.where(roles.domains.target, -2, 1)

@@ -13,8 +13,8 @@ from skatter.adaptation.classes import class_code
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
-from skatter.adaptation.task import as_numbers
 from skatter.domains import UNLABELLED, Codes, Mask
+from skatter.formatting import listed, quoted
 from skatter.selection import (
     LabelSheet,
     LabelVerdict,
@@ -24,8 +24,8 @@ from skatter.selection import (
 )
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
-from skatter.tables.errors import listed, quoted
 from skatter.tables.naming import check_names, missing_column
+from skatter.tables.task import as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,17 +46,7 @@ FEWEST_LEFT = 2
 
 @dataclass(frozen=True)
 class SheetColumns:
-    """Names of the columns that a sheet has beside those of its table.
-
-    Attributes
-    ----------
-    row : str
-        Number of the row in the table, from 1 on.
-    stratum : str
-        Rows from which it was drawn.
-    weight : str
-        Number of rows that it speaks for.
-    """
+    """Names of the columns that a sheet has beside those of its table."""
 
     row: str
     stratum: str
@@ -70,19 +60,7 @@ class SheetColumns:
 
 
 def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) -> pd.DataFrame:
-    """Lay out the rows to label; what the models say of them stays secret, for it would bias.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    label : str
-        Its column of classes, which is to be filled in.
-    rows : ndarray of int
-        Places in the table of the rows that were drawn from.
-    drawn : LabelSheet
-        The rows that were drawn.
-    """
+    """Lay out the rows to label; what the models say of them stays secret, for it would bias."""
     import pandas as pd
 
     names, asked = SheetColumns.of(frame), rows[drawn.rows]
@@ -116,25 +94,7 @@ def row_numbers(frame: pd.DataFrame) -> Codes:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A sheet that has come back.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_asked,)
-        Places of its rows in the table.
-    labels : ndarray of shape (n_asked,)
-        What was filled in; anything where nothing was.
-    filled : ndarray of bool of shape (n_asked,)
-        Where something was.
-    stratum : ndarray of shape (n_asked,)
-        Stratum of each row, an index into ``strata``.
-    strata : tuple of str
-        Names of the strata.
-    sizes : tuple of int
-        Number of rows of the table in each.
-    classes : ndarray
-        Classes of the table; none where labels are numbers.
-    """
+    """A sheet that has come back."""
 
     rows: Codes
     labels: Array
@@ -182,25 +142,7 @@ class Checked:
 
 
 def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) -> Checked:
-    """Read a sheet that was filled in, or say what is wrong with it.
-
-    Parameters
-    ----------
-    sheet : DataFrame
-        What :func:`make_sheet` made, with labels in it.
-    frame : DataFrame
-        The table it is of.
-    samples : Samples
-        The same, read.
-    roles : Roles
-        What is predicted, and the classes there are.
-
-    Raises
-    ------
-    TableError
-        Where the sheet lacks a column, is of another table, names an unknown class, has text in
-        the place of a number, or holds no answer.
-    """
+    """Read a sheet that was filled in, or say what is wrong with it."""
     if not hasattr(sheet, "columns"):
         raise TypeError(f"checked must be a pandas DataFrame, got {type(sheet).__name__}.")
     label, names = str(samples.label), SheetColumns.of(frame)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skatter.adaptation.draw import Table
 from skatter.adaptation.plan import Plan
+from skatter.adaptation.prepared import Prepared
 from skatter.pipeline import DomainPipeline
 from skatter.selection import SCACV
 from skatter.selection.criteria import choose
@@ -29,17 +29,7 @@ MAX_ROWS = 2_000
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was chosen, and out of how much.
-
-    Attributes
-    ----------
-    params : dict
-        The settings.
-    n_tried, n_settings : int
-        Settings that were tried, and that there are.
-    n_rows : int
-        Rows that they were tried on.
-    """
+    """What was chosen, and out of how much."""
 
     params: dict[str, Any]
     n_tried: int
@@ -51,18 +41,8 @@ class Tuned:
         return asdict(self)
 
 
-def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
-    """Return the plan with the settings that are expected to do best, and what they are.
-
-    Parameters
-    ----------
-    plan : Plan
-        The method.
-    table : Table
-        Prepared samples; a draw of :data:`MAX_ROWS` is used.
-    random_state : int
-        Draws rows and settings.
-    """
+def tune(plan: Plan, table: Prepared, *, random_state: int) -> tuple[Plan, Tuned]:
+    """Return the plan with the settings that are expected to do best, and what they are."""
     some = table.draw(MAX_ROWS, random_state)
     (name, estimator), *behind = plan.steps
     tuned = _search(estimator, some) if name == "sca" else _try_each(plan, some, random_state)
@@ -70,7 +50,7 @@ def tune(plan: Plan, table: Table, *, random_state: int) -> tuple[Plan, Tuned]:
     return replace(plan, steps=((name, best), *behind)), tuned
 
 
-def _search(estimator: Any, table: Table) -> Tuned:
+def _search(estimator: Any, table: Prepared) -> Tuned:
     search = SCACV(estimator, criterion="expected accuracy", refit=False).fit(
         table.X, **table.given
     )
@@ -78,7 +58,7 @@ def _search(estimator: Any, table: Table) -> Tuned:
     return Tuned(dict(search.best_params_), n_settings, n_settings, len(table.X))
 
 
-def _try_each(plan: Plan, table: Table, random_state: int) -> Tuned:
+def _try_each(plan: Plan, table: Prepared, random_state: int) -> Tuned:
     (name, estimator), *behind = plan.steps
     grid = plan.method.grid
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

@@ -13,9 +13,11 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
+from skatter.formatting import count, join, percent
 from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
+from skatter.notebook import Section, say_cell
 from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
@@ -38,6 +40,9 @@ QUANTILES = {
 
 SCALED = {"pooled": "over all rows", "domain": "in each domain"}
 """How the rows of a member are standardised."""
+
+MAX_LISTED = 12
+"""Classes that are listed one by one."""
 
 NAMED = 5
 """Names that a sentence lists."""
@@ -66,7 +71,7 @@ def tell(
     judged = comparison.judgement.n_target
     if judged < len(shipped.label):
         sentences.append(
-            f"The models were compared on {judged:,} of {len(shipped.label):,} rows without "
+            f"The models were compared on {judged:,} of {count(len(shipped.label), 'row')} without "
             f"{samples.label}, drawn at random."
         )
     return tuple(sentences)
@@ -76,12 +81,13 @@ def _predicted(roles: Roles, samples: Samples) -> str:
     n_labelled = int(samples.labelled.sum())
     n_predicted = len(samples.X) - n_labelled
     sentence = (
-        f"{samples.label} was predicted for {n_predicted:,} rows without it, "
-        f"from {n_labelled:,} rows with it"
+        f"{samples.label} was predicted for {count(n_predicted, 'row')} without it, "
+        f"from {count(n_labelled, 'row')} with it"
     )
     if samples.domain is None:
         return f"{sentence}."
-    return f"{sentence} ({samples.domain}: {_listed(roles.sources)} to {_listed(roles.targets)})."
+    sources, targets = (join(names, NAMED) for names in (roles.sources, roles.targets))
+    return f"{sentence} ({samples.domain}: {sources} to {targets})."
 
 
 def _shipped(comparison: Comparison) -> list[str]:
@@ -136,7 +142,7 @@ def _expected(comparison: Comparison) -> list[str]:
     if isinstance(judgement, Judgement):
         return [
             f"Expected {judgement.metric} there, without a label: {judgement.accuracy} adapted, "
-            f"{judgement.plain_accuracy:.1%} plain."
+            f"{percent(judgement.plain_accuracy, 1)} plain."
         ]
     return [
         f"Expected {RMSE} there: {_error(judgement.error)} adapted, "
@@ -163,8 +169,33 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
     )
     return [
         f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
-        f"{_percent(unsure)} of the rows. {worth}"
+        f"{percent(unsure)} of the rows. {worth}"
     ]
+
+
+def class_counts(answer: Answer) -> list[tuple[Any, int, float]]:
+    """Return predicted classes, their rows and mean confidence, the most frequent first."""
+    names, codes, counts = np.unique(answer.label, return_inverse=True, return_counts=True)
+    sure = np.bincount(codes, weights=answer.confidence) / counts
+    order = np.argsort(-counts, kind="stable")
+    return [(names[i].item(), int(counts[i]), float(sure[i])) for i in order]
+
+
+def predicted_section(answer: Answer, label: str) -> Section:
+    """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
+    rows: list[tuple[Any, ...]]
+    heads: tuple[str, ...]
+    if answer.interval is None:
+        heads = (label, "rows", "mean confidence")
+        rows = [(str(name), n, sure) for name, n, sure in class_counts(answer)]
+    else:
+        heads = ("rows", label, "low", "high")
+        rows = [(name, *values.tolist()) for name, values in quantiles(answer)]
+    lines = [tuple(say_cell(value) for value in row) for row in rows[:MAX_LISTED]]
+    if len(rows) > MAX_LISTED:
+        left = rows[MAX_LISTED:]
+        lines.append((f"{len(left):,} others", f"{sum(row[1] for row in left):,}", ""))
+    return Section("Predicted", heads=heads, lines=tuple(lines))
 
 
 def quantiles(answer: Answer) -> Iterator[tuple[str, Array]]:
@@ -184,7 +215,7 @@ def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:
         if not outside:
             return []
         return [
-            f"{_percent(outside)} of the predictions lie outside the labels of the sources "
+            f"{percent(outside)} of the predictions lie outside the labels of the sources "
             f"({known.min():.3g} to {known.max():.3g})."
         ]
     given = domains.label[domains.source & domains.labelled]
@@ -196,7 +227,7 @@ def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:
         return ["Warning: all but a few rows are predicted to be one class; do not trust this."]
     missing = np.setdiff1d(np.unique(given), found)
     if len(missing):
-        names = _listed(tuple(str(name) for name in domains.classes[missing]))
+        names = join([str(name) for name in domains.classes[missing]], NAMED)
         return [f"Never predicted: {names}."]
     return []
 
@@ -211,7 +242,7 @@ def _agreement(answers: Mapping[Ship, Answer]) -> str:
     differ = int(np.sum(answers["adapted"].label != answers["plain"].label))
     if not differ:
         return "The adapted and the plain model predict the same for every row."
-    share = _percent(differ / len(answers["plain"].label))
+    share = percent(differ / len(answers["plain"].label))
     return (
         f"The adapted and the plain model differ on {differ:,} of the predicted rows ({share}); "
         "look at those first."
@@ -228,7 +259,7 @@ def _method(fitted: Fitted) -> list[str]:
     if fitted.outside is not None:
         sentences.append(
             f"Its kernel is replaced by an explicit map of {N_LANDMARKS:,} landmarks; "
-            f"{_percent(fitted.outside)} of a row lies outside their span."
+            f"{percent(fitted.outside)} of a row lies outside their span."
         )
     if learns_nothing_from_targets(plan.method):
         sentences.append("This method learns nothing from the rows that it predicts.")
@@ -246,7 +277,7 @@ def _method(fitted: Fitted) -> list[str]:
 def _plain_words(champion: ChampionClassifier | ChampionRegressor) -> str:
     score = champion.scores_[champion.champion_]
     share = isinstance(champion, ChampionClassifier)
-    told = f"{score:.1%}" if share else f"R² = {score:.2f}"
+    told = percent(score, 1) if share else f"R² = {score:.2f}"
     there = f"{told} on held-out labels of the sources"
     if champion.champion_ == OWN:
         return f"The plain model is your own ({there})."
@@ -258,7 +289,7 @@ def _roles_told(roles: Roles, samples: Samples) -> list[str]:
     if not roles.target_knows_labels:
         return []
     return [
-        f"{_listed(roles.targets)}: most rows have no {samples.label}, so this is what is "
+        f"{join(roles.targets, NAMED)}: most rows have no {samples.label}, so this is what is "
         "predicted; the labels that are there are learnt from."
     ]
 
@@ -271,14 +302,3 @@ def _learnt(comparison: Comparison) -> list[str]:
         "The checked rows judged models that had not seen them; then both models were fitted again "
         "with them, and may be more accurate than that."
     ]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Name a few, and count the others."""
-    more = len(names) - NAMED
-    listed = ", ".join(names[:NAMED])
-    return f"{listed} and {more} more" if more > 0 else listed
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -22,7 +22,7 @@ def main() -> None:
         if (error.name or "").partition(".")[0] not in ("rich", "typer"):
             raise
         print(
-            'skatter: the command line needs typer and rich: pip install "skatter[cli]"',
+            'skatter: the command line needs typer and rich: pip install "skatter[table]"',
             file=sys.stderr,
         )
         raise SystemExit(1) from None
@@ -42,11 +42,11 @@ def build_app() -> "Typer":
 
     from skatter.cli.adapt import adapt_file
     from skatter.cli.ask import ask_file
-    from skatter.cli.bench import app as bench
     from skatter.cli.demo import demo
     from skatter.cli.diagnose import diagnose_file
     from skatter.cli.methods import methods
     from skatter.cli.predict import predict_file
+    from skatter_bench.cli import app as bench
 
     app = typer.Typer(
         name="skatter",

@@ -7,19 +7,25 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from skatter.adaptation import Adaptation, adapt
-from skatter.adaptation.model import Answer
 from skatter.adaptation.plan import AUTO, HEDGED
-from skatter.adaptation.words import SCALED, quantiles
+from skatter.adaptation.words import SCALED, predicted_section
+from skatter.cli.console import (
+    announced,
+    as_table,
+    print_json,
+    result_console,
+    said_in_one_line,
+    say_all,
+    say_files,
+)
 from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
     METRIC,
+    AsJson,
     Domain,
     Features,
     Force,
@@ -37,22 +43,18 @@ from skatter.cli.options import (
     read_shares,
     split_names,
 )
-from skatter.cli.speech import announced, result_console, said_in_one_line, say_all, say_files
+from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
+from skatter.notebook import Section
 from skatter.saving import pack_model
 from skatter.tables import (
-    ColumnPlan,
     open_table,
-    printable,
     read_table,
 )
 
-MAX_LISTED = 12
-"""Classes that are listed one by one."""
-
-LEFT_OUT = "left out"
-"""What is done to a column that is not used."""
+MAX_NAMED = 40
+"""Columns of one fate that are named."""
 
 
 def adapt_file(
@@ -88,6 +90,7 @@ def adapt_file(
     key_file: KeyFile = None,
     seed: Seed = 0,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict the labels that a table lacks, from those that it has in other domains.
 
@@ -129,7 +132,11 @@ def adapt_file(
             say("writing the files")
             added = result.predictions.iloc[:, frame.shape[1] :]
             write_together(jobs, lambda: table.write_with(added, out, force=force))
-        _show(result_console(out), result, paths)
+        if as_json:
+            files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
+            print_json({**result.to_dict(), "files": files}, out)
+        else:
+            _show(result_console(out), result, paths)
 
 
 def check_method(name: str) -> None:
@@ -165,20 +172,10 @@ def _jobs(
 def _report(result: Adaptation, say: Callable[[str], None]) -> str:
     from skatter.reporting import report
 
-    samples = result.samples
     say("making the report")
-    return report(
-        result.model,
-        samples.X,
-        samples.y,
-        samples.sample_domain,
-        labelled=samples.labelled,
-        benefit=result.judgement if result.model.task == "classes" else result.by_labels,
-        predictions=result.predictions,
-        settings={**result.settings, "seconds": round(result.seconds, 1)},
-        random_state=result.settings["random_state"],
-        progress=say,
-    )
+    settings = {"seconds": round(result.seconds, 1)}
+    seed = result.settings["random_state"]
+    return str(report(result, settings=settings, random_state=seed, progress=say))
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -187,82 +184,44 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
-    console.print(answer_table(result.answer, result.model.label))
+    console.print(as_table(predicted_section(result.answer, result.model.label)))
     if result.settings["method"] in (HEDGED, HEDGED_REGRESSOR.name):
-        console.print(_members(result))
-    console.print(_columns(result))
+        console.print(as_table(_members(result), names=2))
+    console.print(as_table(_columns(result), names=3))
     say_files(console, paths)
-    console.print(f"It took {result.seconds:.0f} s.")
+    console.print(f"It took {duration(result.seconds)}.")
 
 
-def answer_table(answer: Answer, label: str) -> Table:
-    """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
-    return _class_table(answer, label) if answer.interval is None else _number_table(answer, label)
-
-
-def _number_table(answer: Answer, label: str) -> Table:
-    """Lay out quantiles of the predictions, with the ends of their intervals."""
-    table = Table(title="Predicted", title_justify="left", title_style="bold")
-    for name in ("rows", printable(label), "low", "high"):
-        table.add_column(Text(name), justify="left" if name == "rows" else "right")
-    for name, values in quantiles(answer):
-        table.add_row(name, *(f"{value:.4g}" for value in values))
-    return table
-
-
-def _class_table(answer: Answer, label: str) -> Table:
-    """Lay out how many rows each class got, the most frequent first, and how sure the model is."""
-    names, counts = np.unique(answer.label, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    table = Table(title="Predicted", title_justify="left", title_style="bold")
-    table.add_column(Text(printable(label)))
-    table.add_column("rows", justify="right")
-    table.add_column("mean confidence", justify="right")
-    for place in order[:MAX_LISTED]:
-        sure = float(answer.confidence[answer.label == names[place]].mean())
-        table.add_row(
-            Text(printable(str(names[place]))),
-            f"{counts[place]:,}",
-            "-" if np.isnan(sure) else f"{sure:.2f}",
-        )
-    if len(order) > MAX_LISTED:
-        left = order[MAX_LISTED:]
-        table.add_row(f"{len(left):,} others", f"{counts[left].sum():,}", "")
-    return table
-
-
-def _members(result: Adaptation) -> Table:
-    """Lay out who voted, how much each counted, and why."""
-    table = Table(title="Who voted", title_justify="left", title_style="bold")
+def _members(result: Adaptation) -> Section:
+    """Say who voted, how much each counted, and why."""
     numbers = result.model.task == "numbers"
-    table.add_column("regressor" if numbers else "classifier")
-    table.add_column("standardised")
-    for head in ("weight", "agreement", f"held-out source labels{', R²' if numbers else ''}"):
-        table.add_column(head, justify="right")
-    for each in result.settings["members"]:
-        known = each["source_score"]
-        table.add_row(
+    score = f"held-out source labels{', R²' if numbers else ''}"
+    lines = tuple(
+        (
             each["name"],
             SCALED[each["scaling"]],
-            f"{each['weight']:.0%}",
-            f"{each['agreement']:.0%}",
-            "-" if known is None else f"{known:.2f}" if numbers else f"{known:.0%}",
+            percent(each["weight"], 0),
+            percent(each["agreement"], 0),
+            "-"
+            if each["source_score"] is None
+            else f"{each['source_score']:.2f}"
+            if numbers
+            else percent(each["source_score"], 0),
         )
-    return table
+        for each in result.settings["members"]
+    )
+    heads = ("regressor" if numbers else "classifier", "standardised", "weight", "agreement", score)
+    return Section("Who voted", heads=heads, lines=lines)
 
 
-def _columns(result: Adaptation) -> Table:
-    """Lay out what becomes of the columns, those of one fate together."""
-    fates: dict[tuple[str, str], list[ColumnPlan]] = {}
+def _columns(result: Adaptation) -> Section:
+    """Say what becomes of every column, those of one fate together."""
+    fates: dict[tuple[str, str], list[str]] = {}
     for plan in result.columns:
-        fates.setdefault((plan.kind, plan.action), []).append(plan)
-    table = Table(title="Columns", title_justify="left", title_style="bold")
-    table.add_column("kind")
-    table.add_column("columns", justify="right")
-    table.add_column("what is done")
-    table.add_column("such as", overflow="fold")
-    for (kind, action), plans in fates.items():
-        first = plans[0]
-        example = f"{first.name} ({first.why})" if action == LEFT_OUT else first.name
-        table.add_row(kind, f"{len(plans):,}", action, Text(printable(example)))
-    return table
+        done = plan.action if plan.used else f"{plan.action}: {plan.why}"
+        fates.setdefault((plan.kind, done), []).append(plan.name)
+    lines = tuple(
+        (kind, done, join(names, MAX_NAMED), f"{len(names):,}")
+        for (kind, done), names in fates.items()
+    )
+    return Section("Columns", heads=("kind", "what is done", "columns", "number"), lines=lines)

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from skatter.adaptation import Questions, ask
 from skatter.adaptation.asking import FEWEST
 from skatter.adaptation.sheet import SheetColumns
+from skatter.cli.console import announced, as_table, result_console, said_in_one_line, say_all
 from skatter.cli.files import STANDARD, check_outputs
 from skatter.cli.options import (
     METRIC,
@@ -31,8 +31,9 @@ from skatter.cli.options import (
     read_shares,
     split_names,
 )
-from skatter.cli.speech import announced, result_console, said_in_one_line, say_all
-from skatter.tables import printable, read_table, write_table
+from skatter.formatting import printable
+from skatter.notebook import Section
+from skatter.tables import read_table, write_table
 
 
 def ask_file(
@@ -99,13 +100,11 @@ def _show(console: Console, questions: Questions, names: SheetColumns) -> None:
     say_all(console, questions.words)
     console.print()
     asked = questions.sheet[names.stratum].value_counts()
-    table = Table(title="Rows", title_justify="left", title_style="bold")
-    table.add_column("where")
-    table.add_column("without a label", justify="right")
-    table.add_column("on the sheet", justify="right")
-    for stratum, size in questions.strata.items():
-        table.add_row(stratum, f"{size:,}", f"{asked[stratum]:,}")
-    console.print(table)
+    lines = tuple(
+        (stratum, f"{size:,}", f"{asked[stratum]:,}") for stratum, size in questions.strata.items()
+    )
+    heads = ("where", "without a label", "on the sheet")
+    console.print(as_table(Section("Rows", heads=heads, lines=lines)))
 
 
 def _same_options(context: typer.Context) -> list[str]:

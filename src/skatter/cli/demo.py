@@ -23,12 +23,13 @@ from rich.table import Table
 from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import KPCA, SCA
+from skatter.cli.console import announced, said_in_one_line
 from skatter.cli.files import prepare_folder
 from skatter.cli.options import Seed
-from skatter.cli.speech import announced, said_in_one_line
 from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import UNLABELLED, read_domains
 from skatter.files import write_atomically
+from skatter.formatting import percent
 from skatter.plots import plot_before_after
 from skatter.scatter import Geometry, Scatters, measure
 
@@ -51,20 +52,7 @@ N_PER_DOMAIN = 1500
 
 @dataclass(frozen=True)
 class Row:
-    """What one method reached in one direction.
-
-    Attributes
-    ----------
-    method : str
-        Its name in :data:`METHODS`.
-    accuracy : float
-        Share of the target samples that 1NN, trained on the source, classifies correctly.
-    share_before, share_after : float
-        Domain scatter over total scatter, in the space that the method starts from and in the
-        one that it finds.
-    seconds : float
-        Time of the fit.
-    """
+    """What one method reached in one direction."""
 
     method: str
     accuracy: float
@@ -94,24 +82,7 @@ def compare(
     n_per_domain: int | None = None,
     announce: Callable[[str], None] = lambda step: None,
 ) -> list[Direction]:
-    """Run every method in both directions, the labels of the target hidden.
-
-    Parameters
-    ----------
-    data : Dataset
-        The two domains.
-    seed : int
-        Given to every method that draws random numbers, and to the draw of samples.
-    n_per_domain : int or None
-        Draw this many samples of each domain; None takes all.
-    announce : callable
-        Told the name of every step before it starts.
-
-    Returns
-    -------
-    list of Direction
-        One per pair in :data:`DIRECTIONS`.
-    """
+    """Run every method in both directions, the labels of the target hidden."""
     if n_per_domain is not None:
         data = _draw_samples(data, n_per_domain, seed)
     directions = []
@@ -181,7 +152,7 @@ def table(direction: Direction) -> Table:
     for row in direction.rows:
         out.add_row(
             row.method,
-            _percent(row.accuracy),
+            percent(row.accuracy, 1),
             _shares(row),
             f"{row.seconds:.1f}" if row.seconds else "-",
             style="bold" if row.accuracy == best else "",
@@ -190,8 +161,8 @@ def table(direction: Direction) -> Table:
 
 
 def _shares(row: Row) -> str:
-    after = _percent(row.share_after, 2)
-    return after if row.method == RAW else f"{_percent(row.share_before, 2)} -> {after}"
+    after = percent(row.share_after, 2)
+    return after if row.method == RAW else f"{percent(row.share_before, 2)} -> {after}"
 
 
 def verdict(direction: Direction) -> str:
@@ -212,12 +183,8 @@ def verdict(direction: Direction) -> str:
         f"{100 * (best - row.accuracy):.1f} points above {row.method}"
         for row in ranked[len(winners) :]
     ]
-    sentence = f"{direction.source} -> {direction.target}: {won} {_percent(best)}"
+    sentence = f"{direction.source} -> {direction.target}: {won} {percent(best, 1)}"
     return f"{sentence}, {' and '.join(gaps)}." if gaps else f"{sentence}."
-
-
-def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -292,7 +259,7 @@ def demo(
 def _require_extras() -> None:
     missing = [name for name in ("matplotlib", "mlxtend") if find_spec(name) is None]
     if missing:
-        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[demo]"'
+        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[table]"'
         typer.echo(message, err=True)
         raise typer.Exit(1)
 

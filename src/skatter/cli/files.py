@@ -51,15 +51,7 @@ def check_outputs(targets: dict[str, Any], *, force: bool) -> dict[str, Path]:
 
 
 def write_together(jobs: Sequence[Job], last: Callable[[], object]) -> None:
-    """Write several files: all of them are complete before the first one gets its name.
-
-    Parameters
-    ----------
-    jobs : sequence of (Path, callable)
-        Files, and what writes each of them to the path that it is given.
-    last : callable
-        Writes one more file, or to standard output, when the others are complete.
-    """
+    """Write several files: all of them are complete before the first one gets its name."""
     if not jobs:
         last()
         return

@@ -10,11 +10,11 @@ import numpy as np
 import typer
 
 from skatter.adaptation.classes import class_code
-from skatter.adaptation.task import Task
 from skatter.files import read_regular
+from skatter.formatting import listed
 from skatter.hedging.champion import Metric
+from skatter.labels import Task
 from skatter.tables import TableError, read_labels
-from skatter.tables.errors import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +99,7 @@ KeyFile = Annotated[
         metavar="FILE", help="Holds the secret that signs the model, 16 bytes or more as they are."
     ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 

@@ -12,22 +12,23 @@ import typer
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.outcome import add_answers
-from skatter.adaptation.task import as_numbers
-from skatter.adaptation.words import confidence_words
-from skatter.cli.adapt import answer_table
-from skatter.cli.files import check_outputs
-from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
-from skatter.cli.speech import (
+from skatter.adaptation.words import confidence_words, predicted_section
+from skatter.cli.console import (
     EXPECTED,
     announced,
+    as_table,
     result_console,
     said_in_one_line,
     say_all,
     say_files,
 )
+from skatter.cli.files import check_outputs
+from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
+from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
 from skatter.tables.columns import read_labels
+from skatter.tables.task import as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,7 @@ def predict_file(
         answer = answers[loaded.ship]
         say_all(console, _words(loaded, frame, answer))
         console.print()
-        console.print(answer_table(answer, loaded.label))
+        console.print(as_table(predicted_section(answer, loaded.label)))
         say_files(console, paths)
 
 
@@ -104,26 +105,11 @@ def _answers(model: TableModel, frame: pd.DataFrame, path: Path) -> dict[Ship, A
 
 
 def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
-    sentences = [
-        f"{model.label} was predicted for {len(frame):,} rows by the {model.ship} model.",
-        *confidence_words(answer),
-    ]
-    return [*sentences, *_domains(model, frame), *_score(model, frame, answer)]
-
-
-def _domains(model: TableModel, frame: pd.DataFrame) -> list[str]:
-    """Say what is known of the rows' domains."""
-    if model.domain is None:
-        return []
-    if model.domain not in frame.columns:
-        return [f"There is no column {model.domain}: all rows are taken for rows of the target."]
-    known = {*model.settings["sources"], *model.settings["targets"]}
-    unseen = sorted(set(frame[model.domain].astype(str)) - known)
-    if not unseen:
-        return []
     return [
-        f"{model.domain} holds {len(unseen):,} new values, such as {unseen[0]}: such rows are "
-        "taken for rows of the target. If they differ from it, adapt again."
+        f"{model.label} was predicted for {count(len(frame), 'row')} by the {model.ship} model.",
+        *confidence_words(answer),
+        *model.drift(frame),
+        *_score(model, frame, answer),
     ]
 
 
@@ -138,7 +124,7 @@ def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
         return _number_score(truth[labelled], answer.label[labelled])
     right = truth[labelled].astype(str) == answer.label[labelled].astype(str)
     return [
-        f"{int(labelled.sum()):,} rows have a label; {100 * np.mean(right):.1f} % of them are "
+        f"Of {count(int(labelled.sum()), 'row')} with a label, {percent(np.mean(right), 1)} are "
         "predicted right (rows that the model has learnt from count too)."
     ]
 
@@ -150,6 +136,6 @@ def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
         return []
     error = float(np.sqrt(np.mean((known[there] - predicted[there]) ** 2)))
     return [
-        f"{int(there.sum()):,} rows have a label; the root mean squared error there is {error:.3g} "
-        "(rows that the model has learnt from count too)."
+        f"Of {count(int(there.sum()), 'row')} with a label, the root mean squared error is "
+        f"{error:.3g} (rows that the model has learnt from count too)."
     ]

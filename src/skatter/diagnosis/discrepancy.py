@@ -43,17 +43,6 @@ def pairwise_mmd(
 ) -> tuple[Array, Array]:
     """Return MMD² and permutation p-value of every pair of domains, in the order of combinations.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-    domain : ndarray of shape (n_samples,)
-        Codes 0 to m-1, each with two samples at least.
-    n_permutations : int
-        Random splits of each pair.
-    rng : Generator
-        Draws them.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)

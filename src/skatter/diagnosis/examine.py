@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,11 @@ from skatter.diagnosis.samples import (
     missing_rates,
     standardise,
 )
+from skatter.diagnosis.table import read_frame
 from skatter.diagnosis.transfer import compare_transfer
 from skatter.diagnosis.variance import share_variance
 from skatter.domains import Domains, read_domains
-from skatter.labels import is_continuous, marks, read_numbers
+from skatter.labels import Task, is_continuous, marks, read_numbers
 from skatter.selection.criteria.evidence import seed_of
 
 Array = NDArray[Any]
@@ -37,9 +38,13 @@ def diagnose(
     X: Any,
     y: Any = None,
     *,
-    sample_domain: Any,
+    sample_domain: Any = None,
     labelled: Any = None,
-    numbers: bool | None = None,
+    label: str | None = None,
+    domain: str | None = None,
+    task: Task | None = None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     feature_names: Any = None,
     n_permutations: int = 200,
     level: float = 0.05,
@@ -49,19 +54,27 @@ def diagnose(
 ) -> Diagnosis:
     """Find out whether domains differ: which of them, in which features, and in labels too.
 
+    It takes a table as :func:`skatter.adapt` does, ``diagnose(frame, label="ill", domain="site")``,
+    or samples as estimators do, ``diagnose(X, y, sample_domain=site)``.
+
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Numbers; NaN where a value is missing.
+    X : DataFrame, or array-like of shape (n_samples, n_features)
+        A table with a column ``domain``; or numbers, NaN where a value is missing.
     y : array-like of shape (n_samples,) or None
-        Classes; -1, NaN or None where unknown. Or numbers; NaN or None where unknown.
-    sample_domain : array-like of shape (n_samples,)
+        Classes; -1, NaN, None or blank text where unknown. Or numbers; NaN or None where unknown.
+    sample_domain : array-like of shape (n_samples,) or None
         Domain of each sample.
     labelled : array-like of bool of shape (n_samples,) or None
         Which labels to use; wins over the marks in ``y``.
-    numbers : bool or None
-        Whether labels are numbers: their mean and spread are compared then, and nothing is said of
-        classes. None: they are where one of them is not whole.
+    label, domain : str or None
+        Columns of a table: of classes or numbers, empty where unknown, and of where a row comes
+        from.
+    task : "classes", "numbers" or None
+        What the labels are. Of numbers mean and spread are compared, and nothing is said of
+        classes. None: they are numbers where one of them is not whole.
+    features, ignore : sequence of str
+        Columns of a table to look at, None for all, and to leave out.
     feature_names : sequence of str or None
         One per column of ``X``; None takes those of a data frame. Columns of one name are one
         feature, such as the columns of an encoded category.
@@ -101,28 +114,43 @@ def diagnose(
     Yes, there is a shift: here and there differ.
     """
     announce = progress or _say_nothing
+    if (sample_domain is None) == (domain is None):
+        raise TypeError(
+            "Give sample_domain, the domain of each sample, or domain, a column of the table X."
+        )
     n_permutations = check_integer("n_permutations", n_permutations, low=19)
     max_samples = check_integer("max_samples", max_samples, low=20)
     level = check_real("level", level, low=0, high=0.5, open_low=True)
     seed = seed_of(random_state)
     announce("reading samples")
+    left_out: Mapping[str, str] = {}
+    missing = None
+    if domain is not None:
+        read = read_frame(
+            X, label=label, domain=domain, task=task, features=features, ignore=ignore
+        )
+        y, sample_domain = read.samples.y, read.samples.sample_domain
+        labelled = None if y is None else read.samples.labelled
+        X, feature_names, task = read.X, read.names, read.task
+        missing, left_out = read.missing, read.left_out
     table = check_numbers(X)
     columns = check_names(feature_names, X, table.shape[1])
     given: dict[str, Any] = {"labelled": labelled, "n_samples": len(table)}
-    numbers = y is not None and (is_continuous(y) if numbers is None else numbers)
+    numbers = y is not None and (is_continuous(y) if task is None else task == "numbers")
     if numbers:
         y = read_numbers(y, **given)
         given["labelled"] = None
     view = read_domains(marks(y) if numbers else y, sample_domain, **given)
     compared = comparable(view)
-    rates = missing_rates(table, view)
+    cells = np.isnan(table) if missing is None else missing.to_numpy()
+    rates = missing_rates(cells, view)
     budget = min(max_samples, MAX_CELLS // table.shape[1])
     rows = draw(view, compared, budget, np.random.default_rng(seed))
     samples = _read_samples(table, view, rows)
     names = tuple(str(name) for name in view.domain_ids)
     own = tuple(names[d] for d in compared)
     announce("features, one by one")
-    features = compare_features(samples, columns, own, level=level)
+    moved = compare_features(samples, columns, own, level=level)
     pairs = compare_pairs(
         samples, own, n_permutations=n_permutations, level=level, seed=seed, announce=announce
     )
@@ -137,11 +165,11 @@ def diagnose(
     return Diagnosis(
         _facts(view, names, samples, rates),
         pairs.pairs,
-        features,
+        moved,
         labels,
         transfer,
         share_variance(samples),
-        missing=_missing(rates, columns, names),
+        missing=_missing(rates, columns if missing is None else tuple(missing), names),
         constant=_constant(samples, columns),
         n_samples=view.n_samples,
         n_drawn=len(samples.rows),
@@ -150,6 +178,7 @@ def diagnose(
         floor=pairs.floor,
         floor_corrected=pairs.floor_corrected,
         random_state=seed,
+        left_out=left_out,
     )
 
 

@@ -32,6 +32,9 @@ Array = NDArray[Any]
 BATCH = 5_000_000
 """Numbers that are held at a time: samples x domains x columns."""
 
+FLAT = 1e-8
+"""Standard deviation, in that of all samples, up to which a feature is constant in a domain."""
+
 SINGULAR = 1e-10
 """Where place tells spread up to this share, as for features of two values, one of them counts."""
 
@@ -51,7 +54,7 @@ class FeatureShift:
     mean_difference : float
         Mean in the second less mean in the first, in standard deviations of all samples.
     spread_ratio : float or None
-        Standard deviation in the second over that in the first; None where one of them is 0.
+        Standard deviation in the second over that in the first; None where it is constant in one.
     p_value, p_corrected : float
         Rank test of place and spread over all domains, and the same corrected for all features.
     scatter_share : float
@@ -93,7 +96,7 @@ def compare_features(
     for name, own in _columns_by_name(columns):
         j = own[np.argmax(distance[own])]
         a, b = first[j], second[j]
-        both = spreads[a, j] > 0 and spreads[b, j] > 0
+        both = min(spreads[a, j], spreads[b, j]) > FLAT
         least = float(corrected[own].min())
         shifts.append(
             FeatureShift(

@@ -60,17 +60,6 @@ def compare_numbers(
 ) -> NumberShift | None:
     """Compare the labels of domains that have enough; None where nothing is labelled.
 
-    Parameters
-    ----------
-    numbers : ndarray of shape (n_samples,)
-        Labels; NaN where unknown.
-    domain : ndarray of shape (n_samples,)
-        Code of each domain.
-    names : tuple of str
-        Of the domains.
-    level : float
-        Largest chance of a false alarm.
-
     Examples
     --------
     >>> y, domain = np.append(np.arange(20.0), np.nan), np.repeat([0, 1, 2], [10, 10, 1])

@@ -52,17 +52,7 @@ class PairShift:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """All pairs, and the permutations behind them.
-
-    Attributes
-    ----------
-    pairs : tuple of PairShift
-        One per pair of domains that were compared.
-    n_permutations : int
-        Random splits behind each permutation p-value.
-    floor, floor_corrected : float
-        Smallest p-value of the discrepancy that these can give, and what is left of it corrected.
-    """
+    """All pairs, and the permutations behind them."""
 
     pairs: tuple[PairShift, ...]
     n_permutations: int

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.features import FeatureShift
-from skatter.diagnosis.grids import grids_of
-from skatter.diagnosis.layout import grid_as_html, grid_as_text, prose
+from skatter.diagnosis.layout import prose, section_as_text
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.pairs import PairShift
+from skatter.diagnosis.tables import tables_of
 from skatter.diagnosis.transfer import Transfer
 from skatter.diagnosis.variance import VarianceShares
 from skatter.diagnosis.words import say_notes, say_words
-from skatter.tables import printable
+from skatter.formatting import json_ready, printable
+from skatter.notebook import Section, text_and_tables
 
 WIDTH = 80
 WIDEST = 110
@@ -101,6 +102,8 @@ class Diagnosis:
         Smallest p-value that the permutations can give, and the same corrected for all pairs.
     random_state : int
         Seed of everything that was drawn.
+    left_out : mapping of str to str
+        Columns of a table that were not compared, and why.
     """
 
     domains: tuple[DomainFacts, ...]
@@ -118,6 +121,7 @@ class Diagnosis:
     floor: float = 0.0
     floor_corrected: float = 0.0
     random_state: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shift(self) -> bool:
@@ -155,16 +159,16 @@ class Diagnosis:
             "shift": self.shift,
             "words": self.words.splitlines(),
             "notes": list(self.notes),
-            **_ready(asdict(self)),
+            **json_ready(asdict(self)),
         }
 
     def sections(self, width: int = WIDTH) -> list[tuple[str, str]]:
         """Return titles and texts for a terminal of this width."""
         line = min(width, WIDEST)
         words = "\n".join(prose(printable(sentence), line) for sentence in say_words(self))
-        grids = [(grid.title, grid_as_text(grid, width)) for grid in grids_of(self, width)]
+        tables = [(each.title, section_as_text(each, width)) for each in tables_of(self, width)]
         notes = "\n".join(prose(printable(note), line, bullet="- ") for note in self.notes)
-        return [("Is there a shift?", words), *grids, ("Notes", notes)]
+        return [("Is there a shift?", words), *tables, ("Notes", notes)]
 
     def __str__(self) -> str:
         return "\n\n".join(f"{title}\n{text}" for title, text in self.sections())
@@ -174,19 +178,5 @@ class Diagnosis:
         return f"<Diagnosis: {found}, {len(self.domains)} domains, {len(self.features)} features>"
 
     def _repr_html_(self) -> str:
-        words = "".join(f"<p>{escape(printable(line))}</p>" for line in say_words(self))
-        grids = "".join(grid_as_html(grid) for grid in grids_of(self, WIDTH))
-        notes = "".join(f"<li>{escape(printable(note))}</li>" for note in self.notes)
-        notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
-        return f"<div>{words}{grids}{notes}</div>"
-
-
-def _ready(value: Any) -> Any:
-    """Turn tuples to lists and numbers that JSON does not know to None."""
-    if isinstance(value, dict):
-        return {key: _ready(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_ready(entry) for entry in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+        notes = Section("Notes", (), ("note",), tuple((note,) for note in self.notes))
+        return text_and_tables(say_words(self), [*tables_of(self, WIDTH), notes], folded=True)

@@ -35,20 +35,7 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of the domains that are compared.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_drawn, n_columns)
-        Drawn samples, missing values imputed, every column of mean 0 and standard deviation 1; 0
-        where the column is constant.
-    domains : Domains
-        Their labels and domains.
-    rows : ndarray of shape (n_drawn,)
-        Where they stand among all samples.
-    constant : ndarray of shape (n_columns,)
-        True where all drawn samples have the same value.
-    """
+    """Samples of the domains that are compared."""
 
     X: Array
     domains: Domains
@@ -167,13 +154,12 @@ def standardise(X: Array) -> tuple[Array, NDArray[np.bool_]]:
     return X, constant
 
 
-def missing_rates(X: Array, domains: Domains) -> Array | None:
+def missing_rates(missing: NDArray[np.bool_], domains: Domains) -> Array | None:
     """Return the share of missing values by domain and column; None where none is missing."""
-    missing = np.isnan(X)
     if not missing.any():
         return None
     some = np.flatnonzero(missing.any(axis=0))
-    rates = np.zeros((domains.n_domains, X.shape[1]))
+    rates = np.zeros((domains.n_domains, missing.shape[1]))
     means = indicator_means(domains.domain, domains.n_domains)
     rates[:, some] = means.T @ missing[:, some].astype(np.float64)
     return rates

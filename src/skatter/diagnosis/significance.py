@@ -19,18 +19,6 @@ def holm(p_values: Array, *, families: int = 1) -> Array:
     Where those at or below a level are called significant, the chance of any false alarm among all
     tests is at most this level, however they depend on one another.
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (n_tests,)
-        One per test; NaN where nothing was tested.
-    families : int
-        In how many families tests are corrected apart; each gets an equal part of the level.
-
-    Returns
-    -------
-    ndarray of shape (n_tests,)
-        Corrected p-values; NaN where nothing was tested.
-
     Examples
     --------
     >>> holm(np.array([0.01, 0.04, 0.03]))

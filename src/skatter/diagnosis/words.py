@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
+from skatter.diagnosis.table import LIKE_A_LABEL
 from skatter.diagnosis.transfer import WORTH_SAYING, TransferPair
+from skatter.formatting import join, percent
 
 if TYPE_CHECKING:
     from skatter.diagnosis.record import Diagnosis
@@ -22,6 +24,9 @@ TOP = 10
 
 TOO_NEAR = 0.1
 """Domain scatter below this share of what chance gives is no chance."""
+
+MAX_LEFT_OUT = 10
+"""Columns that were left out and are named."""
 
 UNEQUAL = 0.1
 """Missing rates that differ by this much are worth a sentence."""
@@ -39,19 +44,6 @@ def say_words(found: Diagnosis) -> Iterator[str]:
     yield "Next: " + _say_next(found)
 
 
-def join(names: Sequence[str], most: int = 3) -> str:
-    """Name a few things and count the rest.
-
-    Examples
-    --------
-    >>> join(["a", "b"]), join(["a", "b", "c", "d", "e"]), join([])
-    ('a and b', 'a, b, c and 2 more', '')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 def called(name: str) -> str:
     """Call a domain by its name, and a mere number a domain.
 
@@ -61,19 +53,6 @@ def called(name: str) -> str:
     ('basel', 'domain 22')
     """
     return name if any(character.isalpha() for character in name) else f"domain {name}"
-
-
-def percent(share: float) -> str:
-    """Say a share.
-
-    Examples
-    --------
-    >>> percent(0.384), percent(0.05), percent(0.0042), percent(0.0)
-    ('38 %', '5 %', '0.42 %', '0 %')
-    """
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
 
 
 # --- domains --------------------------------------------------------------------------------------
@@ -167,6 +146,9 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
     labels = found.labels
     if labels is None:
         yield "No label is known, so nothing can be said of labels."
+        alike = [name for name, why in found.left_out.items() if LIKE_A_LABEL in why]
+        if alike:
+            yield f"{join(alike)} may be it, for it is empty in some domains: name the label."
         return
     if isinstance(labels, NumberShift):
         yield _say_numbers(labels)
@@ -320,7 +302,7 @@ def say_notes(found: Diagnosis) -> Iterator[str]:
             "and missing rates are those of all samples."
         )
     if found.missing:
-        yield "Missing values were replaced by the median of the feature before anything else."
+        yield "Missing numbers were replaced by the median of the feature before anything else."
     if found.constant:
         yield f"Constant, and so without a say: {join(found.constant, 5)}."
     if isinstance(found.labels, NumberShift):
@@ -328,6 +310,10 @@ def say_notes(found: Diagnosis) -> Iterator[str]:
     if found.transfer is not None and found.transfer.why_not:
         yield f"No classifier was trained across domains: {found.transfer.why_not}."
     yield from _say_tests(found)
+    for name in list(found.left_out)[:MAX_LEFT_OUT]:
+        yield f"Left out: {name}, {found.left_out[name]}."
+    if len(found.left_out) > MAX_LEFT_OUT:
+        yield f"Left out: {len(found.left_out) - MAX_LEFT_OUT:,} more columns."
 
 
 def _say_tests(found: Diagnosis) -> Iterator[str]:

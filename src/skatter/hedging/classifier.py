@@ -47,10 +47,10 @@ from skatter.hedging.weights import (
     self_trained_voices,
     shift_weight,
 )
+from skatter.notebook import Section, ShowsLearnt
 from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
 from skatter.self_training import SCAClassifier, read_frequencies
-from skatter.summaries import Section, ShowsLearnt
 
 Array = NDArray[Any]
 
@@ -419,7 +419,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         weights = np.array([member.weight for member in self.members_])
         return sharpened(np.tensordot(weights, shares, axes=1) * self.odds_, self.power_)
 
-    def _learnt(self) -> list[Section]:
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: who votes, and how much each counts."""
         if not hasattr(self, "members_"):
             return []
         lines = tuple(

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.formatting import percent
 from skatter.hedging.expectation import FEWEST, Verdict
 from skatter.selection.asking import Estimate
 
@@ -51,27 +52,15 @@ def error_numbers() -> Mapping[str, Any]:
 
 
 def widening(spread: float, *, by_source: bool) -> float:
-    """Return √S, times what makes errors on whole sources left out comparable.
-
-    Parameters
-    ----------
-    spread : float
-        S, disagreement of members in the target in units of that on held-out source samples.
-    by_source : bool
-        Whether whole sources were held out.
-    """
+    """Return √S, times what makes errors on whole sources left out comparable."""
     return float(np.sqrt(spread)) * (error_numbers()["several_sources"] if by_source else 1.0)
 
 
 def expected_error(source_error: float, residuals: Array) -> Estimate:
     """Return the root mean squared error to expect in the target, with a 90 % interval.
 
-    Parameters
-    ----------
-    source_error : float
-        On held-out source labels, times :func:`widening`.
-    residuals : ndarray
-        Errors on labelled samples of the target that were held out; may be empty.
+    ``source_error`` is that on held-out source labels times :func:`widening`, ``residuals`` are
+    errors on labelled samples of the target that were held out, if there are any.
 
     Examples
     --------
@@ -197,19 +186,7 @@ def judge_numbers(
     plain_residuals: Array = NO_LABELS,
     shift: float = 0.0,
 ) -> NumberJudgement:
-    """Judge two models by what they and the hedge predict for the target.
-
-    Parameters
-    ----------
-    hedge, adapted, plain : ndarray of shape (n_target,)
-        Predictions.
-    error : Estimate
-        Error to expect of the hedge.
-    plain_residuals : ndarray
-        Errors of the plain model on labelled samples of the target that were held out.
-    shift : float
-        What was learnt from them.
-    """
+    """Judge two models by what they and the hedge predict for the target."""
     numbers = error_numbers()["gain"]
     ours, theirs = (
         np.sqrt(error.value**2 + numbers["distance"] * float(np.mean((each - hedge) ** 2)))
@@ -237,7 +214,7 @@ def _decide(gain: float, n_target: int, numbers: Mapping[str, float]) -> tuple[V
         return "cannot tell", (
             f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
         )
-    saved = f"{gain:.1%} of the error"
+    saved = f"{percent(gain, 1)} of the error"
     if gain > numbers["adapt_above"]:
         return "adapt", f"Adapt: it is expected to save {saved}."
     if gain < numbers["plain_below"]:

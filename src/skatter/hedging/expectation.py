@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from skatter.domains import Codes
+from skatter.formatting import percent
 from skatter.selection.asking import Estimate
 
 Array = NDArray[Any]
@@ -159,7 +160,7 @@ class Judgement:
             [
                 self.reason,
                 f"Expected {self.metric} in the target: {self.accuracy} adapted, "
-                f"{self.plain_accuracy:.1%} plain.",
+                f"{percent(self.plain_accuracy, 1)} plain.",
                 f"Expected gain: {100 * self.gain.value:+.1f} points "
                 f"({100 * self.gain.low:+.1f} to {100 * self.gain.high:+.1f}).",
                 f"The models differ on {self.n_differ:,} of {self.n_target:,} target samples.",

@@ -45,7 +45,7 @@ from skatter.hedging.number_weights import (
     number_weights,
     separation,
 )
-from skatter.summaries import Section, ShowsLearnt
+from skatter.notebook import Section, ShowsLearnt
 
 Array = NDArray[Any]
 
@@ -364,7 +364,8 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         )
         return mean + self.shifts_[codes], spread
 
-    def _learnt(self) -> list[Section]:
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: who votes, and how much each counts."""
         if not hasattr(self, "members_"):
             return []
         lines = tuple(

@@ -173,29 +173,6 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
     Since ½ ‖w − w*‖² is at most the gap between primal and dual objective, ``tol`` is about the
     accuracy of decision values.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    y : ndarray of shape (n,)
-        +1 and -1.
-    average : ndarray of shape (n,)
-        f^a at the samples.
-    C : float
-        Upper bound.
-    tol : float
-        Root of the gap between primal and dual objective, which is relative to n C.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        a.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite.
-
     Examples
     --------
     >>> K, y = np.eye(3), np.array([1.0, 1.0, -1.0])

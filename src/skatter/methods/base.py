@@ -350,13 +350,6 @@ def source_classes(transfer: Transfer, name: str) -> Array:
 def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:
     """Return columns of +1 and -1, one for each class against the rest; one for two classes.
 
-    Parameters
-    ----------
-    label : ndarray of shape (n_samples,)
-        Class codes; -1, unlabelled, gives a row of zeros.
-    n_classes : int
-        Number of classes.
-
     Examples
     --------
     >>> one_against_rest(np.array([0, 1, -1]), 2).ravel()

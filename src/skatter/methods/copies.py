@@ -44,17 +44,6 @@ class Copies:
 
     Vectors over copies hold the first copies, then the second ones, domain by domain. With
     coefficients β of the first and γ of the second, w = Σ (β + γ) φ and D_d = Σ γ φ / λ.
-
-    Parameters
-    ----------
-    n : int
-        Number of samples, those of a domain one after the other.
-    parts : list of slice
-        The samples of each domain that has second copies.
-    bias_weight : float
-        λ.
-    size : float
-        Mean of ‖φ‖² over the samples, around their mean.
     """
 
     def __init__(self, n: int, parts: list[slice], bias_weight: float, size: float) -> None:

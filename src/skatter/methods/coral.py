@@ -117,13 +117,7 @@ class CORAL(MapTransformer):
 
 @dataclass(frozen=True, eq=False)
 class FullPower:
-    """A power of a covariance as a matrix.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_features, n_features)
-        Symmetric.
-    """
+    """A power of a covariance as a matrix."""
 
     matrix: Array
 
@@ -134,17 +128,7 @@ class FullPower:
 
 @dataclass(frozen=True, eq=False)
 class ThinPower:
-    """A power of the covariance of few samples: multiple · I + Xᵀ H X.
-
-    Attributes
-    ----------
-    multiple : float
-        The power of the ridge.
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        The samples, up to a shift.
-    H : ndarray of shape (n_samples, n_samples)
-        Symmetric, with rows that sum to zero: a shift of ``X`` does not matter.
-    """
+    """A power of the covariance of few samples: multiple · I + Xᵀ H X."""
 
     multiple: float
     X: Any
@@ -156,19 +140,7 @@ class ThinPower:
 
 
 def covariance_power(X: Any, mean: Array, power: float, ridge: float) -> FullPower | ThinPower:
-    """Return (cov + ridge · I)^power.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        The sample; its covariance has the divisor n − 1.
-    mean : ndarray of shape (n_features,)
-        Its mean.
-    power : {0.5, -0.5}
-        Root or inverse root.
-    ridge : float >= 0
-        With 0 the inverse root is that of the pseudo-inverse.
-    """
+    """Return (cov + ridge · I)^power."""
     n, p = X.shape
     divisor = max(n - 1, 1)
     rounding = max(n, p) * np.finfo(X.dtype).eps

@@ -38,7 +38,7 @@ from skatter.methods.machines import (
     check_source_weights,
     read_log_weights,
 )
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -219,24 +219,7 @@ class DAM(KernelMachine):
 def regress(
     K: Array, values: Array, *, C: float, theta: float, epsilon: float, tol: float
 ) -> tuple[Array, Array]:
-    """Fit one regressor to each column of values, with the kernel K + I/θ.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix; it is overwritten.
-    values : ndarray of shape (n, n_columns)
-        Virtual labels.
-    C, theta, epsilon, tol : float
-        As in :class:`DAM`.
-
-    Returns
-    -------
-    coef : ndarray of shape (n, n_columns)
-        Coefficients of the samples.
-    intercept : ndarray of shape (n_columns,)
-        b.
-    """
+    """Fit one regressor to each column of values, with the kernel K + I/θ."""
     means = centre(K)  # the same regressors, in smaller numbers
     K[np.diag_indices_from(K)] += 1 / theta
     coef, intercept = np.zeros(values.shape), np.zeros(values.shape[1])
@@ -287,5 +270,8 @@ METHODS = (
             "epsilon": (0.01, 0.1, 0.3),
             "C_source": (0.1, 1.0, 10.0, 100.0),
         },
+        coarse=Tuning(
+            {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
+        ),
     ),
 )

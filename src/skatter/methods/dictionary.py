@@ -31,15 +31,7 @@ TOLERANCE = 1e-9
 
 
 class Dictionary(NamedTuple):
-    """Atoms and the multipliers of the bounds on their lengths.
-
-    Attributes
-    ----------
-    atoms : ndarray of shape (n_features, n_atoms)
-        B, columns no longer than one.
-    multipliers : ndarray of shape (n_atoms,)
-        θ.
-    """
+    """Atoms and the multipliers of the bounds on their lengths."""
 
     atoms: Array
     multipliers: Array
@@ -47,16 +39,6 @@ class Dictionary(NamedTuple):
 
 def update_dictionary(dictionary: Dictionary, SS: Array, XS: Array) -> Dictionary:
     """Return the dictionary that fits the samples best, given their codes.
-
-    Parameters
-    ----------
-    dictionary : Dictionary
-        The last one: where the multipliers start. An atom that no code uses stays as it is, since
-        the objective does not see it; a later code may take it up again.
-    SS : ndarray of shape (n_atoms, n_atoms)
-        SᵀS.
-    XS : ndarray of shape (n_features, n_atoms)
-        XᵀS.
 
     Examples
     --------

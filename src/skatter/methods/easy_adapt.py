@@ -46,15 +46,7 @@ _EA_PLUS_PLUS = (
 
 
 class _Copies(NamedTuple):
-    """The copies of the features: the shared one, the target's, and one for each source.
-
-    Attributes
-    ----------
-    ids : ndarray of shape (n_domains,)
-        Domains that have a copy, the target first.
-    shared_weight : float
-        a.
-    """
+    """The copies of the features: the shared one, the target's, and one for each source."""
 
     ids: Array
     shared_weight: float
@@ -173,18 +165,6 @@ class EasyAdapt(RivalTransformer):
 
 def copied(X: Any, c: Array) -> Any:
     """Return c ⊗ x for each sample: its features times the coefficient of each copy.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Samples.
-    c : ndarray of shape (n_samples, n_copies)
-        Coefficients of the copies.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_copies * n_features)
-        In the floating type of ``X``; without explicit zeros where it is sparse.
 
     Examples
     --------
@@ -355,19 +335,7 @@ class EasyAdaptSVM(KernelMachine):
 
 
 class _TrainingSet(NamedTuple):
-    """What the machine is trained on; a sample may be there several times.
-
-    Attributes
-    ----------
-    sample : ndarray of shape (n,)
-        Which sample.
-    c : ndarray of shape (n, n_copies)
-        Coefficients of its copies.
-    signs : ndarray of shape (n, n_machines)
-        Labels.
-    weight : ndarray of shape (n,)
-        Factors of the cost.
-    """
+    """What the machine is trained on; a sample may be there several times."""
 
     sample: Array
     c: Array
@@ -404,6 +372,7 @@ METHODS = (
         citation=_EASY_ADAPT,
         linear=True,
         grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
+        wants=("target labels",),
     ),
     Method(
         name="ea++",

@@ -53,19 +53,7 @@ START_ITERATIONS = 100
 
 @dataclass(frozen=True, eq=False)
 class Exemplars:
-    """The exemplar problems of one class.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Samples, the positives first.
-    n_positives : int
-        P.
-    C_positive, C_negative : float
-        C₊ and C₋.
-    tie : float
-        λ₂.
-    """
+    """The exemplar problems of one class."""
 
     X: Array
     n_positives: int
@@ -78,17 +66,7 @@ class Exemplars:
         return np.asarray(expit(W @ self.X[: self.n_positives].T))
 
     def losses(self, A: Array, own: Array, F: Array) -> Array:
-        """Return the objective of exemplars without ‖w‖².
-
-        Parameters
-        ----------
-        A : ndarray of shape (n_exemplars, n_samples)
-            Margins wᵀx.
-        own : ndarray of shape (n_exemplars,)
-            Which positive each exemplar is.
-        F : ndarray of shape (n_exemplars, n_positives)
-            What the likelihoods are tied to.
-        """
+        """Return the objective of exemplars without ‖w‖²."""
         P = self.n_positives
         values = self.C_positive * _softplus(-A[np.arange(len(A)), own])
         values += self.C_negative * _softplus(A[:, P:]).sum(axis=1)
@@ -152,28 +130,7 @@ def common_start(problem: Exemplars) -> Array:
 def solve(
     problem: Exemplars, W: Array, F: Array, *, tol: float, max_iter: int
 ) -> tuple[Array, Array]:
-    """Lower the objective of every exemplar until little is left to gain.
-
-    Parameters
-    ----------
-    problem : Exemplars
-        With P positives.
-    W : ndarray of shape (P, n_features)
-        Where to start.
-    F : ndarray of shape (P, P)
-        What the likelihoods are tied to, one row for each exemplar.
-    tol : float
-        Stop an exemplar when it may gain less than this share of its objective.
-    max_iter : int
-        Iterations at most.
-
-    Returns
-    -------
-    W : ndarray of shape (P, n_features)
-        Classifiers, none of which has a higher objective than at the start.
-    values : ndarray of shape (P,)
-        Their objectives.
-    """
+    """Lower the objective of every exemplar until little is left to gain."""
     solved, values = np.empty_like(W), np.empty(len(W))
     for rows in gen_batches(len(W), BLOCK):
         search = _Search.start(problem, np.arange(rows.start, rows.stop), W[rows], F[rows])

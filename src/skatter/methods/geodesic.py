@@ -44,20 +44,7 @@ SMALL = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Geodesic:
-    """The shortest path from one d-dimensional subspace to another.
-
-    Attributes
-    ----------
-    A : ndarray of shape (n_features, d)
-        Principal vectors of the first subspace, orthonormal.
-    Bq : ndarray of shape (n_features, d)
-        Directions in which the path leaves it, unit columns orthogonal to ``A``; zero where the
-        subspaces share a direction.
-    angles : ndarray of shape (d,)
-        Principal angles θ in [0, π/2], smallest first.
-    rotation : ndarray of shape (d, d)
-        U with A = P_s U: ``point(t) @ rotation.T`` starts at the basis P_s itself.
-    """
+    """The shortest path from one d-dimensional subspace to another."""
 
     A: Array
     Bq: Array
@@ -98,16 +85,6 @@ class Geodesic:
 
 def geodesic(P_source: Array, P_target: Array) -> Geodesic:
     """Return the geodesic between the spans of two orthonormal bases.
-
-    Parameters
-    ----------
-    P_source, P_target : ndarray of shape (n_features, d)
-        Orthonormal columns.
-
-    Returns
-    -------
-    Geodesic
-        In double precision.
 
     Examples
     --------

@@ -48,19 +48,7 @@ ROUNDING = 1e-13
 
 
 class Point(NamedTuple):
-    """A function at a subspace, and its slope along the geodesic that led there.
-
-    Attributes
-    ----------
-    step : float
-        How far along the geodesic.
-    value, slope : float
-        f and its derivative along the geodesic.
-    W : ndarray of shape (p, d)
-        Basis of the subspace.
-    gradient : ndarray of shape (p, d)
-        Tangent at W.
-    """
+    """A function at a subspace, and its slope along the geodesic that led there."""
 
     step: float
     value: float
@@ -71,13 +59,6 @@ class Point(NamedTuple):
 
 class Geodesic:
     """The straightest curve of subspaces that starts at ``W`` with velocity ``direction``.
-
-    Parameters
-    ----------
-    W : ndarray of shape (p, d)
-        Orthonormal basis.
-    direction : ndarray of shape (p, d)
-        Tangent at W.
 
     Examples
     --------
@@ -117,23 +98,6 @@ class Geodesic:
 
 def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, tol: float) -> Array:
     """Return the basis of a subspace at a local minimum, found by conjugate gradient.
-
-    Parameters
-    ----------
-    function : callable
-        Value and partial derivatives; the value does not change with the choice of the basis.
-    W : ndarray of shape (p, d)
-        Orthonormal basis of the subspace to start from.
-    iterations : Iterations
-        Counts and keeps the values.
-    tol : float
-        Stop when a step gains no more than this share of the value at the start. Relative to the
-        start, since a value may fall to zero and never settle relative to itself.
-
-    Returns
-    -------
-    ndarray of shape (p, d)
-        Orthonormal, and not above the start in value.
 
     Examples
     --------
@@ -188,22 +152,6 @@ def line_search(
 
     ``low`` is the best point that falls enough; the minimum lies between it and ``high``, once
     there is one.
-
-    Parameters
-    ----------
-    function : callable
-        Value and partial derivatives.
-    geodesic : Geodesic
-        The curve.
-    start : Point
-        Its beginning, at step 0 and with a negative slope.
-    first : float
-        Step to try first.
-
-    Returns
-    -------
-    Point
-        Never above the start, and the start itself where no step tried falls enough.
     """
     low, high = start, None
     step = min(first, geodesic.reach)

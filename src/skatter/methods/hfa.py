@@ -40,17 +40,7 @@ Array = NDArray[Any]
 
 
 class _Side(NamedTuple):
-    """The labelled samples of source or target, with the kernel of that side.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        Bandwidth from all samples of the side, labelled or not.
-    rows : ndarray of shape (n_labelled,)
-        Where the samples stand among all samples.
-    samples : ndarray or CSR matrix of shape (n_labelled, n_features)
-        The samples.
-    """
+    """The labelled samples of source or target, with the kernel of that side."""
 
     kernel: Kernel
     rows: Array

@@ -48,19 +48,7 @@ no harm."""
 
 
 class Optimum(NamedTuple):
-    """What a point of the dual amounts to.
-
-    Attributes
-    ----------
-    alpha : ndarray of shape (n_copies,)
-        a and c.
-    intercepts : ndarray of shape (1 + n_parts,)
-        b, and b + b_d of each part: the best ones there are.
-    objective : float
-        What is minimised.
-    gap : float
-        How far it is from the smallest, at most.
-    """
+    """What a point of the dual amounts to."""
 
     alpha: Array
     intercepts: Array
@@ -69,17 +57,7 @@ class Optimum(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """An iterate.
-
-    Attributes
-    ----------
-    alpha, room : ndarray of shape (n_copies,)
-        Coefficients, and how far they are from C: near it, a difference would have no digits.
-    low, high : ndarray of shape (n_copies,)
-        Multipliers of the bounds 0 and C.
-    intercepts : ndarray of shape (1 + n_parts,)
-        b, and b + b_d of each part.
-    """
+    """An iterate."""
 
     alpha: Array
     room: Array
@@ -96,31 +74,7 @@ class _Point(NamedTuple):
 
 
 def maximise_dual(copies: Copies, signs: Array, costs: Array, tol: float) -> Optimum:
-    """Maximise the dual.
-
-    Parameters
-    ----------
-    copies : Copies
-        Samples, with second copies where a domain has both classes.
-    signs : ndarray of shape (n_copies,)
-        +1 and -1; both occur among the first copies, and in each part of the second.
-    costs : ndarray of shape (n_copies,)
-        C₁ and C₂.
-    tol : float
-        Accuracy of decision values. Since ½ ‖w − w*‖² is at most the duality gap, one of
-        ½ ``tol``² does for a sample at a distance of 1 from the mean; also, the gap is to be at
-        most ``tol``² of the objective.
-
-    Returns
-    -------
-    Optimum
-        Within the tolerance, or as near as rounding allows.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the Gram matrix has a negative eigenvalue that is more than rounding.
-    """
+    """Maximise the dual."""
     point = _first_point(copies, signs, costs)
     best = _optimum(copies, signs, costs, point.alpha)
     waited, unit = 0, 0.5 / copies.size if copies.size > 0 else np.inf
@@ -195,18 +149,6 @@ def best_intercepts(signs: Array, scores: Array) -> tuple[float, float]:
 
     The slope in b is minus the number of positive samples for small b, and grows by one where b
     passes a sample's y − f.
-
-    Parameters
-    ----------
-    signs : ndarray of shape (n,)
-        y, +1 and -1.
-    scores : ndarray of shape (n,)
-        f.
-
-    Returns
-    -------
-    tuple of float
-        Infinite at one end where all signs are the same.
 
     Examples
     --------

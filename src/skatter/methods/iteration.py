@@ -11,22 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 class Iterations:
     """Count iterations, keep their objectives, and stop once they change too little.
 
-    Parameters
-    ----------
-    name : str
-        Of the method, for messages.
-    max_iter : int
-        Iterations at most.
-    tol : float
-        Stop when the objective changes by less than this share of itself; 0 runs all iterations.
-    verbose : int
-        Print a line for every iteration where positive.
-
-    Attributes
-    ----------
-    objective : list of float
-        One value for each iteration.
-
     Examples
     --------
     >>> iterations = Iterations("halving", max_iter=20, tol=0.1)
@@ -57,17 +41,7 @@ class Iterations:
             )
 
     def record(self, objective: float, *, settled: bool | None = None, note: str = "") -> None:
-        """Keep the objective of this iteration; ``settled`` overrules the test of its change.
-
-        Parameters
-        ----------
-        objective : float
-            Its value after the iteration.
-        settled : bool or None
-            Whether the method has converged, where it has a test of its own.
-        note : str
-            More to say in the line that is printed.
-        """
+        """Keep the objective of this iteration; ``settled`` overrules the test of its change."""
         self.objective.append(objective)
         if settled is None:
             settled = len(self.objective) > 1 and (

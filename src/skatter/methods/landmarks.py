@@ -41,7 +41,7 @@ from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
 from skatter.solve import principal_axes
 
@@ -247,20 +247,7 @@ class Landmarks(RivalClassifier):
 
 
 class Match(NamedTuple):
-    """Weights of source samples with which their mean is nearest to the target's.
-
-    Attributes
-    ----------
-    scale : float
-        r.
-    weights : ndarray of shape (n_source,)
-        β.
-    slope : ndarray of shape (n_source,)
-        Δβ: half of what more weight on a sample would cost. Within a class, the samples that have
-        weight share the smallest one.
-    label : ndarray of shape (n_source,)
-        Class codes.
-    """
+    """Weights of source samples with which their mean is nearest to the target's."""
 
     scale: float
     weights: Array
@@ -308,14 +295,6 @@ def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float)
     k = exp(−r D), and Δ the matrix of them: βᵀΔβ is the squared distance of the means where
     Σ β = 1. With exp(−r D) − 1 in place of exp(−r D), no digits are lost at small scales.
 
-    Parameters
-    ----------
-    D_source, D_across, D_target : ndarray
-        Squared distances between source samples, of source to target samples, and between target
-        samples.
-    scale : float
-        r.
-
     Examples
     --------
     >>> import numpy as np
@@ -334,17 +313,6 @@ def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float)
 
 def match_means(delta: Array, label: Array, scale: float, *, balance: str) -> Match:
     """Minimise βᵀΔβ over weights that sum to one, with balanced classes and a small ridge.
-
-    Parameters
-    ----------
-    delta : ndarray of shape (n_source, n_source)
-        Δ, as :func:`discrepancy` gives it.
-    label : ndarray of shape (n_source,)
-        Class codes of the source samples.
-    scale : float
-        r, for the record.
-    balance : {"half", "exact"}
-        Weight of each class; see :class:`Landmarks`.
 
     Examples
     --------
@@ -424,18 +392,6 @@ def aligned_weights(features: list[Array], label: Array) -> Array:
     ⟨Σ w_r K_r, Y Yᵀ⟩/‖Σ w_r K_r‖, which is largest at the minimum over w ≥ 0 of
     ‖Σ w_r K_r‖² − 2 ⟨Σ w_r K_r, Y Yᵀ⟩, a least-squares problem.
 
-    Parameters
-    ----------
-    features : list of ndarray of shape (n_samples, k)
-        Z_r, centred or not.
-    label : ndarray of shape (n_samples,)
-        Class codes.
-
-    Returns
-    -------
-    ndarray of shape (len(features),)
-        w, which sum to one.
-
     Examples
     --------
     >>> import numpy as np
@@ -475,5 +431,6 @@ METHODS = (
             "balance": ("half", "exact"),
             "mixing": ("alignment", "uniform"),
         },
+        coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
     ),
 )

@@ -41,7 +41,7 @@ from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import Expansion, KernelMachine, canonical
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -86,17 +86,7 @@ class _ExemplarLearner(RivalClassifier):
         check_choice("normalize", self.normalize, (True, False))
 
     def _learn_exemplars(self, X: Array, label: Array, rows: Array) -> Array:
-        """Learn one classifier for each sample, and return their order, class by class.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Labelled samples.
-        label : ndarray of shape (n_samples,)
-            Class codes, none of them -1.
-        rows : ndarray of shape (n_samples,)
-            Which of the samples given to ``fit`` these are.
-        """
+        """Learn one classifier for each sample, and return their order, class by class."""
         frame = Frame.of(X) if self.normalize else Frame.raw(X.shape[1])
         Z, basis = coordinates(frame(X))
         members = [np.flatnonzero(label == code) for code in np.unique(label)]
@@ -468,15 +458,7 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
 
 
 class Frame(NamedTuple):
-    """Origin and unit of the features, and a constant 1 beside them.
-
-    Attributes
-    ----------
-    origin : ndarray of shape (n_features,)
-        What is subtracted from a sample.
-    unit : float
-        What it is divided by.
-    """
+    """Origin and unit of the features, and a constant 1 beside them."""
 
     origin: Array
     unit: float
@@ -541,22 +523,6 @@ def _threshold(rank_weight: float, tie_weight: float) -> float:
 def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
     """Minimise t ‖F‖_* + ½ ‖F − G‖² over F: all singular values lose t, down to 0.
 
-    Parameters
-    ----------
-    G : ndarray of shape (n, n)
-        Matrix.
-    threshold : float
-        t.
-
-    Returns
-    -------
-    F : ndarray of shape (n, n)
-        Minimiser.
-    nuclear_norm : float
-        Sum of its singular values.
-    rank : int
-        How many of them are not zero.
-
     Examples
     --------
     >>> shrink(np.diag([3.0, 1.0]), 2.0)
@@ -580,15 +546,6 @@ def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
 
 def best_average(likelihood: Array, weights: Array, n_best: int) -> Array:
     """Return Σ v_i p_i / Σ v_i over those few exemplars whose v_i p_i are largest, for each sample.
-
-    Parameters
-    ----------
-    likelihood : ndarray of shape (n_samples, n_exemplars)
-        p_i.
-    weights : ndarray of shape (n_exemplars,)
-        v_i, not negative.
-    n_best : int
-        How many count; all where there are fewer.
 
     Examples
     --------
@@ -665,6 +622,7 @@ METHODS = (
             "rank_weight": (0.1, 1.0, 10.0),
             "tie_weight": (0.1, 1.0, 10.0),
         },
+        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
     ),
     Method(
         name="lre-svm-da",
@@ -683,5 +641,6 @@ METHODS = (
             "tie_weight": (0.1, 1.0, 10.0),
             "beta": (0.0, 1.0, 10.0),
         },
+        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
     ),
 )

@@ -12,10 +12,11 @@ from sklearn.svm import SVC
 from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice
-from skatter.components import BATCH, ordered_gram
+from skatter.components import BATCH
 from skatter.domains import Domains, Mask
 from skatter.kernels import Kernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
+from skatter.spaces import ordered_gram
 
 Array = NDArray[Any]
 
@@ -66,17 +67,7 @@ class KernelMachine(RivalClassifier):
 
 
 class Expansion(NamedTuple):
-    """Machines as sums of kernel functions.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n,)
-        Samples that they may be made of.
-    coef : ndarray of shape (n, n_machines) or (n, .., n_machines)
-        Coefficients of these samples.
-    intercept : ndarray of shape (n_machines,)
-        b.
-    """
+    """Machines as sums of kernel functions."""
 
     rows: Array
     coef: Array
@@ -88,18 +79,6 @@ def canonical(transfer: Transfer, *, precomputed: bool) -> Transfer:
 
     The path of a decomposition solver, and with it what its tolerance leaves open, depends on the
     order of the samples; so the answer would depend on it.
-
-    Parameters
-    ----------
-    transfer : Transfer
-        In the order in which the user gave the samples.
-    precomputed : bool
-        Whether the samples are a Gram matrix, whose columns are then put in order as well.
-
-    Returns
-    -------
-    Transfer
-        Sorted by what the samples are: equal samples differ by label and domain at most.
     """
     X, domains = transfer.X, transfer.domains
     samples = np.sort(X, axis=1) if precomputed else X
@@ -128,26 +107,6 @@ def support_vector_machines(
     """Return the machines that tell the signs in each column apart.
 
     Where all signs are the same, the machine of smallest norm without loss is f = that sign.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix; it is overwritten.
-    signs : ndarray of shape (n, n_columns)
-        +1 and -1.
-    C : float
-        Cost of the wrong side of the margin.
-    tol : float
-        How far the conditions of optimality may be violated.
-    sample_weight : ndarray of shape (n,) or None
-        Factors of C.
-
-    Returns
-    -------
-    coef : ndarray of shape (n, n_columns)
-        α∘y.
-    intercept : ndarray of shape (n_columns,)
-        b.
 
     Examples
     --------
@@ -178,24 +137,6 @@ def average_of_sources(
 
     A source whose labelled samples are all, or none, of a class has no say about that class: the
     others share its weight. Only where no source can tell does each say what it sees, +1 or -1.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix of all samples.
-    domains : Domains
-        Their labels and domains.
-    log_weights : ndarray of shape (n_sources,)
-        Logarithms of t_s, up to a constant.
-    C, tol : float
-        As in :func:`support_vector_machines`.
-
-    Returns
-    -------
-    coef : ndarray of shape (n, n_columns)
-        Coefficients of all samples; one column for each class, one for two classes.
-    intercept : ndarray of shape (n_columns,)
-        Intercepts.
     """
     signs = one_against_rest(domains.label, len(domains.classes))
     sources = np.flatnonzero(~domains.is_target)

@@ -35,7 +35,7 @@ from skatter.kernels import Kernel, resolve_kernel
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -297,17 +297,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
 
 @dataclass(frozen=True, eq=False)
 class _Given(Transfer):
-    """What is learnt from and, beside it, what the user gave.
-
-    Attributes
-    ----------
-    X_given : ndarray or CSR matrix
-        All samples, those of targets too.
-    domains_given : Domains
-        Their domains.
-    unnamed : bool
-        Whether no domain was named.
-    """
+    """What is learnt from and, beside it, what the user gave."""
 
     X_given: Any
     domains_given: Domains
@@ -316,19 +306,6 @@ class _Given(Transfer):
 
 class MeanEmbeddings(NamedTuple):
     """Means μ_d of the sources in the feature space of a kernel.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        k'.
-    X : ndarray or CSR matrix of shape (n_samples, n_features), or None
-        Samples of the sources; None where ``kernel`` is precomputed.
-    rows : ndarray of shape (n_samples,)
-        Which of the samples given to ``fit`` these are.
-    shares : ndarray of shape (n_samples, n_sources)
-        1/n_d for samples of source d, zero for others: μ = Φᵀ shares.
-    inner : ndarray of shape (n_sources, n_sources)
-        ⟨μ_d, μ_e⟩.
 
     Examples
     --------
@@ -367,14 +344,7 @@ class MeanEmbeddings(NamedTuple):
         return _squared_distance(norms[:, None], norms, self.inner)
 
     def to(self, X: Any, X_own: Any) -> Array:
-        """Return ‖μ − μ_d‖² between a new set of samples and each source.
-
-        Parameters
-        ----------
-        X, X_own : ndarray or CSR matrix of shape (n_new, n_features)
-            The samples, twice; where the kernel is precomputed, its values with the samples of
-            the sources and among the new ones.
-        """
+        """Return ‖μ − μ_d‖² between a new set of samples and each source."""
         X, X_own = X.astype(np.float64, copy=False), X_own.astype(np.float64, copy=False)
         own = mean_of_rows(self.kernel, X_own, X_own).mean()
         cross = mean_of_rows(self.kernel, X, self.X) @ self.shares
@@ -457,5 +427,6 @@ METHODS = (
             "C": (0.1, 1.0, 10.0, 100.0),
             "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
         },
+        coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
     ),
 )

@@ -35,7 +35,7 @@ from skatter.domains import Codes, Domains, Mask
 from skatter.methods.base import Transfer
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -275,19 +275,7 @@ class MTAE(GeneralizingTransformer):
 
 
 class Network(NamedTuple):
-    """One encoder, and a decoder for each domain; arrays or tensors.
-
-    Attributes
-    ----------
-    W : of shape (n_hidden, n_features)
-        Weights of the encoder.
-    b : of shape (n_hidden,)
-        Its intercepts.
-    V : of shape (n_domains, n_features, n_hidden)
-        Weights of the decoders.
-    c : of shape (n_domains, n_features)
-        Their intercepts.
-    """
+    """One encoder, and a decoder for each domain; arrays or tensors."""
 
     W: Any
     b: Any
@@ -309,26 +297,7 @@ def first_weights(
 
 
 def objective(network: Network, corrupted: Any, views: Any, seen: Any, weight_decay: float) -> Any:
-    """Return J: the error of every view drawn from every other one, and the weight decay.
-
-    Parameters
-    ----------
-    network : Network
-        Of tensors.
-    corrupted : tensor of shape (n_objects, n_domains, n_features)
-        What the encoder is given.
-    views : tensor of shape (n_objects, n_domains, n_features)
-        What the decoders are to draw.
-    seen : tensor of bool of shape (n_objects, n_domains)
-        Which views there are; what the others hold does not matter.
-    weight_decay : float
-        λ.
-
-    Returns
-    -------
-    tensor of no dimension
-        J.
-    """
+    """Return J: the error of every view drawn from every other one, and the weight decay."""
     W, b, V, c = network
     n, m, p = views.shape
     hidden = (corrupted.reshape(n * m, p) @ W.T + b).sigmoid()
@@ -372,18 +341,6 @@ def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes
 
     No sample is drawn twice. A class gives as many objects as it has samples in the domain, among
     those that have any, where it has the fewest.
-
-    Parameters
-    ----------
-    label, domain : ndarray of shape (n_samples,)
-        Codes of classes and domains, 0, 1, 2 and so on.
-    rng : RandomState
-        Draws.
-
-    Returns
-    -------
-    ndarray of int of shape (n_objects, n_domains)
-        Rows; -1 where a domain lacks the class.
 
     Examples
     --------
@@ -465,5 +422,6 @@ METHODS = (
             "weight_decay": (3e-7, 3e-6, 3e-5),
         },
         extra="torch",
+        coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
     ),
 )

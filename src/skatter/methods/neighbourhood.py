@@ -22,18 +22,6 @@ class Neighbourhood:
 
     Samples at the same distance are neighbours alike, so that no order of them matters.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Training samples.
-    k : int
-        Neighbours of each, or all others where they are fewer.
-
-    Attributes
-    ----------
-    reach : ndarray of shape (n_samples,)
-        Squared distance of each training sample to the last of its neighbours.
-
     Examples
     --------
     >>> import numpy as np

@@ -38,17 +38,6 @@ BOUNDARY = 0.995
 class Region:
     """{x : lower ≤ x ≤ upper, low ≤ G x ≤ high}, within which E x stays what it is.
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (n,)
-        Finite bounds, lower < upper.
-    G : ndarray of shape (m, n)
-        Coefficients of the bounded sums.
-    low, high : ndarray of shape (m,)
-        Their finite bounds, low < high.
-    E : ndarray of shape (k, n)
-        Coefficients of sums that do not change; of full row rank.
-
     Examples
     --------
     >>> import numpy as np
@@ -124,34 +113,6 @@ def minimise(
     Q: Array, q: Array, region: Region, start: Array, iterations: Iterations, *, tol: float
 ) -> Array:
     """Return the minimiser of ½ xᵀQx − qᵀx over a region.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, n)
-        Symmetric positive semi-definite.
-    q : ndarray of shape (n,)
-        Linear term.
-    region : Region
-        Where to search.
-    start : ndarray of shape (n,)
-        A point strictly inside all bounds, which has the constant sums that are wanted. It is
-        returned where it is already as good as ``tol`` asks for.
-    iterations : Iterations
-        Counts iterations and receives the objective after each.
-    tol : float
-        The search ends when the objective is proved to be within ``tol`` times its scale,
-        ½ (Σ x_i √Q_ii)² at the start, of the smallest one. The proof itself has a rounding
-        error of about 1e-12.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Feasible, whether converged or not.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If Q has a negative eigenvalue that is more than rounding.
 
     Examples
     --------

@@ -34,15 +34,7 @@ NEWTON = 200
 
 
 class Effort(NamedTuple):
-    """How long to go on.
-
-    Attributes
-    ----------
-    tol : float
-        Largest violation of the optimality conditions that is accepted.
-    steps : int
-        Proximal and conjugate gradient steps at most, give or take the last few.
-    """
+    """How long to go on."""
 
     tol: float
     steps: int
@@ -50,19 +42,7 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """T = μ e eᵀ + diag(h) − A: how the codes of samples pull at each other.
-
-    Attributes
-    ----------
-    degree : ndarray of shape (n_samples,)
-        h, at least the row sums of A.
-    adjacency : sparse matrix of shape (n_samples, n_samples) or None
-        A, symmetric with no negative entry; None is zero.
-    contrast : ndarray of shape (n_samples,) or None
-        e, so that Sᵀe is the difference of two means; None is zero.
-    mmd : float
-        μ.
-    """
+    """T = μ e eᵀ + diag(h) − A: how the codes of samples pull at each other."""
 
     degree: Array
     adjacency: Any = None
@@ -91,17 +71,6 @@ class Coupling:
 
 class CodeProblem:
     """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_atoms, n_atoms)
-        G, positive semi-definite.
-    correlation : ndarray of shape (n_samples, n_atoms)
-        C.
-    coupling : Coupling
-        T.
-    sparsity : float
-        λ.
 
     Examples
     --------

@@ -38,18 +38,7 @@ class MapTransformer(RivalTransformer):
 def domain_axes(
     transfer: Transfer, n_components: int | None, default: int = DIMENSION
 ) -> tuple[PrincipalAxes, PrincipalAxes]:
-    """Return equally many principal axes of the source and of the target.
-
-    Parameters
-    ----------
-    transfer : Transfer
-        Samples; each domain is centred at its own mean.
-    n_components : int or None
-        Axes of each; an error where a domain has a lower rank. None is ``default``, or fewer
-        where the rank is lower.
-    default : int
-        Axes where ``n_components`` is None.
-    """
+    """Return equally many principal axes of the source and of the target."""
     domains = transfer.X_source, transfer.X_target
     bound = min(*(X.shape[0] - 1 for X in domains), transfer.X.shape[1])
     # What sizes alone rule out is refused before any work.
@@ -107,24 +96,7 @@ def require_classes(transfer: Transfer, name: str) -> None:
 def partial_least_squares(
     X: Array, transfer: Transfer, n_components: int, name: str
 ) -> PLSRegression:
-    """Regress the classes, one column each, on labelled source samples by partial least squares.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_source_samples, n_features)
-        Samples of the source, seen as they are or mapped; neither scaled nor changed.
-    transfer : Transfer
-        Says which of them have which class; see :func:`require_classes`.
-    n_components : int
-        Directions wanted.
-    name : str
-        What asked for them, for messages.
-
-    Returns
-    -------
-    PLSRegression
-        Fitted, with as many directions as wanted.
-    """
+    """Regress the classes, one column each, on labelled source samples by partial least squares."""
     label = transfer.label[transfer.source]
     known = label >= 0
     Y = np.eye(len(transfer.classes))[label[known]]

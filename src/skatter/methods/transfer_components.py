@@ -47,15 +47,7 @@ EIGEN_TOL = 1e-8
 
 @dataclass(frozen=True)
 class Coordinates:
-    """K in an orthonormal basis Q of its range, or as it is.
-
-    Attributes
-    ----------
-    product : callable
-        W -> Qᵀ K Q W.
-    basis : ndarray of shape (n, r) or None
-        Q; None is the identity.
-    """
+    """K in an orthonormal basis Q of its range, or as it is."""
 
     product: Operator
     basis: Array | None = None
@@ -77,13 +69,6 @@ class GramProduct:
     """W -> K W in double precision, without the Gram matrix where features are fewer.
 
     The pencil squares the condition number of K, which single precision would not survive.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix
-        Samples, or a Gram matrix.
-    kernel : Kernel
-        Resolved.
     """
 
     def __init__(self, X: Any, kernel: Kernel) -> None:

@@ -51,7 +51,7 @@ from skatter.methods.base import Transfer, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import canonical
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.methods.subspaces import centred_times
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
@@ -267,19 +267,7 @@ def _check_dimension(n_components: int | None, available: int) -> None:
 
 
 class _Space(NamedTuple):
-    """Coordinates in which the metric is searched for.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, q)
-        Samples. Distances do not see a mean: dense samples have none, sparse ones keep theirs.
-    start : ndarray of shape (r, q)
-        The first principal axes.
-    basis : ndarray of shape (n_features, q) or None
-        Orthonormal basis of the coordinates; None where they are the features themselves.
-    unit : float
-        Length of the unit in the user's.
-    """
+    """Coordinates in which the metric is searched for."""
 
     X: Any
     start: Array
@@ -318,15 +306,7 @@ class _Space(NamedTuple):
 
 
 class _Targets(NamedTuple):
-    """Who shall be near whom; a sample's own row number stands for nobody.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_samples, n_domains * k)
-        Neighbours of the same class, in the order of their row numbers.
-    weights : ndarray of the same shape
-        w_qi, zero for nobody.
-    """
+    """Who shall be near whom; a sample's own row number stands for nobody."""
 
     rows: Array
     weights: Array
@@ -346,20 +326,6 @@ class _Targets(NamedTuple):
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
     """Return the nearest samples of the same class in each data set.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Samples, all of them labelled.
-    domains : Domains
-        Their classes and data sets.
-    k : int
-        Neighbours in a data set, or all that there are.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_domains * k)
-        Row numbers, data set by data set; a sample's own number where there is no neighbour.
 
     Examples
     --------
@@ -401,20 +367,6 @@ def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float
 
 def nearest_impostors(Z: Array, label: Array, k: int) -> Array:
     """Return the nearest samples of other classes.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, r)
-        Samples under the metric.
-    label : ndarray of shape (n_samples,)
-        Class codes.
-    k : int
-        Impostors of each sample, or all that there are.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, k)
-        Row numbers; a sample's own number where there are fewer.
 
     Examples
     --------
@@ -464,19 +416,6 @@ def union(rows: Array, others: Array) -> Array:
 
 class TripletLoss:
     """F as a function of A, with impostors from a list of candidates, and its derivative.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, q)
-        Samples.
-    targets : tuple of two ndarrays of shape (n_samples, n_targets)
-        Row numbers i for each sample q, and their weights.
-    candidates : ndarray of shape (n_samples, n_candidates)
-        Row numbers j; a sample's own number stands for nobody.
-    n_impostors : int
-        J: as many of the candidates count, the nearest ones under A.
-    reg : float
-        Weight of tr M / r, for X in units in which M₀ is a projection.
 
     Examples
     --------
@@ -615,5 +554,6 @@ METHODS = (
             "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
             "reg": (1e-3, 1e-2, 0.1, 1.0),
         },
+        coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
     ),
 )

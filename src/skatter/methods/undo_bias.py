@@ -41,7 +41,7 @@ from skatter.methods.copies import Copies, FeatureCopies, GramCopies
 from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -358,17 +358,7 @@ def set_accuracy(y_true: Any, sets: Any, classes: Any) -> float:
 
 
 class _Machine(NamedTuple):
-    """One machine.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n, 1 + n_sources)
-        Coefficients of the samples in w and in each D_d.
-    intercepts : ndarray of shape (1 + n_sources,)
-        b and b_d.
-    objective : float
-        What is minimised.
-    """
+    """One machine."""
 
     coef: Array
     intercepts: Array
@@ -377,17 +367,7 @@ class _Machine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Space:
-    """Training samples in feature space, around their mean.
-
-    Attributes
-    ----------
-    samples : ndarray or CSR matrix of shape (n, n_features), or None
-        For the linear kernel: centred, unless sparse.
-    mean : ndarray
-        What was subtracted, of the features where there are samples, of kernel columns else.
-    K : ndarray of shape (n, n) or None
-        Centred Gram matrix; None where the samples are to be used.
-    """
+    """Training samples in feature space, around their mean."""
 
     samples: Any
     mean: Array
@@ -434,5 +414,6 @@ METHODS = (
             "C_domain": (0.1, 1.0, 10.0, 100.0),
             "bias_weight": (0.01, 0.1, 1.0, 10.0),
         },
+        coarse=Tuning({}, why="defaults: a fit is slow"),
     ),
 )

@@ -6,7 +6,7 @@ be read without the script, and prints. Whatever comes from data is text in it, 
 """
 
 from skatter.pages.colours import page_colour
-from skatter.pages.escape import json_island, visible
+from skatter.pages.escape import json_island
 from skatter.pages.files import check_path, write_page
 from skatter.pages.template import read_part, render_page, require_engine
 
@@ -17,6 +17,5 @@ __all__ = [
     "read_part",
     "render_page",
     "require_engine",
-    "visible",
     "write_page",
 ]

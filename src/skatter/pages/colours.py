@@ -8,16 +8,6 @@ _TOO_DARK = 0.2
 def page_colour(colour: str) -> str:
     """Return greys as shades of the page's ink, and dark colours lighter where the page is dark.
 
-    Parameters
-    ----------
-    colour : str
-        Red, green and blue as ``#rrggbb``.
-
-    Returns
-    -------
-    str
-        A colour of CSS.
-
     Examples
     --------
     >>> page_colour("#000000")

@@ -9,25 +9,7 @@ from skatter.files import write_atomically
 
 
 def check_path(path: str | os.PathLike[str], *, force: bool) -> Path:
-    """Say what is wrong with a path before any work is done.
-
-    Parameters
-    ----------
-    path : path
-        The file to write.
-    force : bool
-        Whether a file that is there may be replaced.
-
-    Returns
-    -------
-    Path
-        The same path.
-
-    Raises
-    ------
-    IsADirectoryError, FileNotFoundError, FileExistsError
-        If it is a folder, is in none, or is there already.
-    """
+    """Say what is wrong with a path before any work is done."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"path must be a file, got the folder {target}.")
@@ -39,16 +21,6 @@ def check_path(path: str | os.PathLike[str], *, force: bool) -> Path:
 
 
 def write_page(path: Path, page: str, *, force: bool) -> None:
-    """Write a page as a whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write.
-    page : str
-        The page.
-    force : bool
-        Replace a file that is there.
-    """
+    """Write a page as a whole or not at all."""
     check_path(path, force=force)  # somebody else may have written it in the meantime
     write_atomically(path, lambda part: part.write_bytes(page.encode("utf-8")))

@@ -21,27 +21,6 @@ def render_page(
 
     What the template does not mark as markup is escaped; a name that it uses and ``content`` lacks
     is an error.
-
-    Parameters
-    ----------
-    package : str
-        Where the template is.
-    template : str
-        Its file.
-    style, script : str
-        Come behind those that all pages share, in the same element.
-    content : mapping
-        What the template shows, ``title`` and ``version`` among it.
-
-    Returns
-    -------
-    str
-        The page.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
     """
     require_engine()
     from jinja2 import Environment, FunctionLoader, StrictUndefined

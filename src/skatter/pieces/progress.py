@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from skatter.checks import check_choice
+from skatter.formatting import duration
 from skatter.pieces.chunks import Chunk
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Lines(Silent):
         seconds = perf_counter() - start
         rate = done / max(seconds, 1e-9)
         print(
-            f"{title}: {done:,} rows in {seconds:.1f} s ({rate:,.0f} rows/s)",
+            f"{title}: {done:,} rows in {duration(seconds)} ({rate:,.0f} rows/s)",
             file=sys.stderr,
             flush=True,
         )

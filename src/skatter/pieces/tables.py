@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.formatting import listed
 from skatter.pieces.chunks import Chunk, chunk_rows, numbered
-from skatter.tables.errors import blaming, listed, load
+from skatter.tables.budget import Budget
+from skatter.tables.errors import blaming, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.opening import PACKED, Data
 from skatter.tables.text import (
@@ -343,8 +345,9 @@ def _opened(path: Path) -> Iterator[Data]:
         start = file.read(6)
         file.seek(0)
         packed = (unpack for magic, (_, unpack) in PACKED.items() if start.startswith(magic))
-        unpack = next(packed, None)
-        yield Data(unpack(file) if unpack else file, str(path), ".csv", path.stat().st_size)
+        unpack, name = next(packed, None), str(path)
+        plain = unpack(file) if unpack else file
+        yield Data(plain, name, ".csv", path.stat().st_size, Budget(name))
 
 
 def _layout(data: Data) -> Layout:

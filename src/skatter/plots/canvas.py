@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
+from skatter.formatting import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -150,7 +152,7 @@ def short_names(names: Iterable[Any], most: int = LONGEST_NAME) -> list[str]:
     cuts = (slice(most - 1, None), slice(half, -half), slice(None, 1 - most))
     tried = [[_cut(line, cut, most) for line in lines] for cut in cuts]
     best = max(tried, key=lambda shortened: len(set(shortened)))
-    return [_plain(line) for line in best]
+    return [printable(line).replace("$", r"\$") for line in best]
 
 
 def _cut(line: str, cut: slice, most: int) -> str:
@@ -159,8 +161,3 @@ def _cut(line: str, cut: slice, most: int) -> str:
         return line
     start, stop, _ = cut.indices(len(line))
     return f"{line[:start].rstrip()}…{line[stop:].lstrip()}"
-
-
-def _plain(line: str) -> str:
-    """Return text in which matplotlib sees no mathematics, and a terminal no commands."""
-    return "".join(c if c.isprintable() else "�" for c in line).replace("$", r"\$")

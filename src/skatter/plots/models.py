@@ -16,22 +16,7 @@ Found = TypeVar("Found")
 
 
 def components_of(model: Any) -> ScatterComponents:
-    """Return the fitted estimator with components: ``model`` itself, or one inside it.
-
-    Parameters
-    ----------
-    model : estimator, SCACV or pipeline
-        Of the family of SCA; a search gives its best estimator, a pipeline its only such step.
-
-    Raises
-    ------
-    TypeError
-        Where there is no such estimator.
-    ValueError
-        Where a pipeline holds several, or a search did not refit.
-    sklearn.exceptions.NotFittedError
-        Where it is not fitted.
-    """
+    """Return the fitted estimator with components: ``model`` itself, or one inside it."""
     found = _inside(model, _with_components, "an estimator of the family of SCA")
     check_is_fitted(found, "eigenvalues_")
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from skatter.formatting import percent
 from skatter.plots.canvas import (
     PALETTE,
     add_note,
@@ -84,7 +85,7 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
             _draw_line(ax, candidate, attribute, _look(candidate, candidates))
         _lay_out(ax, words, in_percent=attribute != "trust")
     _look_closer(axes[1], [each for candidate in candidates for each in candidate.rounds])
-    names = [f"{_name(each)}: {100 * each.weight:.0f} %" for each in candidates]
+    names = [f"{_name(each)}: {percent(each.weight)}" for each in candidates]
     handles = [line for line in axes[-1].lines if line.get_gid() == "candidate"]
     legend_beside(axes[-1], handles, names, title="samples, ridge: weight")
     if title is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.components import ScatterComponents
+from skatter.formatting import percent
 from skatter.plots.canvas import (
     AFTER_COLOUR,
     BEFORE_COLOUR,
@@ -77,9 +78,7 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None, title: str | None = Non
     colours = np.where(places <= leading, AFTER_COLOUR, BEFORE_COLOUR).tolist()
     bars = ax.bar(places, eigenvalues, width=0.8, color=colours)
     if len(eigenvalues) <= _NUMBERED:
-        ax.bar_label(
-            bars, [f"{100 * share:.0f} %" for share in shares], fontsize="small", padding=2
-        )
+        ax.bar_label(bars, [percent(share, 0) for share in shares], fontsize="small", padding=2)
     title = f"Spectrum of {type(found).__name__}" if title is None else title
     write_title(ax, title, _note(shares, leading, words))
     ax.set(xlabel="component", ylabel="eigenvalue λ", xlim=(0.4, len(eigenvalues) + 0.6))
@@ -104,8 +103,8 @@ def _leading(shares: NDArray[Any]) -> int:
 
 
 def _note(shares: NDArray[Any], leading: int, words: str) -> str:
-    k, percent = len(shares), f"{100 * shares[:leading].sum():.0f} %"
+    k, held = len(shares), percent(shares[:leading].sum(), 0)
     if leading < k:
         hold = "holds" if leading == 1 else "hold"
-        return f"{leading} of {k} components (dark) {hold} {percent} of {words}"
-    return f"together {percent} of {words}"
+        return f"{leading} of {k} components (dark) {hold} {held} of {words}"
+    return f"together {held} of {words}"

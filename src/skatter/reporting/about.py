@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 
-import skatter
-from skatter.pages import visible
-from skatter.reporting.anatomy import Anatomy
+from skatter.formatting import printable, shorten
+from skatter.reporting.model_parts import ModelParts
+from skatter.versions import versions
 
 PAPER = (
     "M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang: Scatter Component Analysis: A Unified "
@@ -25,22 +22,23 @@ _MOST = 6
 """Entries of a list that are shown."""
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what the numbers depend on."""
+def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the foot of a page shows, and the version that every page has."""
+    software = versions()
     return {
-        "skatter": skatter.__version__,
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-        "SciPy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
+        "version": software["skatter"],
+        "versions": software,
+        "steps": steps_of(parts),
+        "settings": shown_settings(settings),
+        "citations": citations(parts),
     }
 
 
-def steps_of(anatomy: Anatomy) -> list[tuple[str, str]]:
+def steps_of(parts: ModelParts) -> list[tuple[str, str]]:
     """Return every step of the model with its parameters, in the order of the data."""
-    steps = [*anatomy.head, *([] if anatomy.learner is None else [anatomy.learner])]
+    steps = [*parts.head, *([] if parts.learner is None else [parts.learner])]
     if not steps:
-        steps = [anatomy.model]
+        steps = [parts.model]
     return [(type(step).__name__, _parameters(step)) for step in steps]
 
 
@@ -59,7 +57,7 @@ def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     >>> shown_settings({"columns": [f"p{i}" for i in range(64)]})
     [('columns', 'p0; p1; p2; p3; p4; p5; and 58 more')]
     """
-    return [(visible(name), _said(value)) for name, value in _flat(settings or {}, "")]
+    return [(printable(name), _said(value)) for name, value in _flat(settings or {}, "")]
 
 
 def _flat(settings: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:
@@ -81,11 +79,11 @@ def _said(value: Any) -> str:
         more = len(value) - len(shown)
         text = "; ".join([*shown, f"and {more:,} more"] if more else shown)
     else:
-        text = visible(" ".join(str(value).split()))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        text = printable(" ".join(str(value).split()))
+    return shorten(text, _LONGEST)
 
 
-def citations(anatomy: Anatomy) -> list[str]:
+def citations(parts: ModelParts) -> list[str]:
     """Return whom to cite: the method's own source, and the paper on SCA."""
-    own = anatomy.citation
+    own = parts.citation
     return [PAPER] if not own or "Scatter Component Analysis" in own else [own, PAPER]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skatter.components import ScatterComponents
 from skatter.domains import UNLABELLED, Codes, Domains
-from skatter.reporting.anatomy import Anatomy, Space
+from skatter.reporting.model_parts import ModelParts, Space
 from skatter.reporting.samples import draw_rows
 from skatter.reporting.views import FULL, pack
 from skatter.sca import SCA, KernelFisher, beta_of
@@ -41,32 +41,11 @@ FIGURES = ("total", "domain", "between_class", "within_class", "conditional_doma
 
 @dataclass(frozen=True, eq=False)
 class Explorer:
-    """Everything that the sliders can show.
+    """Everything that the sliders can show, setting by setting in the order β, then δ.
 
-    Attributes
-    ----------
-    betas, deltas : list of float
-        Values of the sliders; settings are in the order β, then δ.
-    k : int
-        Largest number of components.
-    start : tuple of (int, int, int)
-        Places of β and δ, and k, of the model.
-    rows : ndarray of int
-        Which samples are shown.
-    values : str
-        Coordinates: setting by setting, component by component, row by row.
-    steps : list of list of float
-        What one unit of ``values`` is, for each setting and component.
-    ranks : list of int
-        Components that each setting has.
-    figures : dict of str to list of list of float or None
-        Measured for each setting and k.
-    judged : str
-        What accuracy says; empty where there is none.
-    words : str
-        Whose path it is.
-    exact : bool
-        Whether the model itself is a point of the path.
+    ``values`` are coordinates in units of ``steps``, setting by setting, component by component,
+    row by row; ``figures`` are measured for each setting and k; ``exact`` says whether the model
+    itself is a point of the path.
     """
 
     betas: list[float]
@@ -93,26 +72,16 @@ class Explorer:
 
 
 def explore(
-    anatomy: Anatomy, space: Space, prepared: Any, domains: Domains, truth: Codes
+    parts: ModelParts, space: Space, prepared: Any, domains: Domains, truth: Codes
 ) -> Explorer | str:
     """Solve SCA for all settings on some samples; return why not, where that makes no sense.
 
-    Parameters
-    ----------
-    anatomy : Anatomy
-        The model.
-    space : Space
-        The samples as its components see them.
-    prepared : ndarray or CSR matrix
-        The samples that all models are given, by which predictions are judged.
-    domains : Domains
-        Their domains, and the labels that the fit saw.
-    truth : ndarray of int
-        All labels that are known.
+    ``prepared`` are the samples that all models are given, by which predictions are judged;
+    ``truth`` are all labels that are known.
     """
-    family = anatomy.components
+    family = parts.components
     if family is None:
-        return f"{anatomy.name} has no path over β and δ."
+        return f"{parts.name} has no path over β and δ."
     if np.count_nonzero(domains.class_counts) < 2:
         return "A path over β and δ needs labels of two classes or more."
     template, beta, delta = _template(family, space)
@@ -138,8 +107,8 @@ def explore(
         [max(int(np.count_nonzero(size)), 1) for size in sizes],
         {name: [each[name] for each in measured] for name in measured[0]},
         judge.words,
-        _words(anatomy, family, k),
-        _on_path(anatomy) and family.n_components_ <= k,
+        _words(parts, family, k),
+        _on_path(parts) and family.n_components_ <= k,
     )
 
 
@@ -159,23 +128,23 @@ def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, floa
     return template, float(labels), float(getattr(family, "delta", 0.0))
 
 
-def _words(anatomy: Anatomy, family: ScatterComponents, k: int) -> str:
-    if anatomy.candidate is not None:
+def _words(parts: ModelParts, family: ScatterComponents, k: int) -> str:
+    if parts.candidate is not None:
         return (
             "Shown is SCA in the feature space of the leading candidate, from the given labels "
             "alone: one solution, before any self-training."
         )
-    if _on_path(anatomy):
+    if _on_path(parts):
         own = family.n_components_
         with_few = f", with {k} of its {own} components" if own > k else ""
         return f"The sliders begin where the model was fitted{with_few}."
     labels = "the same labels" if family.label_splines is None else "classes of this page"
-    return f"Shown is SCA in the feature space of {anatomy.name}, from {labels}."
+    return f"Shown is SCA in the feature space of {parts.name}, from {labels}."
 
 
-def _on_path(anatomy: Anatomy) -> bool:
+def _on_path(parts: ModelParts) -> bool:
     """Whether the model is SCA at some β and δ."""
-    learner = anatomy.learner
+    learner = parts.learner
     return type(learner) in (SCA, KernelFisher) and learner.label_splines is None
 
 

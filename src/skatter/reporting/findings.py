@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes, Domains
-from skatter.reporting.anatomy import Anatomy, Space
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
 from skatter.reporting.explorer import Explorer, explore
 from skatter.reporting.measures import (
+    NAMES,
     Distances,
     ScatterLine,
     measure_distances,
     scatter_lines,
 )
+from skatter.reporting.model_parts import ModelParts, Space
 from skatter.reporting.predictions import (
     DomainScores,
     Predictions,
@@ -67,31 +68,9 @@ PRECOMPUTED = (
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found out about a model and its samples.
+    """What was found out about a model and its samples."""
 
-    Attributes
-    ----------
-    anatomy, samples
-        What the report is about.
-    drawn : ndarray of int
-        Rows that are drawn.
-    n_measured : int
-        Rows that were measured.
-    before, after : ndarray of shape (n_drawn, 2)
-        Coordinates; ``after`` is None where the model makes no features.
-    colourings : list of Colouring
-        Ways to colour the points.
-    predictions : Predictions or None
-        Of some rows.
-    scatters : list of ScatterLine
-        The five scatters.
-    distances : Distances or None
-        Between the domains.
-    explorer : Explorer or str
-        The path, or why there is none.
-    """
-
-    anatomy: Anatomy
+    parts: ModelParts
     samples: Samples
     drawn: Codes
     n_measured: int
@@ -113,7 +92,8 @@ class Findings:
         """Of each domain."""
         if self.predictions is None:
             return []
-        return score_domains(self.samples, self.predictions)
+        scores = score_domains(self.samples, self.predictions)
+        return scores if any(each.hidden or each.seen for each in scores) else []
 
     @cached_property
     def places(self) -> list[GroupPlace]:
@@ -128,7 +108,7 @@ class Findings:
     @property
     def eigenvalues(self) -> list[float]:
         """Of the components, largest first."""
-        family = self.anatomy.components
+        family = self.parts.components
         return [] if family is None else np.asarray(family.eigenvalues_, dtype=float).tolist()
 
     @cached_property
@@ -139,7 +119,7 @@ class Findings:
     @cached_property
     def training(self) -> Training | None:
         """Return the rounds of self-training, where there were some."""
-        return training(getattr(self.anatomy.learner, "candidates_", ()))
+        return training(getattr(self.parts.learner, "candidates_", ()))
 
     @property
     def figure_names(self) -> list[tuple[str, str]]:
@@ -147,6 +127,7 @@ class Findings:
         if self.path is None:
             return []
         there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
+        there -= {key for key, line in zip(NAMES, self.scatters, strict=True) if line.missing}
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
     @property
@@ -178,22 +159,22 @@ class Findings:
     @property
     def before_space(self) -> str:
         """Say where scatters before were measured."""
-        if self.anatomy.components is None:
+        if self.parts.components is None:
             return "in the features that the model was given"
         return "in the feature space of the kernel"
 
     @property
     def before_words(self) -> str:
         """Say what the first picture shows."""
-        what = "principal" if self.anatomy.components is None else "kernel principal"
-        return f"Two {what} components of what {self.anatomy.name} was given."
+        what = "principal" if self.parts.components is None else "kernel principal"
+        return f"Two {what} components of what {self.parts.name} was given."
 
     @property
     def after_words(self) -> str:
         """Say what the second picture shows."""
-        family, candidate = self.anatomy.components, self.anatomy.candidate
+        family, candidate = self.parts.components, self.parts.candidate
         if family is None:
-            return f"Two principal axes of what {self.anatomy.name} makes of it."
+            return f"Two principal axes of what {self.parts.name} makes of it."
         words = f"Two principal axes of its {family.n_components_} components"
         if candidate is None:
             return f"{words}."
@@ -201,16 +182,16 @@ class Findings:
             f"{words}, of the candidate that weighs most: scaling {candidate.scaling}, ridge "
             f"{candidate.ridge:g}."
         )
-        if self.anatomy.hedge is None:
+        if self.parts.hedge is None:
             return words
-        n_members = len(self.anatomy.hedge.members_)
+        n_members = len(self.parts.hedge.members_)
         return f"{words} SCAClassifier is one of the {n_members} classifiers that vote."
 
     @property
     def facts(self) -> dict[str, str]:
         """Count what the report is about."""
         samples = self.samples
-        family = self.anatomy.components
+        family = self.parts.components
         facts = {
             "rows": f"{samples.n:,}",
             "with a label in the fit": f"{samples.domains.n_labelled:,}",
@@ -243,7 +224,7 @@ class Findings:
                 confidence[self.predictions.rows] = self.predictions.confidence
         sure = np.round(confidence[drawn], 4)
         return {
-            "number": drawn.tolist(),
+            "number": (drawn + 1).tolist(),
             "domain": samples.domains.domain[drawn].tolist(),
             "class": samples.truth[drawn].tolist(),
             "seen": samples.domains.labelled[drawn].astype(int).tolist(),
@@ -254,50 +235,40 @@ class Findings:
 
 
 def find(
-    anatomy: Anatomy,
+    parts: ModelParts,
     samples: Samples,
     sample_domain: Any,
     predictions: Any,
     random_state: Any,
     tell: Callable[[str], None],
 ) -> Findings:
-    """Measure everything, on a draw of the rows where there are many.
-
-    Parameters
-    ----------
-    anatomy, samples
-        What the report is about.
-    sample_domain : array-like or None
-        Domains as the model knows them.
-    predictions : mapping, DataFrame or None
-        As in :func:`skatter.reporting.report`.
-    random_state : int, RandomState instance or None
-        Draws rows.
-    tell : callable
-        Told what comes next.
-    """
-    if anatomy.precomputed:
+    """Measure everything, on a draw of the rows where there are many."""
+    if parts.precomputed:
         raise ValueError(PRECOMPUTED)
-    given = None if predictions is None else read_predictions(samples, predictions)
+    made = None if predictions is None else read_predictions(samples, predictions)
     order = draw_rows(samples.domains, random_state)
     drawn, few = np.sort(order[:MAX_DRAWN]), np.sort(order[:MAX_MEASURED])
     measured = np.searchsorted(drawn, few)
     tell("computing embeddings")
     ids = None if sample_domain is None else np.asarray(sample_domain)[drawn]
-    views = _View.of(anatomy, take_rows(samples.X, drawn), ids)
+    views = _View.of(parts, take_rows(samples.X, drawn), ids)
     before, after = view_before(views.space, measured), views.after(measured)
     tell("predicting")
-    found = given or predict(anatomy, samples, drawn, ids, views.prepared, views.features)
+    found = made or predict(parts, samples, drawn, ids, views.prepared, views.features)
     tell("measuring scatters and distances")
     domains, near = samples.domains.take(few), views.take(measured)
-    scatters = scatter_lines(measure(near.space.geometry(), domains), near.scatters(domains))
+    before_scatters, after_scatters = (
+        measure(near.space.geometry(), domains),
+        near.scatters(domains),
+    )
+    scatters = scatter_lines(before_scatters, after_scatters, domains)
     distances = measure_distances(
         near.prepared, near.features, domains.domain, samples.domain_names
     )
     tell("computing the path over β, δ and k")
-    path = explore(anatomy, near.space, near.prepared, domains, samples.truth[few])
+    path = explore(parts, near.space, near.prepared, domains, samples.truth[few])
     return Findings(
-        anatomy,
+        parts,
         samples,
         drawn,
         len(few),
@@ -319,11 +290,11 @@ class _View(NamedTuple):
     features: Array | None
 
     @classmethod
-    def of(cls, anatomy: Anatomy, X: Any, sample_domain: Any) -> _View:
-        given = anatomy.prepare(X, sample_domain)
-        features = anatomy.transform(given, sample_domain)
+    def of(cls, parts: ModelParts, X: Any, sample_domain: Any) -> _View:
+        given = parts.prepare(X, sample_domain)
+        features = parts.transform(given, sample_domain)
         prepared = check_table(given, "X")
-        return cls(prepared, anatomy.space(prepared, sample_domain), features)
+        return cls(prepared, parts.space(prepared, sample_domain), features)
 
     def take(self, rows: Codes) -> _View:
         features = None if self.features is None else self.features[rows]

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.domains import Codes
+from skatter.domains import Codes, Domains
 from skatter.plots import domain_distances
+from skatter.plots.scatters import absent_scatters
 from skatter.scatter import Scatters
 
 Array = NDArray[Any]
@@ -31,7 +32,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
 
 
 class ScatterLine(NamedTuple):
-    """One scatter before and after; shares are of the total scatter."""
+    """One scatter before and after; shares are of the total; ``missing`` says why it is none."""
 
     name: str
     words: str
@@ -39,6 +40,7 @@ class ScatterLine(NamedTuple):
     after: float | None
     share_before: float
     share_after: float | None
+    missing: str = ""
 
     @property
     def change(self) -> float | None:
@@ -48,8 +50,9 @@ class ScatterLine(NamedTuple):
         return self.share_after / self.share_before
 
 
-def scatter_lines(before: Scatters, after: Scatters | None) -> list[ScatterLine]:
-    """Put scatters before and after side by side."""
+def scatter_lines(before: Scatters, after: Scatters | None, domains: Domains) -> list[ScatterLine]:
+    """Put scatters before and after side by side; those that cannot be measured say why."""
+    missing = absent_scatters(domains)
     shares = {name: _share(before, name) for name in NAMES}
     return [
         ScatterLine(
@@ -59,6 +62,7 @@ def scatter_lines(before: Scatters, after: Scatters | None) -> list[ScatterLine]
             None if after is None else getattr(after, name),
             shares[name],
             None if after is None else _share(after, name),
+            missing.get(name, ""),
         )
         for name, (title, words) in NAMES.items()
     ]
@@ -107,17 +111,7 @@ class Distances:
 def measure_distances(
     before: Any, after: Array | None, domain: Codes, names: list[str]
 ) -> Distances | None:
-    """Measure the maximum mean discrepancy of every two domains; None for fewer than two.
-
-    Parameters
-    ----------
-    before, after : arrays with a row for each sample
-        Two representations of the same samples.
-    domain : ndarray of int
-        Domain of each sample, an index into ``names``.
-    names : list of str
-        The domains.
-    """
+    """Measure the maximum mean discrepancy of every two domains; None for fewer than two."""
     counts = np.bincount(domain, minlength=len(names))
     several = np.flatnonzero(counts > 1)
     shown = np.sort(several[np.argsort(-counts[several], kind="stable")][:MAX_DOMAINS])

@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes
 from skatter.pipeline import call_step
-from skatter.reporting.anatomy import Anatomy
+from skatter.reporting.model_parts import ModelParts
 from skatter.reporting.samples import Samples
 from skatter.self_training import SCAClassifier
 
@@ -29,19 +29,7 @@ class Score(NamedTuple):
 
 
 class DomainScores(NamedTuple):
-    """What is known of the predictions in one domain.
-
-    Attributes
-    ----------
-    name : str
-        The domain.
-    target : bool
-        Whether it is a target.
-    n_rows, n_labelled : int
-        Its rows, and those whose label the fit saw.
-    hidden, seen : Score or None
-        On rows whose label the fit did not see, and on those whose label it saw.
-    """
+    """What is known of the predictions in one domain."""
 
     name: str
     target: bool
@@ -53,21 +41,7 @@ class DomainScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predicted classes of some rows.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        The rows.
-    predicted : ndarray of int
-        Codes of classes.
-    confidence : ndarray or None
-        Of each prediction.
-    plain : ndarray of int or None
-        What a model says that does not adapt.
-    by, plain_by : str
-        Who predicted.
-    """
+    """Predicted classes of some rows."""
 
     rows: Codes
     predicted: Codes
@@ -75,6 +49,19 @@ class Predictions:
     plain: Codes | None
     by: str
     plain_by: str = "1-nearest-neighbour on the samples before"
+    adapted: Codes | None = None
+
+    @property
+    def other(self) -> Codes | None:
+        """What the other model says: the plain one, or the adapted one where that is shipped."""
+        if self.adapted is None or self.plain is None:
+            return self.plain
+        return self.adapted if np.array_equal(self.predicted, self.plain) else self.plain
+
+    @property
+    def other_by(self) -> str:
+        """Who that is."""
+        return self.plain_by if self.other is self.plain else "the adapted model"
 
 
 def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
@@ -115,48 +102,34 @@ def _score(samples: Samples, found: Predictions, where: NDArray[np.bool_]) -> Sc
 
 
 def predict(
-    anatomy: Anatomy,
+    parts: ModelParts,
     samples: Samples,
     rows: Codes,
     sample_domain: Any,
     prepared: Any,
     features: Array | None,
 ) -> Predictions | None:
-    """Predict some rows with the model; by the nearest neighbour where it only makes features.
-
-    Parameters
-    ----------
-    anatomy : Anatomy
-        The model.
-    samples : Samples
-        All samples.
-    rows : ndarray of int
-        Which to predict.
-    sample_domain : array-like or None
-        Their domains, as the model knows them.
-    prepared, features : arrays with a row for each of ``rows``
-        The samples before and after.
-    """
+    """Predict some rows with the model; by the nearest neighbour where it only makes features."""
     labelled = samples.domains.labelled[rows]
-    if not labelled.any() or (features is None and not hasattr(anatomy.model, "predict")):
+    if not labelled.any() or (features is None and not hasattr(parts.model, "predict")):
         return None
     label = samples.domains.label[rows]
     plain = nearest(prepared, label)
-    if not hasattr(anatomy.model, "predict"):
+    if not hasattr(parts.model, "predict"):
         assert features is not None
         by = "1-nearest-neighbour on the components"
         return Predictions(rows, nearest(features, label), None, plain, by)
     given = take_rows(samples.X, rows)
     confidence = None
-    if hasattr(anatomy.model, "predict_proba"):
-        shares = np.asarray(call_step(anatomy.model.predict_proba, given, sample_domain))
+    if hasattr(parts.model, "predict_proba"):
+        shares = np.asarray(call_step(parts.model.predict_proba, given, sample_domain))
         confidence = shares.max(axis=1)
-    if confidence is not None and isinstance(anatomy.learner, SCAClassifier):
+    if confidence is not None and isinstance(parts.learner, SCAClassifier):
         # Its predictions are the largest shares, and asking it again would cost as much again.
-        codes = samples.codes(anatomy.model.classes_[shares.argmax(axis=1)])
+        codes = samples.codes(parts.model.classes_[shares.argmax(axis=1)])
     else:
-        codes = samples.codes(call_step(anatomy.model.predict, given, sample_domain))
-    return Predictions(rows, codes, confidence, plain, type(anatomy.model).__name__)
+        codes = samples.codes(call_step(parts.model.predict, given, sample_domain))
+    return Predictions(rows, codes, confidence, plain, type(parts.model).__name__)
 
 
 def nearest(Z: Any, label: Codes) -> Codes:
@@ -170,7 +143,7 @@ def read_predictions(samples: Samples, predictions: Any) -> Predictions:
     if not (isinstance(predictions, Mapping) or hasattr(predictions, "columns")):
         raise TypeError("predictions must be a mapping or a DataFrame with a column 'predicted'.")
     columns = [str(name) for name in getattr(predictions, "columns", predictions)]
-    names = {key: _last(columns, key) for key in ("predicted", "confidence", "plain")}
+    names = {key: _last(columns, key) for key in ("predicted", "confidence", "plain", "adapted")}
     if names["predicted"] is None:
         raise ValueError(
             f"predictions has no column 'predicted'; it has {', '.join(columns[:10])}."
@@ -187,14 +160,15 @@ def read_predictions(samples: Samples, predictions: Any) -> Predictions:
     confidence = None
     if "confidence" in values:
         confidence = np.asarray(values["confidence"], dtype=float)[rows]
-    plain = samples.codes(values["plain"])[rows] if "plain" in values else None
-    return Predictions(
-        rows, codes[rows], confidence, plain, "the predictions given", "the plain model"
+    plain, adapted = (
+        samples.codes(values[key])[rows] if key in values else None for key in ("plain", "adapted")
     )
+    by = ("the predictions given", "the plain model")
+    return Predictions(rows, codes[rows], confidence, plain, *by, adapted)
 
 
 def _last(columns: list[str], key: str) -> str | None:
     """Return the last column of that name, or with more behind it: tables grow to the right."""
     begun = [name for name in columns if name == key or name.startswith(f"{key}_")]
-    begun = [name for name in begun if not name.startswith("plain_confidence")]
+    begun = [name for name in begun if not name.startswith(("plain_conf", "adapted_conf"))]
     return begun[-1] if begun else None

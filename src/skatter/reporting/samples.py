@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 
 from skatter.checks import n_rows, take_rows
 from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_domains
+from skatter.formatting import printable, shorten
 from skatter.labels import classes_of, edges_of, read_numbers
 from skatter.out_of_core import backend_of
-from skatter.pages import visible
 from skatter.tensors import is_tensor
 
 Array = NDArray[Any]
@@ -29,24 +29,11 @@ SHOWN_FEATURES = 6
 SHOWN_BINS = 5
 """Classes that labels are shown as where they are numbers."""
 _EACH = 5
-_LONGEST = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of all domains.
-
-    Attributes
-    ----------
-    X : array, sparse matrix or DataFrame
-        As given.
-    domains : Domains
-        Domains, and the labels that the fit saw.
-    truth : ndarray of int
-        Codes into ``class_names`` of all labels that are known, seen or not; -1 for others.
-    class_names, domain_names, features : list of str
-        As they are shown: every character can be seen.
-    """
+    """Samples of all domains."""
 
     X: Any
     domains: Domains
@@ -99,17 +86,7 @@ def read_samples(
     numbers: bool = False,
     domain_names: Mapping[Any, str] | None = None,
 ) -> Samples:
-    """Check what the user gave.
-
-    Parameters
-    ----------
-    X, y, sample_domain, labelled, names
-        As in :func:`skatter.reporting.report`.
-    numbers : bool
-        Whether labels are numbers; they are shown as classes, cut into parts of equal counts.
-    domain_names : mapping or None
-        Names to show in place of domains.
-    """
+    """Check what the user gave."""
     if backend_of(X) or is_tensor(X):
         raise TypeError(
             f"X must be an array, a sparse matrix or a DataFrame, got {type(X).__name__}: give a "
@@ -135,7 +112,7 @@ def read_samples(
         domains,
         np.array(domains.label),
         class_names,
-        [short(shown_name(called.get(each, each))) for each in domains.domain_ids.tolist()],
+        [shorten(shown_name(called.get(each, each))) for each in domains.domain_ids.tolist()],
         _feature_names(X, names),
     )
     if y is not None and labelled is not None and edges is None:
@@ -157,18 +134,13 @@ def _bin_name(code: int, edges: Array) -> str:
 
 def shown_name(name: Any) -> str:
     """Return a name of the user as it is shown: every character of it can be seen."""
-    return visible(int(name) if isinstance(name, float) and name.is_integer() else name)
-
-
-def short(text: str) -> str:
-    """Return text that fits into a cell of a table."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return printable(int(name) if isinstance(name, float) and name.is_integer() else name)
 
 
 def _shown_value(value: Any) -> Any:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         missing = value is None or value != value  # NaN and NaT differ from themselves
-        return "" if missing is True else short(shown_name(value))
+        return "" if missing is True else shorten(shown_name(value))
     number = float(value)
     return float(f"{number:.5g}") if np.isfinite(number) else ""
 
@@ -181,7 +153,7 @@ def _feature_names(X: Any, names: Sequence[str] | None) -> list[str]:
         raise ValueError(
             f"names must hold a name for each of the {X.shape[1]} columns of X, got {len(names)}."
         )
-    return [short(shown_name(name)) for name in names]
+    return [shorten(shown_name(name)) for name in names]
 
 
 def draw_rows(domains: Domains, random_state: Any) -> Codes:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.domains import UNLABELLED, Codes
+from skatter.formatting import shorten
 from skatter.pages import page_colour
 from skatter.plots import MARKERS, PALETTE
-from skatter.reporting.anatomy import Space
-from skatter.reporting.samples import short
+from skatter.reporting.model_parts import Space
 from skatter.sca import KPCA
 
 Array = NDArray[Any]
@@ -52,20 +52,7 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """A way to colour the points.
-
-    Attributes
-    ----------
-    key, title : str
-        Name in the script, and for readers.
-    categories : list of Category
-        Whose colours a picture can tell apart; the smallest ones share the last entry where there
-        are more.
-    codes : ndarray of int
-        Index into ``categories`` of each drawn row; -1: grey.
-    grey : str
-        What grey points are; empty where there are none.
-    """
+    """A way to colour the points."""
 
     key: str
     title: str
@@ -79,6 +66,7 @@ class Colouring:
             "key": self.key,
             "categories": [category._asdict() for category in self.categories],
             "codes": self.codes.tolist(),
+            "grey": self.grey,
         }
 
 
@@ -99,7 +87,7 @@ def colour_by(key: str, title: str, names: list[str], codes: Codes, grey: str = 
     place[UNLABELLED] = UNLABELLED
     rounds, colours = np.divmod(np.arange(MAX_STYLES), len(PALETTE))
     categories = [
-        Category(short(names[c]), int(counts[c]), int(colours[i]), int(rounds[i]))
+        Category(shorten(names[c]), int(counts[c]), int(colours[i]), int(rounds[i]))
         for i, c in enumerate(shown)
     ]
     rest = int(counts.sum() - counts[shown].sum())

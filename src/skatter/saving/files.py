@@ -16,7 +16,6 @@ import hashlib
 import hmac
 import io
 import json
-import platform
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -32,6 +31,7 @@ from skatter.saving.nodes import Reader, Writer, build
 from skatter.saving.schemas import name_of
 from skatter.saving.specs import Refused
 from skatter.tables import check_target
+from skatter.versions import versions
 
 Array = NDArray[Any]
 
@@ -220,7 +220,7 @@ def _describe(model: Any) -> dict[str, Any]:
     about = {
         "format": FORMAT,
         "created_by": f"skatter {version('skatter')}",
-        "versions": _versions(),
+        "versions": versions(),
         "model": name_of(type(model)),
     }
     for key, attribute in (("columns", "feature_names_in_"), ("classes", "classes_")):
@@ -228,11 +228,6 @@ def _describe(model: Any) -> dict[str, Any]:
             about[key] = np.asarray(getattr(model, attribute)).tolist()
     own = model.describe() if hasattr(model, "describe") else {}
     return {**about, **own}
-
-
-def _versions() -> dict[str, str]:
-    names = ("skatter", "scikit-learn", "numpy", "scipy")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from skatter.selection.criteria import (
     scatter_criterion,
 )
 from skatter.selection.folds import nearest_labels
+from skatter.selection.scorers import make_domain_scorer
 from skatter.selection.search import BETAS, DELTAS, SCACV
 from skatter.selection.splitters import LeaveOneDomainOut
 
@@ -46,6 +47,7 @@ __all__ = [
     "judge",
     "judge_answers",
     "judge_number_answers",
+    "make_domain_scorer",
     "nearest_labels",
     "pick_numbers_to_label",
     "pick_rows_to_label",

@@ -42,6 +42,7 @@ from scipy.stats import norm
 
 from skatter.checks import check_integer, check_real
 from skatter.domains import is_unlabelled
+from skatter.formatting import percent
 from skatter.selection.criteria.evidence import seed_of
 
 Array = NDArray[Any]
@@ -162,7 +163,7 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
+        return f"{percent(self.value, 1)} ({percent(self.low, 1)} to {percent(self.high, 1)})"
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class LabelVerdict:
         lines = [self._headline()]
         lines += [f"Accuracy of {name}: {value}." for name, value in self.accuracy.items()]
         lines.append(f"Difference, {self.best} minus {self.runner_up}: {self.difference}.")
-        lines.append(f"{self.n_answered} labels; intervals cover {self.coverage:.0%}.")
+        lines.append(f"{self.n_answered} labels; intervals cover {percent(self.coverage)}.")
         if self.unanswered:
             lines.append(f"No label at all where: {'; '.join(self.unanswered)}.")
         return "\n".join(lines)
@@ -222,9 +223,9 @@ class LabelVerdict:
             return f"{self.best} and {self.runner_up} are equally accurate."
         claim = f"{self.best} is {'better' if len(self.accuracy) == 2 else 'best'}"
         if self.verdict == "decided":
-            return f"{claim} (probability {self.probability:.1%})."
+            return f"{claim} (probability {percent(self.probability, 1)})."
         return (
-            f"Undecided: {claim} with a probability of only {self.probability:.1%}. "
+            f"Undecided: {claim} with a probability of only {percent(self.probability, 1)}. "
             f"About {self.n_more} more labels of rows on which the models disagree would decide it."
         )
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skatter.checks import check_integer
+from skatter.formatting import percent
 from skatter.selection.asking import (
     AGREE,
     DISAGREE,
@@ -77,10 +78,10 @@ class NumberVerdict:
             return f"Both models are equally good {told}."
         better = f"{told}: the {self.best} model is better with a probability of"
         if self.verdict == "decided":
-            return f"Decided {better} {self.probability:.1%}."
+            return f"Decided {better} {percent(self.probability, 1)}."
         return (
-            f"Undecided {better} only {self.probability:.1%}; about {self.n_more:,} more labels "
-            "would decide it."
+            f"Undecided {better} only {percent(self.probability, 1)}; about {self.n_more:,} more "
+            "labels would decide it."
         )
 
 

@@ -27,16 +27,18 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Codes, Domains
+from skatter.formatting import count
+from skatter.notebook import Section, ShowsLearnt
 from skatter.sca import SCA
 from skatter.selection.criteria.evidence import MakeJudge
 from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
-from skatter.summaries import Section, ShowsLearnt, learnt_search
 
 Array = NDArray[Any]
 Point = tuple[int, float, float]
@@ -167,7 +169,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
             )
         self._forget()
         betas, deltas = self._grid(template)
-        samples, domains = template._read(X, y, sample_domain, labelled)
+        samples, domains = template.read(X, y, sample_domain, labelled)
         ks, (folds, score) = self._ks(domains), self._judge(samples, domains)
         make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
         projected = make(template, samples, domains, max(ks))
@@ -210,8 +212,24 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         tags.transformer_tags = own.transformer_tags
         return tags
 
-    def _learnt(self) -> list[Section]:
-        return learnt_search(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: the choice, and what the best estimator learnt."""
+        if not hasattr(self, "best_params_"):
+            return []
+        score = f"{self.best_score_:.3f}"
+        if self.criterion_ != "accuracy":
+            judged = f"{self.criterion_} of the target's predictions, {score}"
+        else:
+            spread = self.cv_results_["std_test_score"][self.best_index_]
+            judged = f"accuracy on held-out source labels, {score} ± {spread:.3f} over the folds"
+        chosen = ", ".join(f"{name} = {value:g}" for name, value in self.best_params_.items())
+        facts = (
+            ("chosen", f"{chosen}, of {count(len(self.cv_results_['params']), 'setting')}"),
+            ("judged by", judged),
+        )
+        refitted = getattr(self, "best_estimator_", None)
+        own = [Section(type(self).__name__, facts)]
+        return own if refitted is None else [*own, *refitted.learnt()]
 
     # --- the grid -------------------------------------------------------------------------------
 
@@ -250,7 +268,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
 
     @property
     def _gram_given(self) -> bool:
-        return self.estimator is not None and self.estimator._precomputed
+        return self.estimator is not None and get_tags(self.estimator).input_tags.pairwise
 
     def _folds(self, domains: Domains) -> list[Codes]:
         """Rows to hide, fold by fold: labelled samples of source domains."""
@@ -298,7 +316,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
             rows = np.flatnonzero(~np.isin(domains.domain, domains.domain[held]))
             own, new = X[rows], X[held]
-            if template._precomputed:
+            if get_tags(template).input_tags.pairwise:
                 own, new = own[:, rows], new[:, rows]
             present = domains.restrict(rows)
             for Z, Z_new in FoldSolver(template, own, present).solve(present, settings, k, new):

@@ -19,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_choice, check_integer, check_real, check_samples, warn_of_units
 from skatter.domains import Domains, read_domains
+from skatter.formatting import percent
+from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.principal import PrincipalMap
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
@@ -26,7 +28,6 @@ from skatter.selection.criteria import is_collapsed
 from skatter.self_training.panel import weigh
 from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
 from skatter.self_training.voters import VOTERS
-from skatter.summaries import Section, ShowsLearnt, learnt_panel
 
 Array = NDArray[Any]
 
@@ -120,6 +121,8 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         Share of the votes of each class; a given label has all.
     candidates_ : tuple of Candidate
         What was trained, with each round, its agreement with the others and its weight.
+    paths_ : list
+        How each candidate goes from samples to shares of the classes.
 
     Notes
     -----
@@ -195,8 +198,17 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         template = self._template()
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        if not domains.n_labelled:
+            raise ValueError(
+                "y holds no label, and SCAClassifier learns from some: -1, NaN, None and blank "
+                "text mark unlabelled samples. Without any label, use USCA or KPCA."
+            )
         template.check_domains(domains)
-        if "none" in self.scalings and template.feature_map is None and not template._precomputed:
+        if (
+            "none" in self.scalings
+            and template.feature_map is None
+            and template.kernel != "precomputed"
+        ):
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
@@ -234,11 +246,11 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         features = {
             id(path.feature_map): path.features(X, sample_domain) for path in self._distinct_paths()
         }
-        shares = [path.predict(features[id(path.feature_map)]) for path in self._paths]
+        shares = [path.predict(features[id(path.feature_map)]) for path in self.paths_]
         return np.average(shares, axis=0, weights=weights)
 
     def _distinct_paths(self) -> Iterable[_Path]:
-        return {id(path.feature_map): path for path in self._paths}.values()
+        return {id(path.feature_map): path for path in self.paths_}.values()
 
     def _template(self) -> SCA:
         """Check the parameters, and return SCA as it is used on explicit features."""
@@ -295,10 +307,31 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         )
         self.label_distributions_ = soft
         self.transduction_ = self.classes_[soft.argmax(axis=1)]
-        self._paths = [each.path(soft) for each in trained]
+        self.paths_ = [each.path(soft) for each in trained]
 
-    def _learnt(self) -> list[Section]:
-        return learnt_panel(self)
+    def learnt(self) -> list[Section]:
+        """Return what a notebook shows: the candidates, their rounds and agreement."""
+        if not hasattr(self, "candidates_"):
+            return []
+        names, counts = np.unique(self.transduction_, return_counts=True)
+        facts = (
+            ("samples", f"{len(self.transduction_):,}"),
+            ("classes, given or predicted", listed_with_counts(names, counts)),
+        )
+        heads = ("samples", "ridge", "rounds", "kept", "criterion", "agreement", "weight")
+        lines = tuple(
+            (
+                "as they are" if each.scaling == "none" else "scaled in each domain",
+                f"{each.ridge:g}",
+                str(len(each.rounds)),
+                "–" if each.kept is None else f"round {each.kept.number}",
+                "–" if each.kept is None else f"{each.kept.trust:.3g}",
+                percent(each.agreement),
+                percent(each.weight),
+            )
+            for each in self.candidates_
+        )
+        return [Section(type(self).__name__, facts, heads, lines)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

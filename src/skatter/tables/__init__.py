@@ -2,9 +2,14 @@
 
 from skatter.tables.carrying import OpenTable, open_table
 from skatter.tables.columns import Samples, read_columns, read_labels
-from skatter.tables.errors import TableError, printable
-from skatter.tables.plans import ColumnPlan, describe_columns
-from skatter.tables.preprocessing import align_columns, make_preprocessor, to_numbers
+from skatter.tables.errors import TableError
+from skatter.tables.plans import ColumnPlan, as_text, describe_columns
+from skatter.tables.preprocessing import (
+    align_columns,
+    columns_by_kind,
+    make_preprocessor,
+    to_numbers,
+)
 from skatter.tables.reading import read_table
 from skatter.tables.writing import check_target, table_kind, write_table
 
@@ -14,11 +19,12 @@ __all__ = [
     "Samples",
     "TableError",
     "align_columns",
+    "as_text",
     "check_target",
+    "columns_by_kind",
     "describe_columns",
     "make_preprocessor",
     "open_table",
-    "printable",
     "read_columns",
     "read_labels",
     "read_table",

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from skatter.tables.errors import TableError, listed, load, quoted
+from skatter.formatting import listed, quoted
+from skatter.tables.budget import Budget
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
-from skatter.tables.opening import MAX_CELLS, Data, check_unpacked
+from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,7 +41,7 @@ def read_npz(data: Data) -> DataFrame:
         members = _check_members(archive.infolist(), data)
         for name, member in members.items():
             with archive.open(member) as file:
-                _check_array(file, member, f"{data.name}: array {quoted(name)}")
+                _check_array(file, member, f"{data.name}: array {quoted(name)}", data.budget)
         arrays = {}
         for name, member in members.items():
             with archive.open(member) as file:
@@ -62,13 +64,13 @@ def _check_members(members: list[ZipInfo], data: Data) -> dict[str, ZipInfo]:
             raise TableError(f"{called} is no array; save arrays alone, by numpy.savez.")
         if member.flag_bits & ENCRYPTED or member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise TableError(f"{called} is packed as NumPy never does; save it by numpy.savez.")
-    check_unpacked(data.name, sum(member.file_size for member in members), data.size)
+    data.budget.check_bytes(sum(member.file_size for member in members), data.size)
     names = [member.filename.removesuffix(".npy") for member in members]
     check_names(names, data.name)
     return dict(zip(names, members, strict=True))
 
 
-def _check_array(file: IO[bytes], member: ZipInfo, called: str) -> None:
+def _check_array(file: IO[bytes], member: ZipInfo, called: str, budget: Budget) -> None:
     """Read the header alone: the type must be that of cells, and the size that of the member."""
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
@@ -77,8 +79,10 @@ def _check_array(file: IO[bytes], member: ZipInfo, called: str) -> None:
     shape, _, dtype = read(file)
     check_dtype(dtype, called)
     n_cells = prod(shape)
-    if not dtype.itemsize or n_cells > MAX_CELLS:
+    if not dtype.itemsize or n_cells > budget.n_cells:
         raise TableError(f"{called} claims {n_cells:,} cells of {dtype}, which no table holds.")
+    if dtype.kind in "SU":
+        budget.check_cell(dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize, called)
     n_bytes = dtype.itemsize * n_cells
     left = member.file_size - file.tell()
     if n_bytes != left or min(shape, default=0) < 0:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.domains import UNLABELLED
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names, missing_column
 
 if TYPE_CHECKING:

@@ -1,14 +1,13 @@
-"""The one error of files and columns, and how strings of a file are shown in it."""
+"""The one error of files and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-SHOWN = 60
-"""Characters of a user's string that a message shows."""
+from skatter.formatting import printable
 
 
 class TableError(ValueError):
@@ -24,44 +23,6 @@ class TableError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
-
-
-def printable(text: str) -> str:
-    r"""Escape what is not printable: line ends, control characters, marks that turn text around.
-
-    Examples
-    --------
-    >>> print(printable("red: \x1b[31m, é"))
-    red: \x1b[31m, é
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def quoted(value: object) -> str:
-    """Quote a user's value on one line, cut where it is long.
-
-    Examples
-    --------
-    >>> print(quoted("dose"), quoted("x" * 100))
-    'dose' 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'
-    """
-    text = str(value)
-    return f"'{printable(text if len(text) <= SHOWN else text[:SHOWN] + '…')}'"
-
-
-def listed(values: Iterable[object], most: int = 5) -> str:
-    """Name the first few of some values.
-
-    Examples
-    --------
-    >>> print(listed(["a", "b", "c"], most=2))
-    'a', 'b' and 1 more
-    """
-    values = list(values)
-    names = ", ".join(quoted(value) for value in values[:most])
-    return names if len(values) <= most else f"{names} and {len(values) - most:,} more"
 
 
 @contextmanager

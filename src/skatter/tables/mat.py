@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
+from skatter.formatting import quoted
 from skatter.tables.arrays import MAX_ARRAYS, check_dtype, frame_of_arrays
-from skatter.tables.errors import TableError, quoted
+from skatter.tables.errors import TableError
 from skatter.tables.mat5 import read_variables
 from skatter.tables.opening import Data
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from skatter.tables.errors import TableError, listed, quoted
+from skatter.formatting import listed, quoted
+from skatter.tables.errors import TableError
 
 
 def check_names(names: Sequence[Any], table: str) -> None:

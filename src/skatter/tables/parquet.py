@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
-from skatter.tables.opening import MAX_BYTES, MAX_CELLS, Data, check_unpacked
+from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,32 +50,33 @@ def read_columns_of(data: Data) -> Any:
 
 def _read(file: Any, columns: list[str], data: Data) -> Any:
     """Read piece by piece: a repeated text takes a few bytes in the file, and all of them here."""
-    pyarrow = load("pyarrow", "Parquet files")
-    own = file.schema_arrow
-    fields = [own.field(name) for name in columns]
-    if not any(_is_text(field.type, pyarrow.types) for field in fields):
+    pyarrow, compute = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.compute"))
+    fields = [file.schema_arrow.field(name) for name in columns]
+    if not any(_is_text(field.type) for field in fields):
         return file.read(columns=columns)  # rows and columns say how large numbers are
     pieces, unpacked = [], 0
     for piece in file.iter_batches(BATCH, columns=columns):
         unpacked += piece.nbytes
-        check_unpacked(data.name, unpacked, data.size)
+        data.budget.check_bytes(unpacked, data.size)
+        data.budget.check_time(unpacked)
+        for name, column in zip(columns, piece.columns, strict=True):
+            if _is_text(column.type):
+                longest = compute.max(compute.binary_length(column)).as_py()
+                data.budget.check_cell(longest or 0, f"column {quoted(name)}")
         pieces.append(piece)
     return pyarrow.Table.from_batches(pieces, schema=pyarrow.schema(fields))
 
 
-def _is_text(kind: Any, types: Any) -> bool:
+def _is_text(kind: Any) -> bool:
+    types = load("pyarrow", "Parquet files").types
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _check_size(metadata: Any, data: Data) -> None:
     """Rows and bytes as the file declares them: runs of one value pack a million to one."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    check_unpacked(data.name, sum(group.total_byte_size for group in groups), data.size)
-    if metadata.num_rows * max(metadata.num_columns, 1) > MAX_CELLS:
-        raise TableError(
-            f"{data.name}: {metadata.num_rows:,} rows of {metadata.num_columns:,} columns hold "
-            f"more than {MAX_BYTES >> 30} GiB; give a smaller table."
-        )
+    data.budget.check_bytes(sum(group.total_byte_size for group in groups), data.size)
+    data.budget.check_cells(metadata.num_rows, max(metadata.num_columns, 1))
 
 
 def _flat_type(field: Any, file: str) -> Any:

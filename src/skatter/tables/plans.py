@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
 
 if TYPE_CHECKING:

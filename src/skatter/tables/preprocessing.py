@@ -16,7 +16,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import listed, quoted
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.plans import (
     BOOLEAN,
@@ -157,12 +158,16 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
     """
     pandas = load("pandas", "Tables")
     check_names(list(frame.columns), "the table")
-    steps = _columns_by_step(frame, preprocessor)
+    steps = _columns_by_step(preprocessor, frame.columns)
     used = [name for names in steps.values() for name in names]
     there = set(frame.columns)
-    for name in used:
-        if name not in there:
-            raise TableError(missing_column(name, list(frame.columns)))
+    missing = [name for name in used if name not in there]
+    if len(missing) > 1:
+        raise TableError(
+            f"there are no columns {listed(missing, most=20)}, and the model has learnt from them."
+        )
+    if missing:
+        raise TableError(missing_column(missing[0], list(frame.columns)))
     parts = [frame.drop(columns=used)]
     for step, names in steps.items():
         if step == STEPS[CATEGORY]:
@@ -196,7 +201,7 @@ def to_numbers(X: DataFrame, preprocessor: ColumnTransformer) -> tuple[Array, li
     aligned = align_columns(X, preprocessor)[list(preprocessor.feature_names_in_)]
     numbers = np.array(preprocessor.transform(aligned), dtype=np.float64)
     behind: list[str] = []
-    for step, columns in _columns_by_step(aligned, preprocessor).items():
+    for step, columns in _columns_by_step(preprocessor, aligned.columns).items():
         if step == STEPS[CATEGORY]:
             # Numbers stand in for the columns, whose own names may hold anything.
             encoder = preprocessor.named_transformers_[step][-1]
@@ -209,9 +214,14 @@ def to_numbers(X: DataFrame, preprocessor: ColumnTransformer) -> tuple[Array, li
     return numbers, behind
 
 
-def _columns_by_step(frame: DataFrame, preprocessor: ColumnTransformer) -> dict[str, list[str]]:
+def columns_by_kind(preprocessor: ColumnTransformer) -> dict[str, list[str]]:
+    """Return the names of the columns of each step of a fitted preprocessor."""
+    return _columns_by_step(preprocessor, preprocessor.feature_names_in_)
+
+
+def _columns_by_step(preprocessor: ColumnTransformer, there: Any) -> dict[str, list[str]]:
     """Return the names of the columns of each step; places are those of the table of the fit."""
-    names = np.asarray(getattr(preprocessor, "feature_names_in_", frame.columns), dtype=object)
+    names = np.asarray(getattr(preprocessor, "feature_names_in_", there), dtype=object)
     return {
         step: list(columns) if isinstance(columns[0], str) else names[columns].tolist()
         for step, _, columns in preprocessor.transformers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -92,11 +93,20 @@ def read_table(source: str | Path | BinaryIO, *, kind: str | None = None) -> Dat
     0  basel   1.5
     1  cairo   NaN
     """
-    load("pandas", "Tables")
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)} or None, got {kind!r}.")
+    with recognised(source, kind) as (data, found):
+        return read_data(data, found)
+
+
+@contextmanager
+def recognised(
+    source: str | Path | BinaryIO, kind: str | None = None
+) -> Iterator[tuple[Data, str]]:
+    """Open a table and tell its kind."""
+    load("pandas", "Tables")
     with opened(source) as data:
-        return read_data(data, kind or kind_of(data))
+        yield data, kind or kind_of(data)
 
 
 def read_data(data: Data, kind: str) -> DataFrame:

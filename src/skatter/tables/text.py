@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from skatter.tables.errors import TableError, load, quoted
+from skatter.formatting import quoted
+from skatter.tables.budget import BLOCK
+from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names
-from skatter.tables.opening import BLOCK, Data
+from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,21 +51,22 @@ Widths = Generator[tuple[int, int], None, None]
 
 @dataclass(frozen=True)
 class Layout:
-    """How the cells of a file are written down.
-
-    Attributes
-    ----------
-    delimiter : str
-        What divides cells.
-    decimal : str
-        What divides whole numbers from their fraction.
-    header : list of str
-        The first row.
-    """
+    """How the cells of a file are divided, how fractions are written, and the first row."""
 
     delimiter: str
     decimal: str
     header: Row
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What pandas must be told to read the same cells."""
+        return {
+            "sep": self.delimiter,
+            "header": 0,
+            "names": self.header,
+            "index_col": False,
+            "encoding": "utf-8-sig",
+        }
 
 
 def read_csv(data: Data) -> DataFrame:
@@ -82,6 +85,7 @@ def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
     check_names(layout.header, data.name)
     check_header(layout, data.name)
     n_rows = check_rows(data, layout, plain=plain)
+    data.budget.check_cells(n_rows, len(layout.header))
     frame = parse(data, layout)
     if len(frame) != n_rows:
         raise TableError(
@@ -95,16 +99,9 @@ def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
 def parse(data: Data, layout: Layout, **options: Any) -> Any:
     """Hand a file to pandas; with ``chunksize``, frames of some rows come one after the other."""
     data.file.seek(0)
+    # In pieces of low memory, a column of numbers and text would be half of each.
     return load("pandas", "Tables").read_csv(
-        data.file,
-        sep=layout.delimiter,
-        decimal=layout.decimal,
-        header=0,
-        names=layout.header,
-        index_col=False,
-        encoding="utf-8-sig",
-        low_memory=False,  # in pieces, a column of numbers and text would be half of each
-        **options,
+        data.file, decimal=layout.decimal, low_memory=False, **layout.options, **options
     )
 
 
@@ -114,16 +111,13 @@ def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
     floats = frame.select_dtypes("float")
     large = [
         name
-        for name in floats
-        if (floats[name].abs() >= EXACT_FLOAT).any() and (floats[name].dropna() % 1 == 0).all()
+        for name, highest, lowest in zip(floats, floats.max(), floats.min(), strict=True)
+        if max(highest, -lowest) >= EXACT_FLOAT and (floats[name].dropna() % 1 == 0).all()
     ]
     if not large:
         return
     data.file.seek(0)
-    options = {"sep": layout.delimiter, "header": 0, "names": layout.header, "index_col": False}
-    text = pandas.read_csv(
-        data.file, usecols=large, dtype="string", encoding="utf-8-sig", **options
-    )
+    text = pandas.read_csv(data.file, usecols=large, dtype="string", **layout.options)
     for name in large:
         digits = text[name].str.strip().str.fullmatch(r"[+-]?\d{1,18}")
         if digits.fillna(True).all():
@@ -287,8 +281,10 @@ def read_cells(data: Data, delimiter: str) -> Iterator[Row]:
 def _count_cells(data: Data, delimiter: str) -> Widths:
     """Yield line and number of cells of each row, where every line is a row."""
     data.file.seek(0)
-    mark = delimiter.encode()
+    mark, longest = delimiter.encode(), data.budget.longest_cell
     for number, line in enumerate(data.file, 1):
+        if len(line) > longest:
+            data.budget.check_cell(max(map(len, line.split(mark))), f"line {number:,}")
         width = line.count(mark) + 1
         if width > 1 or line.strip(b" \t\r\n\xef\xbb\xbf"):
             yield number, width

@@ -9,14 +9,17 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from skatter.files import write_atomically
+from skatter.formatting import quoted
 from skatter.tables.errors import TableError, load
+from skatter.tables.text import NUMBER
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -29,6 +32,9 @@ OPENERS = {None: None, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 
 KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet")
 """What can be written: endings of names without their first point."""
+
+FORMULA = frozenset("=+-@\t\r")
+"""First characters of what spreadsheets run."""
 
 LARGEST_WHOLE = 2.0**53
 """Whole numbers below it are exact as floats."""
@@ -155,13 +161,14 @@ def check_target(path: str | Path, *, force: bool, name: str | None = None) -> P
     path = Path(path)
     if str(path) == "-":
         return path
-    reason = _hindrance(path, force=force)
+    shell = name is not None and name.startswith("--")
+    reason = _hindrance(path, force=force, overwrite="--force" if shell else "force=True")
     if reason:
         raise TableError(f"{name}: {reason}" if name else reason)
     return path
 
 
-def _hindrance(path: Path, *, force: bool) -> str | None:
+def _hindrance(path: Path, *, force: bool, overwrite: str) -> str | None:
     try:
         if path.is_dir():
             return f"{path} is a folder; give a file."
@@ -169,7 +176,7 @@ def _hindrance(path: Path, *, force: bool) -> str | None:
         if path.exists() and not path.is_file():
             return f"{path} is no regular file; choose another path, or - for standard output."
         if (path.exists() or path.is_symlink()) and not force:
-            return f"{path} is there already; choose another path, or --force (force=True)."
+            return f"{path} is there already; choose another path, or say {overwrite}."
         folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
             return f"there is no folder {path.parent}; make it first."
@@ -199,6 +206,9 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
         compression=PACKING[point + packed],
         quoting=csv.QUOTE_NONNUMERIC if _has_return(frame) else csv.QUOTE_MINIMAL,
     )
+    columns = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    texts = (text for name in columns for text in map(str, columns[name].dropna()))
+    warn_of_formula(find_formula([*map(str, frame.columns), *texts]))
 
 
 @contextmanager
@@ -213,6 +223,30 @@ def open_packed(target: IO[bytes] | Path, kind: str) -> Iterator[IO[str]]:
         yield text
         text.flush()
         text.detach()
+
+
+def find_formula(cells: Iterable[Any]) -> str | None:
+    """Return the first text that a spreadsheet would take for a formula; numbers are none.
+
+    Examples
+    --------
+    >>> find_formula(["a=1", "-1.5", "-", "+1,5", "=1+1"])
+    '=1+1'
+    """
+    for cell in cells:
+        if cell[:1] in FORMULA and len(cell.strip()) > 1 and not NUMBER.fullmatch(cell):
+            return str(cell)
+    return None
+
+
+def warn_of_formula(found: str | None) -> None:
+    """Warn of a text that was written as it is."""
+    if found is not None:
+        warnings.warn(
+            f"cells such as {quoted(found)} were written as they are, and a spreadsheet may run "
+            "them as formulas: import the file as text there, or write .parquet.",
+            stacklevel=3,
+        )
 
 
 def _whole_beside_gaps(frame: DataFrame) -> DataFrame:

@@ -68,11 +68,11 @@ def judge(
     >>> {name: round(score, 2) for name, score in scores.items()}
     {'scatter': 0.35, 'circular': 0.8}
     """
-    asked = _named(criteria)
+    asked = named_criteria(criteria)
     evidence = Evidence(
         model, X, y, sample_domain=sample_domain, labelled=labelled, random_state=random_state
     )
-    return _scores(evidence, asked)
+    return score_evidence(evidence, asked)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def choose(
     """
     if not models:
         raise ValueError("models is empty; name at least one candidate.")
-    asked, seed = _named(criteria), seed_of(random_state)
+    asked, seed = named_criteria(criteria), seed_of(random_state)
     scores: dict[str, dict[str, float]] = {}
     judges: dict[MakeJudge, Judge] = {}
     for name, model in models.items():
@@ -153,7 +153,7 @@ def choose(
             random_state=seed,
             judges=judges,
         )
-        scores[name] = _scores(evidence, asked)
+        scores[name] = score_evidence(evidence, asked)
     table = np.array([list(row.values()) for row in scores.values()])
     if np.isneginf(table).all():
         raise ValueError(
@@ -167,13 +167,14 @@ def choose(
     )
 
 
-def _scores(evidence: Evidence, criteria: list[Criterion]) -> dict[str, float]:
+def score_evidence(evidence: Evidence, criteria: list[Criterion]) -> dict[str, float]:
+    """Return what each criterion says; −inf where the predictions fell into one class."""
     if evidence.collapsed:
         return {criterion.name: -np.inf for criterion in criteria}
     return {criterion.name: float(criterion.score(evidence)) for criterion in criteria}
 
 
-def _named(criteria: str | Sequence[str]) -> list[Criterion]:
+def named_criteria(criteria: str | Sequence[str]) -> list[Criterion]:
     """Look criteria up, or name the nearest."""
     names = [criteria] if isinstance(criteria, str) else list(criteria)
     if not names:

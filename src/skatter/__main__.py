@@ -1,0 +1,6 @@
+"""``python -m skatter``: the command line."""
+
+from skatter.cli import main
+
+if __name__ == "__main__":
+    main()

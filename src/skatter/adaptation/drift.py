@@ -1,0 +1,85 @@
+"""New rows held against those of the fit: what a model has not seen before, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skatter.formatting import count, join, quoted
+from skatter.tables import as_text, columns_by_kind, to_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAR = 2.0
+"""Standard deviations of the fit by which the mean of a column may move without a word."""
+
+FEWEST = 5
+"""Rows without which a mean says nothing."""
+
+MAX_ROWS = 20_000
+"""Rows whose means are compared; of more, every so many-th."""
+
+
+def find_drift(frame: pd.DataFrame, prepare: Any) -> Iterator[str]:
+    """Yield what is new in the columns: empty ones, categories never seen, means far away."""
+    kinds = columns_by_kind(prepare)
+    empty = [name for names in kinds.values() for name in names if frame[name].isna().all()]
+    if empty:
+        columns = join([quoted(name) for name in empty], 5)
+        yield (
+            f"Empty in every row, and not in the fit: {columns}. Predictions fill in what was "
+            "usual there."
+        )
+    yield from _new_categories(frame, prepare, kinds.get("categories", []))
+    yield from _far_away(frame, prepare, {*kinds.get("numbers", [])} - {*empty})
+
+
+def _new_categories(frame: pd.DataFrame, prepare: Any, names: list[str]) -> Iterator[str]:
+    known = prepare.named_transformers_["categories"][-1].categories_ if names else []
+    for name, seen in zip(names, known, strict=True):
+        text = as_text(frame[name])
+        new = text[text.notna() & ~text.isin(seen.tolist())]
+        if len(new):
+            values = join([quoted(value) for value in new.unique()[:4]])
+            yield (
+                f"Column {quoted(name)} holds {count(new.nunique(), 'value')} that the fit has "
+                f"not seen, such as {values}, in {count(len(new), 'row')}: they say nothing to the "
+                "model."
+            )
+
+
+def _far_away(frame: pd.DataFrame, prepare: Any, names: set[str]) -> Iterator[str]:
+    if len(frame) < FEWEST:
+        return
+    rows = frame.iloc[:: max(1, -(-len(frame) // MAX_ROWS))]
+    numbers, behind = to_numbers(rows, prepare)
+    means = {
+        name: float(np.nanmean(column))
+        for name, column in zip(behind, numbers.T, strict=True)
+        if name in names and not np.isnan(column).all()
+    }
+    far = sorted((name for name in means if abs(means[name]) > FAR), key=lambda n: -abs(means[n]))
+    if far:
+        moved = [f"{quoted(name)} ({means[name]:+.1f})" for name in far]
+        yield (
+            f"Far from the fit, by their mean in standard deviations: {join(moved, 5)}. If new "
+            "rows stay like this, adapt again with them."
+        )
+
+
+def find_new_domains(frame: pd.DataFrame, domain: str | None, known: set[str]) -> Iterator[str]:
+    """Yield what is new in the column of the domain."""
+    if domain is None:
+        return
+    if domain not in frame.columns:
+        yield f"There is no column {domain}: all rows are taken for rows of the target."
+        return
+    new = sorted(set(frame[domain].astype(str)) - known)
+    if new:
+        yield (
+            f"{domain} holds {count(len(new), 'new value')}, such as {new[0]}: such rows are taken "
+            "for rows of the target. If they differ from it, adapt again."
+        )

@@ -1,0 +1,150 @@
+"""How numbers, names and lists are written in sentences, tables and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+LONGEST = 60
+"""Characters of a user's text that a message shows."""
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """Write a share in percent: with these decimals, or with two digits that count.
+
+    Examples
+    --------
+    >>> percent(0.123), percent(0.05), percent(0.00123), percent(0.0000123), percent(0)
+    ('12 %', '5 %', '0.12 %', '<0.01 %', '0 %')
+    >>> percent(0.8534, 1)
+    '85.3 %'
+    """
+    value = 100 * float(share)
+    if digits is not None or abs(value) >= 9.95:
+        return f"{value:.{digits or 0}f} %"
+    return "<0.01 %" if 0 < value < 0.005 else f"{round(value, 2):.2g} %"
+
+
+def number(value: float) -> str:
+    """Write three digits that count, without powers of ten where there is no need.
+
+    Examples
+    --------
+    >>> number(0.0123456), number(2204.7), number(1.5e9)
+    ('0.0123', '2,205', '1.5e+09')
+    """
+    return f"{value:,.0f}" if 999.5 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def count(n: int, what: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(1200, "row"), count(2, "class"), count(3, "category")
+    ('1 row', '1,200 rows', '2 classes', '3 categories')
+    """
+    if n == 1:
+        return f"1 {what}"
+    if what.endswith("y"):
+        return f"{n:,} {what[:-1]}ies"
+    return f"{n:,} {what}{'es' if what.endswith('s') else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> [duration(each) for each in (0.01234, 3.14159, 59.96, 754, 9000)]
+    ['0.012 s', '3.1 s', '60 s', '12 min 34 s', '2 h 30 min']
+    """
+    if seconds < 120:
+        digits = 3 if seconds < 1 else 1 if seconds < 59.95 else 0
+        return f"{seconds:.{digits}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours:,} h {minutes} min"
+
+
+def join(names: Sequence[str], most: int = 3) -> str:
+    """Name a few things and count the rest.
+
+    Examples
+    --------
+    >>> join(["a", "b"]), join(["a", "b", "c", "d", "e"]), join([])
+    ('a and b', 'a, b, c and 2 more', '')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def printable(text: Any) -> str:
+    r"""Escape what cannot be seen: line ends, control characters, marks that turn text around.
+
+    Examples
+    --------
+    >>> print(printable("red: \x1b[31m, é"))
+    red: \x1b[31m, é
+    """
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shorten(text: Any, most: int = LONGEST) -> str:
+    """Write text on one printable line, cut where it is long.
+
+    Examples
+    --------
+    >>> shorten("a long line of text", 8)
+    'a long …'
+    """
+    line = printable(text)
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def quoted(value: object) -> str:
+    """Quote a user's value on one line, cut where it is long.
+
+    Examples
+    --------
+    >>> print(quoted("dose"), quoted("x" * 100))
+    'dose' 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'
+    """
+    return f"'{shorten(value, LONGEST + 1)}'"
+
+
+def listed(values: Iterable[object], most: int = 5) -> str:
+    """Quote the first few of some values.
+
+    Examples
+    --------
+    >>> print(listed(["a", "b", "c"], most=2))
+    'a', 'b' and 1 more
+    """
+    values = list(values)
+    names = ", ".join(quoted(value) for value in values[:most])
+    return names if len(values) <= most else f"{names} and {len(values) - most:,} more"
+
+
+def json_ready(value: Any) -> Any:
+    """Turn mappings and tuples to dicts and lists, and numbers that JSON does not know to None.
+
+    Examples
+    --------
+    >>> json_ready({"scores": (1, float("nan"))})
+    {'scores': [1, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return json_ready(value.tolist())
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,118 @@
+"""Cells: the independent pieces of work that a benchmark is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from skatter_bench.contestants import Contestant
+from skatter_bench.protocols import split
+from skatter_bench.scoring import Score, fit_of, score_settings
+from skatter_bench.tasks import Task, load_problem
+
+FITS = 8
+"""Most fits in one cell, so that none runs for long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One task, one contestant, one fold, and a batch of settings.
+
+    Attributes
+    ----------
+    task, contestant : Task, Contestant
+        Who does what.
+    settings : tuple of mapping
+        Settings to score.
+    fold : str
+        On which; see :mod:`skatter_bench.protocols`.
+    seed : int
+        Of the folds and of everything random in the method.
+    """
+
+    task: Task
+    contestant: Contestant
+    settings: tuple[Mapping[str, Any], ...]
+    fold: str
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """Short text for people who watch."""
+        return f"{self.task.dataset} {self.task.name}, {self.contestant.label}, {self.fold}"
+
+    def spec(self) -> dict[str, Any]:
+        """Return everything about this cell as plain values."""
+        return {
+            "task": asdict(self.task),
+            "contestant": {
+                "name": self.contestant.name,
+                "classifier": self.contestant.classifier,
+                "estimator": self.contestant.estimator,
+                "fixed": dict(self.contestant.fixed),
+            },
+            "settings": [dict(values) for values in self.settings],
+            "fold": self.fold,
+            "seed": self.seed,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of what decides the result: names that people read do not count."""
+        spec = self.spec()
+        for shown in ("name", "group", "n_classes"):
+            del spec["task"][shown]
+        if self.task.sample is None:  # records from before there were samples keep their key
+            del spec["task"]["sample"]
+        del spec["contestant"]["name"]
+        spec["skatter"] = version("skatter")
+        text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def cells(task: Task, contestant: Contestant, fold: str, seed: int) -> list[Cell]:
+    """Return the cells that score all settings of a contestant on one fold of a task.
+
+    Examples
+    --------
+    >>> from skatter_bench.contestants import contestants
+    >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
+    >>> tca = contestants("adaptation", names=["tca"])[0]
+    >>> [len(cell.settings) for cell in cells(task, tca, "target", seed=0)]
+    [45]
+    """
+    batches: list[dict[tuple[Any, ...], list[Mapping[str, Any]]]] = [{}]
+    for values in contestant.settings(task):
+        fit = fit_of(contestant, values)
+        batch = next((each for each in batches if fit in each), batches[-1])
+        if fit not in batch and len(batch) == FITS:
+            batch = {}
+            batches.append(batch)
+        batch.setdefault(fit, []).append(values)
+    return [Cell(task, contestant, tuple(_flat(batch.values())), fold, seed) for batch in batches]
+
+
+def _flat(groups: Any) -> list[Mapping[str, Any]]:
+    return [values for group in groups for values in group]
+
+
+def run_cell(cell: Cell, data_home: str | None = None) -> list[Score]:
+    """Compute a cell.
+
+    Examples
+    --------
+    >>> from skatter_bench.contestants import contestants
+    >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
+    >>> raw = contestants("adaptation", names=["raw"])[0]
+    >>> score = run_cell(cells(task, raw, "target", seed=0)[0])[0]
+    >>> score["correct"], score["total"]
+    (88, 150)
+    """
+    problem = load_problem(cell.task, data_home)
+    rows = split(problem, cell.fold, cell.seed)
+    return score_settings(cell.contestant, cell.settings, problem, rows, cell.seed)

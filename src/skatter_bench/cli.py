@@ -1,0 +1,580 @@
+"""``skatter bench``: the paper's experiments and more, from one command.
+
+``list`` shows what there is, ``run`` does the work, and ``table``, ``figure``, ``report`` and
+``export`` show what is in a store; none of these computes anything twice.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Any, Literal
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from skatter.files import write_atomically
+from skatter.formatting import duration, printable
+from skatter.methods import Method
+from skatter.methods.plugins import all_methods
+from skatter.tables import TableError
+from skatter_bench.cells import Cell, run_cell
+from skatter_bench.charts import figures_of
+from skatter_bench.contestants import Contestant
+from skatter_bench.progress import Event, Summary
+from skatter_bench.protocols import PROTOCOLS, TIMED
+from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
+from skatter_bench.runner import run
+from skatter_bench.store import PackedStore, Store, StoreError, open_store
+from skatter_bench.suite import Suite
+from skatter_bench.suites import SUITES, get_suite
+from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
+from skatter_bench.tasks import load_data
+from skatter_bench.views import costs_of, table_of
+
+app = typer.Typer(
+    name="bench",
+    help="The paper's experiments again, and more data than it had.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+MOST_NAMES = 60
+"""More tasks than these are not listed by name."""
+
+FORMATS = {"markdown": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
+
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for, checked: which suites, under which protocols, and who takes part."""
+
+    suites: list[Suite]
+    protocols: dict[str, tuple[str, ...]]
+    seeds: range
+    methods: Mapping[str, Method]
+    names: list[str] | None
+    grid: str
+    folder: Path
+    home: str | None
+
+    def rows(self, suite: Suite, protocol: str) -> list[Contestant]:
+        """Return who takes part."""
+        return suite.contestants(protocol, grid=self.grid, names=self.names, methods=self.methods)
+
+    def parts(self) -> Iterator[tuple[Suite, str]]:
+        """Yield every suite with each of its protocols."""
+        for suite in self.suites:
+            for protocol in self.protocols[suite.name]:
+                yield suite, protocol
+
+    def cells(self) -> list[Cell]:
+        """Return the work; suites and protocols may name a cell more than once."""
+        return [
+            cell
+            for suite, protocol in self.parts()
+            for cell in plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
+        ]
+
+    def store(self) -> Store | PackedStore:
+        """Return the store, which has to be there; it may be packed into one file."""
+        if not self.folder.exists():
+            raise typer.BadParameter(
+                f"there is no folder {self.folder}; run a suite first: skatter bench run table2.",
+                param_hint="--store",
+            )
+        try:
+            return open_store(self.folder)
+        except StoreError as error:
+            raise typer.BadParameter(str(error), param_hint="--store") from None
+
+    def outcomes(self, suite: Suite, protocol: str, store: Store | PackedStore) -> list[Outcome]:
+        """Return what was reached so far."""
+        return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
+
+    def results(self, store: Store | PackedStore) -> list[SuiteResults]:
+        """Return what was reached so far under every protocol, without suites that have nothing."""
+        found: dict[str, SuiteResults] = {}
+        for suite, protocol in self.parts():
+            own = found.setdefault(suite.name, SuiteResults(suite, []))
+            own.outcomes.extend(self.outcomes(suite, protocol, store))
+        return [results for results in found.values() if results.outcomes]
+
+
+# --- the options that commands share --------------------------------------------------------------
+
+
+def _request(
+    suites: Annotated[
+        list[str],
+        typer.Argument(metavar="SUITE...", help="See `skatter bench list`.", show_default=False),
+    ],
+    store: Annotated[
+        Path,
+        typer.Option(
+            "--store",
+            help="Folder of finished results, made if missing; or a packed file, to read.",
+        ),
+    ] = Path("skatter-bench"),
+    data_home: Annotated[
+        Path | None,
+        typer.Option(
+            "--data-home",
+            help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data.",
+            show_default=False,
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help="These alone, with commas between.", show_default=False),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="A method of yours, module:Class.", show_default=False),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            help=f"How settings are chosen, with commas between: {', '.join(PROTOCOLS)}. "
+            "Else the first that suits the suite.",
+            show_default=False,
+        ),
+    ] = None,
+    grid: Annotated[
+        Literal["coarse", "full"], typer.Option("--grid", help="How many settings are tried.")
+    ] = "coarse",
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
+    ] = 1,
+) -> Request:
+    """Check everything that was asked for, before any work."""
+    if method:
+        sys.path.insert(0, "")  # a method of the user's lies where the user is
+    with _blame("--method"):
+        known = all_methods(method or ())
+    with _blame("SUITE"):
+        chosen = [get_suite(name) for name in suites or ()]
+    asked = None if methods is None else [name.strip() for name in methods.split(",")]
+    if asked is not None and method:
+        asked += [name for name in known if name not in all_methods()]
+    request = Request(
+        chosen,
+        {suite.name: _protocols(suite, protocol) for suite in chosen},
+        range(repeats),
+        known,
+        asked,
+        grid,
+        store,
+        None if data_home is None else str(data_home),
+    )
+    with _blame("--methods"):
+        for suite in chosen:
+            request.rows(suite, suite.protocols[0])
+    return request
+
+
+def _with_request(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :func:`_request`; it receives them as one request.
+
+    Where it declares one of them itself, that declaration counts.
+    """
+    shared = signature(_request, eval_str=True).parameters
+    own = dict(signature(command, eval_str=True).parameters)
+    del own["request"]
+    every = sorted({**shared, **own}.values(), key=lambda each: each.default is not Parameter.empty)
+
+    @wraps(command)
+    def wrapped(**values: Any) -> None:
+        request = _request(**{name: values[name] for name in shared})
+        try:
+            command(request, **{name: values[name] for name in own})
+        except ImportError as error:
+            typer.echo(f'skatter: {error}; all of it: pip install "skatter[bench]"', err=True)
+            raise typer.Exit(1) from None
+
+    # What typer reads of a function.
+    wrapped.__signature__ = Signature(  # type: ignore[attr-defined]
+        [each.replace(kind=Parameter.KEYWORD_ONLY) for each in every]
+    )
+    return wrapped
+
+
+def _protocols(suite: Suite, asked: str | None) -> tuple[str, ...]:
+    if asked is None:
+        return suite.protocols[:1]
+    names = tuple(name.strip() for name in asked.split(","))
+    for name in names:
+        if name not in suite.protocols:
+            raise typer.BadParameter(
+                f"{name!r} does not suit {suite.name}; choose from {', '.join(suite.protocols)}.",
+                param_hint="--protocol",
+            )
+    return names
+
+
+@contextmanager
+def _blame(option: str) -> Iterator[None]:
+    """Turn a bad value into a message that names the option."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+# --- list -----------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_suites(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="SUITE", help="One, to see all about it.", show_default=False),
+    ] = None,
+) -> None:
+    """Show the suites, or what is known of one."""
+    console = Console(highlight=False)
+    if name is None:
+        console.print(_overview())
+        console.print("\nHow settings are chosen (--protocol):")
+        console.print(_plain_table(PROTOCOLS.items()))
+        console.print(
+            "\nAll about one: skatter bench list table2. Run it: skatter bench run table2"
+        )
+        return
+    with _blame("SUITE"):
+        suite = get_suite(name)
+    console.print(Text(suite.title, style="bold"))
+    console.print(_plain_table(_facts(suite)))
+
+
+def _overview() -> Table:
+    table = Table("suite", "tasks", "what", box=box.SIMPLE, show_edge=False)
+    table.columns[0].no_wrap = True
+    table.columns[1].justify = "right"
+    for suite in SUITES.values():
+        table.add_row(suite.name, str(len(suite.tasks)), Text(suite.title))
+    return table
+
+
+def _facts(suite: Suite) -> Iterator[tuple[str, str]]:
+    rows = suite.contestants(suite.protocols[0])
+    yield "setting", suite.setting
+    yield "data", ", ".join(dict.fromkeys(task.dataset for task in suite.tasks))
+    yield "tasks", _task_names(suite)
+    yield "protocols", ", ".join(suite.protocols)
+    yield "methods", ", ".join(row.label for row in rows)
+    if suite.note:
+        yield "note", suite.note
+
+
+def _task_names(suite: Suite) -> str:
+    names = dict.fromkeys(task.name for task in suite.tasks)
+    return "   ".join(names) if len(names) <= MOST_NAMES else f"{len(suite.tasks)} in all"
+
+
+def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    for label, words in rows:
+        table.add_row(Text(f"  {label}"), Text(words))
+    return table
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+@app.command("run")
+@_with_request
+def run_suites(
+    request: Request,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; -1 is one a core.")] = -1,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", help="Address of a Dask scheduler to run on.", show_default=False),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try again what failed before.")
+    ] = False,
+) -> None:
+    """Run suites, and show their tables.
+
+    Every finished piece is kept at once: stop it at any moment, run it again, and it goes on where
+    it was. Two runs with one store share the work. The exit code is 1 where something failed, or
+    was left out because its data are not here.
+    """
+    errors = Console(stderr=True, highlight=False)
+    ready = [_with_data(suite, request.home, errors) for suite in request.suites]
+    whole = ready == request.suites
+    request = replace(request, suites=[suite for suite in ready if suite.tasks])
+    if not request.suites:
+        raise typer.Exit(1)
+    folder = Store(request.folder)
+    if any(TIMED in names for names in request.protocols.values()) and jobs != 1:
+        errors.print("One piece at a time, for the clock.")
+        jobs = 1
+    try:
+        with _progress(errors) as show:
+            summary = run(
+                request.cells(),
+                folder,
+                partial(run_cell, data_home=request.home),
+                n_jobs=jobs,
+                dask=dask,
+                retry_failed=retry_failed,
+                on_event=show,
+            )
+    except (StoreError, ConnectionError, ImportError, ValueError) as error:
+        errors.print(Text(f"skatter: {error}"))
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        errors.print("Stopped; everything finished is kept. Run it again to go on.")
+        raise typer.Exit(130) from None
+    console = Console(highlight=False)
+    for suite, name in request.parts():
+        found = request.outcomes(suite, name, folder)
+        if _print_table(console, suite, name, found, folder, "terminal"):
+            console.print(Text(f"{costs_of(found)}\n"))
+    _print_summary(errors, summary)
+    if summary.n_failed or not whole:
+        raise typer.Exit(1)
+
+
+def _with_data(suite: Suite, data_home: str | None, console: Console) -> Suite:
+    """Leave out tasks whose data are not here, and say so; stop where they are damaged."""
+    tasks, missing = [], defaultdict(list)
+    for task in suite.tasks:
+        try:
+            load_data(task, data_home)
+        except ValueError as error:
+            console.print(Text(f"skatter: {error}"))
+            raise typer.Exit(1) from None
+        except (FileNotFoundError, ImportError) as error:
+            missing[str(error)].append(task.name)
+        else:
+            tasks.append(task)
+    for reason, names in missing.items():
+        console.print(Text(f"{suite.name}: left out {', '.join(names)}. {reason}", style="yellow"))
+    return replace(suite, tasks=tuple(tasks))
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Callable[[Event], None]]:
+    """Show progress on the error stream: a bar on a terminal, a line a minute elsewhere."""
+    bar = Progress(
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.description}"),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("", total=None, left="")
+    said = monotonic()
+
+    def show(event: Event) -> None:
+        nonlocal said
+        left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
+        bar.update(
+            task, total=event.total, completed=event.done, description=event.label, left=left
+        )
+        if not console.is_terminal and monotonic() - said > 60:
+            said = monotonic()
+            console.print(Text(f"{event.done} of {event.total} pieces, {left}"))
+
+    if console.is_terminal:
+        with bar:
+            yield show
+    else:
+        yield show
+
+
+def _print_summary(console: Console, summary: Summary) -> None:
+    console.print(
+        f"{summary.n_done} pieces done, {summary.n_found} found, {summary.n_failed} failed, "
+        f"in {duration(summary.seconds)}."
+    )
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for failure in summary.failed:
+        reasons[failure.error].append(failure.label)
+    for reason, labels in reasons.items():
+        more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+        said = printable(f"{labels[0]}{more}: {(reason.splitlines() or [''])[0]}")
+        console.print(Text(f"failed: {said}", style="red"))
+
+
+# --- table ----------------------------------------------------------------------------------------
+
+
+@app.command("table")
+@_with_request
+def show_tables(
+    request: Request,
+    form: Annotated[
+        Literal["terminal", "markdown", "latex", "html", "csv"],
+        typer.Option("--format", help="How."),
+    ] = "terminal",
+) -> None:
+    """Show what is in a store, with the published numbers beside ours."""
+    folder = request.store()
+    console = Console(highlight=False)
+    shown = [
+        _print_table(console, suite, name, request.outcomes(suite, name, folder), folder, form)
+        for suite, name in request.parts()
+    ]
+    if not any(shown):
+        raise typer.Exit(1)
+
+
+def _print_table(
+    console: Console,
+    suite: Suite,
+    protocol: str,
+    found: Sequence[Outcome],
+    store: Store | PackedStore,
+    form: str,
+) -> bool:
+    """Show one table; say so where nothing has been run."""
+    if not found:
+        Console(stderr=True).print(
+            f"{suite.name}, {protocol}: nothing finished yet in {store.folder}."
+        )
+        return False
+    table = table_of(suite, found)
+    if form == "terminal":
+        console.print(table)
+        if suite.note:
+            console.print(Text(suite.note))
+    else:
+        typer.echo(FORMATS[form](table))
+    return True
+
+
+# --- figure ---------------------------------------------------------------------------------------
+
+
+@app.command("figure")
+@_with_request
+def draw_figures(
+    request: Request,
+    out: Annotated[Path, typer.Option("--out", help="Folder; made if missing.")] = Path("figures"),
+    form: Annotated[
+        Literal["png", "svg", "pdf"], typer.Option("--format", help="Of the files.")
+    ] = "png",
+) -> None:
+    """Draw mean ranks, accuracy against time, and the paper's figures."""
+    store = request.store()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"cannot create the folder {out}: {error.strerror}.", param_hint="--out"
+        ) from error
+    drawn = 0
+    for suite, name in request.parts():
+        found = request.outcomes(suite, name, store)
+        for title, figure in figures_of(
+            suite, found, request.rows(suite, name), request.home
+        ).items():
+            path = out / f"{suite.name}-{name}-{title}.{form}"
+            write_atomically(path, partial(figure.savefig, format=form, dpi=150))
+            typer.echo(path)
+            drawn += 1
+    if not drawn:
+        typer.echo("There is nothing to draw: not enough is finished yet.", err=True)
+        raise typer.Exit(1)
+
+
+# --- report ---------------------------------------------------------------------------------------
+
+
+@app.command("report")
+@_with_request
+def report(
+    request: Request,
+    out: Annotated[Path, typer.Option("--out", help="The file.")] = Path("skatter-bench.html"),
+    force: Force = False,
+) -> None:
+    """Write one self-contained HTML page about some suites."""
+    from skatter_bench.report import write_report
+
+    store = request.store()
+    results = request.results(store)
+    if not results:
+        typer.echo(f"There is nothing to report: nothing finished yet in {store.folder}.", err=True)
+        raise typer.Exit(1)
+    figures = {}
+    for suite, found in ((each.suite, each.outcomes) for each in results):
+        if suite.kind == "synthetic":
+            rows = request.rows(suite, request.protocols[suite.name][0])
+            figures[suite.name] = figures_of(suite, found, rows, request.home)["panels"]
+    stamp = stamps(store)
+    try:
+        path = write_report(
+            out,
+            results,
+            title="skatter bench",
+            machine=stamp.machine,
+            command=f"skatter bench run {' '.join(suite.name for suite in request.suites)}",
+            versions=stamp.versions,
+            date=stamp.finished,
+            figures=figures,
+            force=force,
+        )
+    except (OSError, TableError) as error:
+        typer.echo(f"skatter: {error}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(path)
+
+
+# --- export ---------------------------------------------------------------------------------------
+
+
+@app.command("export")
+@_with_request
+def export(
+    request: Request,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="results.parquet or results.csv.")],
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SUITE...]", help="Outcomes of these; else every score.", show_default=False
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write results as one tidy table, Parquet or CSV.
+
+    With suites: one row for every task and method, with the chosen setting. Without: one row for
+    every score of every setting on every fold in the store.
+    """
+    if out.suffix not in (".parquet", ".csv"):
+        raise typer.BadParameter(f"{out} must end in .parquet or .csv.", param_hint="FILE")
+    if out.exists() and not force:
+        raise typer.BadParameter(f"{out} exists; --force replaces it.", param_hint="FILE")
+    import pandas as pd
+
+    store = request.store()
+    if suites:
+        found = [outcome for each in request.results(store) for outcome in each.outcomes]
+        rows = tidy_outcomes(found, store)
+    else:
+        rows = tidy(store)
+    table = pd.DataFrame(rows)
+    write = table.to_parquet if out.suffix == ".parquet" else table.to_csv
+    write_atomically(out, partial(write, index=False))
+    typer.echo(f"{out}: {len(table):,} rows")

@@ -1,0 +1,244 @@
+"""Contestants: the rows of a table, each a method and the classifier that judges its features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import product
+from typing import Any
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import get_tags
+
+from skatter.components import ScatterComponents
+from skatter.methods import METHODS, TCA, Method
+from skatter.methods.generalization import Generalizer
+from skatter.methods.plugins import load_object
+from skatter.methods.record import Kind, Tuning
+from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuning
+from skatter_bench.tasks import Task
+
+RAW, OWN = "raw", "own"
+
+JUDGE = "classifier__"
+"""Begins the names of a classifier's parameters."""
+
+MAX_ITER = 500
+"""Of logistic regression."""
+
+CLASSIFIER_NAMES: Mapping[str, str] = {
+    "1nn": "1NN",
+    "svm": "linear SVM",
+    "logistic": "logistic regression",
+    "dam": "DAM",
+    "ridge": "ridge regression",
+    "forest": "random forest",
+    "boosting": "gradient boosting",
+}
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A method, the classifier behind it, and the settings to try.
+
+    Attributes
+    ----------
+    name : str
+        Of the method or variant; ``"raw"`` is the samples as they are.
+    classifier : str
+        A name in :data:`CLASSIFIER_NAMES`; ``"own"`` where the method predicts by itself.
+    estimator : str
+        ``"module:Class"``; empty for raw samples.
+    kind : "features", "classifier" or "weights"
+        What the method gives; weights are for the classifier.
+    fixed : mapping
+        Parameters that are not tuned.
+    grid : mapping
+        Values of those that are; ``classifier__C`` and the like are the classifier's.
+    nested : bool
+        Whether the first k features of a fit with more components are those of a fit with k.
+    shares_gram : bool
+        Whether it is a function of an RBF Gram matrix that others use as well.
+    """
+
+    name: str
+    classifier: str
+    estimator: str = ""
+    kind: Kind = "features"
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    nested: bool = False
+    shares_gram: bool = False
+
+    @property
+    def label(self) -> str:
+        """As people read it.
+
+        Examples
+        --------
+        >>> Contestant("raw", "svm").label
+        'raw + linear SVM'
+        """
+        if self.classifier == OWN:
+            return self.name
+        return f"{self.name} + {CLASSIFIER_NAMES[self.classifier]}"
+
+    def settings(self, task: Task) -> list[Values]:
+        """Return all settings, those to be preferred among equals first.
+
+        Examples
+        --------
+        >>> task = Task("a->b", "digits", ("a",), ("b",), "adaptation", 10, "toy")
+        >>> Contestant("kpca", "1nn", grid={"n_components": (2, "C-1")}).settings(task)
+        [{'n_components': 2}, {'n_components': 9}]
+        """
+        columns = [_candidates(values, task.n_classes) for values in self.grid.values()]
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*columns)]
+
+    def build(self, values: Mapping[str, Any], seed: int) -> Any:
+        """Return the estimator with some settings, ready to fit."""
+        estimator = load_object(self.estimator)()
+        known = estimator.get_params(deep=False)
+        own = {name: value for name, value in values.items() if not name.startswith(JUDGE)}
+        chosen = {**self.fixed, **own}
+        if "random_state" in known:
+            chosen.setdefault("random_state", seed)
+        if self.kind == "weights":
+            C = values.get(f"{JUDGE}C", 1.0)
+            chosen["estimator"] = LogisticRegression(C=C, max_iter=MAX_ITER)
+        return estimator.set_params(**chosen)
+
+
+def _candidates(values: Sequence[Any], n_classes: int) -> list[Any]:
+    """Put in the number of classes, C; numbers in increasing order, each once."""
+    symbols = {"C": n_classes, "C-1": n_classes - 1}
+    numbers = [symbols.get(value, value) for value in values]
+    if any(isinstance(value, str) for value in numbers):
+        return numbers
+    return sorted(set(numbers))
+
+
+def contestants(
+    setting: str,
+    *,
+    classifiers: Sequence[str] = ("1nn",),
+    grid: str = "coarse",
+    names: Sequence[str] | None = None,
+    methods: Mapping[str, Method] = METHODS,
+    tunings: Mapping[str, Tuning] | None = None,
+    sparse: bool = False,
+) -> list[Contestant]:
+    """Return the rows of a table.
+
+    Raw samples with every plain classifier come first: they are what a user would pick instead.
+    Methods that cannot work in the setting, or on sparse samples, are left out; ``tunings`` say
+    what is tuned instead, by name of the contestant.
+
+    Examples
+    --------
+    >>> [row.label for row in contestants("adaptation", names=["raw", "tca"])]
+    ['raw + 1NN', 'raw + linear SVM', 'raw + logistic regression', 'tca + 1NN']
+    """
+    fit = {name: method for name, method in _with_variants(methods) if _fits(method, setting)}
+    if sparse:
+        fit = {name: method for name, method in fit.items() if _takes_sparse(method)}
+    if names is not None:
+        _check_names(names, fit, setting)
+        fit = {name: method for name, method in fit.items() if name in names}
+    plain = dict.fromkeys(("1nn", "svm", "logistic", *classifiers))
+    rows = [_raw(classifier, grid) for classifier in plain if names is None or RAW in names]
+    for name, method in fit.items():
+        behind = {"features": tuple(classifiers), "weights": ("logistic",)}.get(method.kind, (OWN,))
+        tuned = tuning(name, method, setting, grid)
+        if tunings is not None and grid != "none":
+            tuned = tunings.get(name, tuned)
+        rows += [_contestant(name, method, each, tuned, grid) for each in behind]
+    return rows
+
+
+def regressors(
+    *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
+) -> list[Contestant]:
+    """Return the rows of a table where labels are numbers.
+
+    Examples
+    --------
+    >>> [row.label for row in regressors(names=["raw", "sca"], methods=METHODS)][1:]
+    ['raw + random forest', 'raw + gradient boosting', 'sca + ridge regression']
+    """
+    fit = {name: methods[name] for name in NUMBERS}
+    if names is not None:
+        _check_names(names, fit, "regression")
+    rows = [_raw(each, grid) for each in REGRESSORS if names is None or RAW in names]
+    for name, method in fit.items():
+        if names is None or name in names:
+            tuned = Tuning(fixed=NUMBERS[name].fixed) if grid == "none" else NUMBERS[name]
+            rows.append(_contestant(name, method, "ridge", tuned, grid))
+    return rows
+
+
+def _with_variants(methods: Mapping[str, Method]) -> Iterator[tuple[str, Method]]:
+    """Yield contestants by name; a variant follows its method."""
+    for name, method in methods.items():
+        yield name, method
+        yield from ((own, method) for own, variant in VARIANTS.items() if variant.method == name)
+
+
+def _fits(method: Method, setting: str) -> bool:
+    """Whether a method has something to learn from, and all that it needs to be of use."""
+    asks = (*method.needs, *method.wants)
+    if "target labels" in asks:
+        return False
+    if setting == "generalization":
+        return "one target" not in asks
+    return "several sources" not in asks and not issubclass(method.estimator, Generalizer)
+
+
+def _takes_sparse(method: Method) -> bool:
+    return bool(get_tags(method.estimator()).input_tags.sparse)
+
+
+def _check_names(names: Sequence[str], known: Mapping[str, Method], setting: str) -> None:
+    for name in names:
+        if name != RAW and name not in known:
+            close = get_close_matches(name, [RAW, *known], n=1)
+            hint = f" Did you mean {close[0]}?" if close else f" Known: {', '.join(known)}."
+            raise ValueError(f"no method {name!r} for {setting}.{hint}")
+
+
+def _raw(classifier: str, grid: str) -> Contestant:
+    return Contestant(RAW, classifier, grid=_classifier_grid(classifier, grid))
+
+
+def _contestant(name: str, method: Method, classifier: str, tuned: Tuning, grid: str) -> Contestant:
+    fixed = {**VARIANTS[name].parameters, **tuned.fixed} if name in VARIANTS else tuned.fixed
+    estimator = method.estimator
+    own_kernel = grid == "none" or {"kernel", "gamma"} & {*tuned.grid, *fixed}
+    return Contestant(
+        name,
+        classifier,
+        f"{estimator.__module__}:{estimator.__qualname__}",
+        method.kind,
+        fixed,
+        {**tuned.grid, **_classifier_grid(classifier, grid)},
+        nested=method.nested,
+        shares_gram=not own_kernel and _shares_gram(estimator),
+    )
+
+
+def _shares_gram(estimator: type[Any]) -> bool:
+    """Whether samples count through their RBF Gram matrix alone, and that may be handed over."""
+    if not issubclass(estimator, (ScatterComponents, TCA)):
+        return False
+    defaults = estimator().get_params(deep=False)
+    return defaults["kernel"] == "rbf" and defaults["gamma"] == "median"
+
+
+def _classifier_grid(classifier: str, grid: str) -> dict[str, tuple[Any, ...]]:
+    if grid == "none":
+        return {}
+    values = {**CLASSIFIERS, **REGRESSORS}.get(classifier, {})
+    return {f"{JUDGE}{parameter}": tried for parameter, tried in values.items()}

@@ -1,0 +1,189 @@
+"""The numbers that the SCA paper prints, and what it calls our contestants.
+
+They stand in ``published.json`` as printed: tables 1 to 10 and the accuracies of figure 1. Averages
+are recomputed from the rows wherever they are shown, because some printed ones disagree with
+their own row. ``published_skada.json`` holds those of SKADA-Bench in the same format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+
+Unit = Literal["percent", "seconds"]
+Mark = Literal["best", "second", ""]
+
+FILES = ("published.json", "published_skada.json")
+
+ROUNDING = 0.01
+"""How far a printed average may lie from the mean of its row: half a unit of the last printed
+digit for the average itself, and as much for the values that it was taken of."""
+
+NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("raw", "1nn"): ("Raw", "1NN", "1-NN"),
+    ("raw", "svm"): ("L-SVM",),
+    ("raw", "dam"): ("DAM",),
+    ("dam", "own"): ("DAM",),
+    ("kpca", "1nn"): ("KPCA",),
+    ("tca", "1nn"): ("TCA",),
+    ("sstca", "1nn"): ("SSTCA",),
+    ("gfk", "1nn"): ("GFK",),
+    ("tsc", "1nn"): ("TSC",),
+    ("sa", "1nn"): ("SA",),
+    ("tjm", "1nn"): ("TJM",),
+    ("usca", "1nn"): ("uSCA",),
+    ("sca", "1nn"): ("SCA",),
+    ("sca-printed", "1nn"): ("SCA",),
+    ("undo-bias", "own"): ("Undo-Bias",),
+    ("uml", "1nn"): ("UML",),
+    ("lre-svm", "own"): ("LRE-SVM",),
+    ("dica", "1nn"): ("DICA",),
+}
+"""What tables of the paper call a contestant (method and classifier); names differ by table."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One table of the paper, or the accuracies of one of its figures.
+
+    Attributes
+    ----------
+    key : str
+        ``"table1"`` to ``"table10"``, ``"figure1"``, ``"skada-bench"`` or ``"skada-bench-oracle"``.
+    caption : str
+        What the numbers are.
+    unit : "percent" or "seconds"
+        Accuracies or times.
+    setting : "adaptation" or "generalization"
+        Whether the target was seen while learning.
+    tuned_on_target : bool
+        Whether settings were chosen by target labels; else by source labels.
+    values : mapping of str to mapping of str to float
+        Printed value by method and task; tables 4, 5 and 10 have groups of tasks.
+    averages : mapping of str to float
+        Printed average by method; empty where none is printed.
+    marks : mapping of str to mapping of str to list of str
+        Methods printed as ``"best"`` and ``"second"`` by task; empty where nothing is marked.
+    n_test : mapping of str to int
+        Test samples by task; empty where a value is a mean over tasks.
+    summary : mapping of str to mapping of str to float or str
+        Margins of table 6 as printed; empty elsewhere.
+    citation : str
+        Of the paper.
+    """
+
+    key: str
+    caption: str
+    unit: Unit
+    setting: str
+    tuned_on_target: bool
+    values: Mapping[str, Mapping[str, float]]
+    citation: str
+    averages: Mapping[str, float] = field(default_factory=dict)
+    marks: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
+    n_test: Mapping[str, int] = field(default_factory=dict)
+    summary: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods in the order of the table."""
+        return tuple(self.values)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks, or groups of tasks, in the order of the table."""
+        return tuple(next(iter(self.values.values())))
+
+    def value(self, method: str, task: str) -> float | None:
+        """Return the printed number; None where the table has no such method or task.
+
+        Examples
+        --------
+        >>> published("table2").value("SCA", "A->W")
+        33.9
+        """
+        return self.values.get(method, {}).get(task)
+
+    def mark(self, method: str, task: str) -> Mark:
+        """Return how the paper marks a number, which is not always how it should.
+
+        Examples
+        --------
+        >>> published("table2").mark("GFK", "A->W")
+        'best'
+        """
+        marked = self.marks.get(task, {})
+        if method in marked.get("best", []):
+            return "best"
+        return "second" if method in marked.get("second", []) else ""
+
+    def average(self, method: str) -> float:
+        """Return the mean of a method's row.
+
+        Examples
+        --------
+        >>> round(published("table2").average("SCA"), 2)
+        44.29
+        """
+        return float(np.mean(list(self.values[method].values())))
+
+    def misprinted_averages(self) -> dict[str, tuple[float, float]]:
+        """Return printed average and mean of the row where they differ by more than rounding.
+
+        Examples
+        --------
+        >>> published("table1").misprinted_averages()
+        {'KPCA': (45.51, 45.4075)}
+        """
+        pairs = {name: (printed, self.average(name)) for name, printed in self.averages.items()}
+        return {name: pair for name, pair in pairs.items() if abs(pair[0] - pair[1]) > ROUNDING}
+
+    def name_of(self, contestant: str, classifier: str) -> str | None:
+        """Return what this table calls a contestant; None where it has no such row.
+
+        Examples
+        --------
+        >>> published("table2").name_of("raw", "1nn"), published("table7").name_of("raw", "1nn")
+        ('Raw', '1NN')
+        >>> published("table2").name_of("sca", "svm") is None
+        True
+        """
+        names = NAMES.get((contestant, classifier), ())
+        return next((name for name in names if name in self.values), None)
+
+
+def published(key: str) -> Published:
+    """Return one table of the paper, or of SKADA-Bench.
+
+    Examples
+    --------
+    >>> table = published("table5")
+    >>> table.unit, table.value("SCA", "MNIST+USPS")
+    ('seconds', 42.74)
+    """
+    tables = _read()
+    if key not in tables:
+        raise ValueError(f"published must be one of {', '.join(tables)}, got {key!r}.")
+    return tables[key]
+
+
+@cache
+def _read() -> dict[str, Published]:
+    return {
+        key: Published(key=key, citation=content["citation"], **table)
+        for content in map(_content, FILES)
+        for key, table in content["tables"].items()
+    }
+
+
+def _content(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(
+        files("skatter_bench").joinpath(name).read_text(encoding="utf-8")
+    )
+    return content

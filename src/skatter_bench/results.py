@@ -1,0 +1,291 @@
+"""From the store to outcomes: one for each task, contestant and protocol."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+from skatter_bench.cells import Cell, cells
+from skatter_bench.contestants import Contestant
+from skatter_bench.protocols import (
+    choose,
+    choosing_folds,
+    final_fold,
+    folds,
+    mean_scores,
+)
+from skatter_bench.scoring import share
+from skatter_bench.store import PackedStore, Store
+from skatter_bench.suite import Suite
+from skatter_bench.tasks import Task
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one contestant reached on one task under one protocol.
+
+    Attributes
+    ----------
+    suite, task, group : str
+        Which experiment, which task of it, and the group whose average it belongs to.
+    contestant, classifier, label : str
+        Name of the method, the classifier behind it, and both as people read them.
+    protocol : str
+        How the setting was chosen.
+    seed, draw : int
+        Of everything random in the methods and folds; number of the random draw of samples.
+    accuracy : float
+        Percent of the target's test samples predicted right; R² in percent where labels are
+        numbers; nan where it failed.
+    n_test : int
+        Their number.
+    setting : mapping
+        The setting that was chosen.
+    selection_score : float or None
+        Percent reached in the folds that chose it; None where nothing was chosen by folds.
+    seconds : float
+        CPU seconds of all the work behind this outcome: every fold and every setting.
+    fit_seconds : float
+        By the clock, of the chosen setting, to learn from all source labels and to predict the
+        target; where settings share a fit, its share.
+    peak_bytes : int or None
+        Largest growth of memory in any piece of that work.
+    error : str
+        Why there is no accuracy; empty where there is one.
+    """
+
+    suite: str
+    task: str
+    group: str
+    contestant: str
+    classifier: str
+    label: str
+    protocol: str
+    seed: int
+    draw: int
+    accuracy: float
+    n_test: int
+    setting: Mapping[str, Any]
+    selection_score: float | None
+    seconds: float
+    fit_seconds: float
+    peak_bytes: int | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class SuiteResults:
+    """All outcomes of one suite."""
+
+    suite: Suite
+    outcomes: list[Outcome]
+
+
+Record = Mapping[str, Any]
+
+
+def plan(
+    suite: Suite, rows: Sequence[Contestant], protocols: Sequence[str], seeds: Sequence[int] = (0,)
+) -> list[Cell]:
+    """Return all cells of a suite, those of one task together, each once."""
+    found: dict[str, Cell] = {}
+    for task, seed, contestant in product(suite.tasks, seeds, rows):
+        for protocol in protocols:
+            for fold in _needed(protocol, task, contestant):
+                found.update((cell.key, cell) for cell in cells(task, contestant, fold, seed))
+    return list(found.values())
+
+
+def _needed(protocol: str, task: Task, contestant: Contestant) -> tuple[str, ...]:
+    """Return the folds to run: where there is nothing to choose from, the target alone."""
+    if len(contestant.settings(task)) > 1:
+        return folds(protocol, task)
+    return (final_fold(protocol),)
+
+
+def outcomes(
+    suite: Suite,
+    rows: Sequence[Contestant],
+    protocol: str,
+    store: Store | PackedStore,
+    seeds: Sequence[int] = (0,),
+) -> list[Outcome]:
+    """Read what was reached; what has not been run yet is left out."""
+    found = (
+        _outcome(suite.name, task, contestant, protocol, seed, store)
+        for task, seed, contestant in product(suite.tasks, seeds, rows)
+    )
+    return [outcome for outcome in found if outcome is not None]
+
+
+def _outcome(
+    suite: str,
+    task: Task,
+    contestant: Contestant,
+    protocol: str,
+    seed: int,
+    store: Store | PackedStore,
+) -> Outcome | None:
+    records = {
+        fold: [store.get(cell.key) for cell in cells(task, contestant, fold, seed)]
+        for fold in _needed(protocol, task, contestant)
+    }
+    done = [record for own in records.values() for record in own if record is not None]
+    if len(done) < sum(len(own) for own in records.values()):
+        return None
+    settings = contestant.settings(task)
+    scores = {fold: _aligned(own, settings) for fold, own in records.items()}
+    chosen, error = _chosen(protocol, task, scores, done)
+    best = None if chosen is None else scores[final_fold(protocol)][chosen]
+    peaks = [record["peak_bytes"] for record in done if record["peak_bytes"] is not None]
+    return Outcome(
+        suite=suite,
+        task=task.name,
+        group=task.group,
+        contestant=contestant.name,
+        classifier=contestant.classifier,
+        label=contestant.label,
+        protocol=protocol,
+        seed=seed,
+        draw=task.draw,
+        accuracy=float("nan") if best is None else 100 * share(best),
+        n_test=0 if best is None else best["total"],
+        setting={} if chosen is None else settings[chosen],
+        selection_score=_selection_score(protocol, task, scores, chosen),
+        seconds=float(sum(record["cpu_seconds"] for record in done)),
+        fit_seconds=float("nan") if best is None else best["seconds"],
+        peak_bytes=max(peaks, default=None),
+        error=error,
+    )
+
+
+Scores = Sequence[Mapping[str, Any]]
+
+
+def _aligned(records: Iterable[Record | None], settings: Sequence[Mapping[str, Any]]) -> Scores:
+    """Return the scores of one fold in the order of the settings; batches may have another."""
+    found = {
+        frozenset(score["setting"].items()): score
+        for record in records
+        if record is not None
+        for score in record["scores"]
+    }
+    return [found.get(frozenset(values.items()), {}) for values in settings]
+
+
+def _chosen(
+    protocol: str, task: Task, scores: Mapping[str, Scores], done: Sequence[Record]
+) -> tuple[int | None, str]:
+    """Return the chosen setting, or why there is none."""
+    deciding = _deciding(protocol, task, scores)
+    try:
+        chosen = choose(deciding) if deciding else 0
+    except ValueError:
+        return None, next(_errors(done), "no setting could be scored")
+    if math.isnan(share(scores[final_fold(protocol)][chosen])):
+        return None, next(_errors(done), "the chosen setting failed on the target")
+    return chosen, ""
+
+
+def _errors(records: Iterable[Record]) -> Iterator[str]:
+    for record in records:
+        if record["error"] is not None:
+            yield f"{record['error']['type']}: {record['error']['message']}"
+        yield from (score["error"] for score in record["scores"] if "error" in score)
+
+
+def _selection_score(
+    protocol: str, task: Task, scores: Mapping[str, Scores], chosen: int | None
+) -> float | None:
+    deciding = _deciding(protocol, task, scores)
+    if chosen is None or not deciding:
+        return None
+    return float(100 * mean_scores(deciding)[chosen])
+
+
+def _deciding(protocol: str, task: Task, scores: Mapping[str, Scores]) -> dict[str, list[float]]:
+    """Return the scores that choose; none where there was nothing to choose from."""
+    names = choosing_folds(protocol, task)
+    return {fold: [share(score) for score in scores[fold]] for fold in names if fold in scores}
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Where and when records were made: the machines, the versions, and the last moment."""
+
+    machine: str
+    versions: dict[str, str]
+    finished: str
+
+
+def stamps(store: Store | PackedStore) -> Stamp:
+    """Return where and when the records of a store were made, several values with commas."""
+    records = list(store)
+    names = dict.fromkeys(name for record in records for name in record["versions"])
+    versions = {
+        name: _listed(record["versions"].get(name, "") for record in records) for name in names
+    }
+    finished = max((record["finished"] for record in records), default="")
+    return Stamp(_listed(record["machine"] for record in records), versions, finished)
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(sorted({value for value in values if value}))
+
+
+def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[dict[str, Any]]:
+    """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
+    stamp = stamps(store)
+    made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
+    return [
+        {**asdict(outcome), "setting": json.dumps(dict(outcome.setting)), **made}
+        for outcome in found
+    ]
+
+
+def tidy(store: Store | PackedStore) -> list[dict[str, Any]]:
+    """Return every score in the store as one flat row: a table for your own questions.
+
+    Settings are columns named ``setting.beta`` and the like; accuracies are shares.
+    """
+    return [row for record in store for row in _rows(record)]
+
+
+def _rows(record: Record) -> Iterator[dict[str, Any]]:
+    cell = record["cell"]
+    task, contestant = cell["task"], cell["contestant"]
+    common = {
+        "dataset": task["dataset"],
+        "task": task["name"],
+        "sources": "+".join(task["sources"]),
+        "targets": "+".join(task["targets"]),
+        "problem": task["setting"],
+        "prepare": task["prepare"],
+        "draw": task["draw"],
+        "method": contestant["name"],
+        "classifier": contestant["classifier"],
+        "estimator": contestant["estimator"],
+        "fold": cell["fold"],
+        "seed": cell["seed"],
+        "status": record["status"],
+        "cell_seconds": record["seconds"],
+        "cell_cpu_seconds": record["cpu_seconds"],
+        "peak_bytes": record["peak_bytes"],
+        "warnings": " | ".join(record["warnings"]),
+        "finished": record["finished"],
+        "machine": record["machine"],
+        **{f"version.{name}": number for name, number in record["versions"].items()},
+    }
+    fixed = {f"fixed.{name}": value for name, value in contestant["fixed"].items()}
+    if record["error"] is not None:
+        yield {**common, **fixed, "error": next(_errors([record]))}
+    for score in record["scores"]:
+        settings = {f"setting.{name}": value for name, value in score["setting"].items()}
+        result = {name: value for name, value in score.items() if name != "setting"}
+        if "correct" in score:
+            result["accuracy"] = share(score)
+        yield {**common, **fixed, **settings, **result}

@@ -1,0 +1,336 @@
+"""Do cells in parallel, and keep each result the moment it is there.
+
+One loop in one thread gives cells to a pool of workers, and writes the record of each that comes
+back. A cell is claimed before it is given away, so that several runs on one store share the work.
+A cell that fails, or that takes its process down, is recorded as failed; the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from skatter_bench.progress import Estimate, Event, Failure, Kind, Summary
+from skatter_bench.store import Claim, Record, Store
+from skatter_bench.workers import Pool, Work, attempt, failure, open_pool, signature
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PAUSE = 0.5
+"""Seconds between two looks at cells that another run works on."""
+
+
+class Cell(Protocol):
+    """A piece of work: what the runner has to know of it."""
+
+    @property
+    def key(self) -> str:
+        """64 hexadecimal digits that stand for it."""
+
+    @property
+    def label(self) -> str:
+        """Short text for people who watch."""
+
+    def spec(self) -> dict[str, Any]:
+        """Everything about it, as plain values."""
+
+
+def run(
+    cells: Sequence[Cell],
+    store: Store,
+    work: Work,
+    *,
+    n_jobs: int = 2,
+    dask: str | Client | None = None,
+    retry_failed: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+) -> Summary:
+    """Do the cells that are not in the store yet, and put them there.
+
+    May be stopped at any moment, even by ``kill -9``, and called again: what was finished is kept.
+    May be called by several processes for one store at a time: they share the cells. ``work`` does
+    one cell and returns its scores; it runs in another process, so it is a function of a module or
+    a partial of one. ``on_event`` is called in this thread.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from types import SimpleNamespace
+    >>> cell = SimpleNamespace(key="0" * 64, label="all right", spec=lambda: {"seed": 0})
+    >>> def work(cell):
+    ...     return [{"setting": {}, "correct": 3, "total": 4}]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     summary = run([cell], Store(folder), work, n_jobs=1)
+    ...     again = run([cell], Store(folder), work, n_jobs=1)
+    >>> summary.n_done, again.n_done, again.n_found
+    (1, 0, 1)
+    """
+    start = time.perf_counter()
+    book = _Book(cells, store, retry_failed, on_event)
+    waiting = book.look_up()
+    if waiting:
+        store.prepare()
+        with open_pool(n_jobs, dask) as pool, warnings.catch_warnings():
+            # A worker that keeps samples for its next cell looks to loky as if it leaked memory.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+            _Loop(waiting, book, work, pool).go()
+    return book.summary(time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A cell with what is asked of it again and again; its key is a hash of all of it."""
+
+    cell: Cell
+    key: str
+    label: str
+    spec: dict[str, Any]
+    contestant: str
+
+
+def _items(cells: Sequence[Cell]) -> list[_Item]:
+    items = {}
+    for cell in cells:
+        spec = cell.spec()
+        contestant = json.dumps(spec.get("contestant"), sort_keys=True)
+        items[cell.key] = _Item(cell, cell.key, cell.label, spec, contestant)
+    return list(items.values())
+
+
+class _Book:
+    """What is settled and what is not: records, counts and events of one run."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        store: Store,
+        retry_failed: bool,
+        on_event: Callable[[Event], None] | None,
+    ) -> None:
+        self.store = store
+        self.n_workers = 1
+        self._items = _items(cells)
+        self._retry_failed = retry_failed
+        self._on_event = on_event
+        self._estimate = Estimate(item.contestant for item in self._items)
+        self._stale: dict[str, Record] = {}
+        self._counts: Counter[str] = Counter()
+        self._failed: list[Failure] = []
+
+    def look_up(self) -> list[_Item]:
+        """Settle the cells that are in the store; return the others."""
+        if self._retry_failed:
+            records = ((item.key, self.store.get(item.key)) for item in self._items)
+            self._stale = {key: each for key, each in records if each and _has_failed(each)}
+        return [item for item in self._items if not self.find(item)]
+
+    def find(self, item: _Item) -> bool:
+        """Settle a cell if it is in the store, and not as a failure that is to be tried again."""
+        record = self.store.get(item.key)
+        if record is None or record == self._stale.get(item.key):
+            return False
+        self._settle(item, record, "found")
+        return True
+
+    def start(self, item: _Item) -> None:
+        """Say that a cell is given to a worker."""
+        self._tell("started", item)
+
+    def keep(self, item: _Item, result: dict[str, Any]) -> None:
+        """Put the result of a cell into the store, and settle the cell."""
+        record = {"cell": item.spec, **result}
+        self.store.put(item.key, record)
+        self._settle(item, record, "failed" if _has_failed(record) else "done")
+
+    def summary(self, seconds: float) -> Summary:
+        """Return the counts."""
+        return Summary(
+            n_done=self._counts["done"],
+            n_found=self._counts["found"],
+            n_failed=len(self._failed),
+            failed=tuple(self._failed),
+            seconds=seconds,
+        )
+
+    def _settle(self, item: _Item, record: Record, kind: Kind) -> None:
+        if _has_failed(record):
+            self._failed.append(Failure(item.label, _reason(record), found=kind == "found"))
+        else:
+            self._counts[kind] += 1
+        self._estimate.settle(item.contestant, record["seconds"])
+        self._tell(kind, item)
+
+    def _tell(self, kind: Kind, item: _Item) -> None:
+        if self._on_event is not None:
+            done = self._counts.total() + len(self._failed)
+            left = self._estimate.seconds_left(self.n_workers)
+            self._on_event(Event(kind, item.label, done, len(self._items), left))
+
+
+def _has_failed(record: Record) -> bool:
+    """Whether a cell broke off, or no setting of it could be scored."""
+    scores = record["scores"]
+    return record["status"] == "failed" or (
+        len(scores) > 0 and all("error" in score for score in scores)
+    )
+
+
+def _reason(record: Record) -> str:
+    if record["error"] is not None:
+        return f"{record['error']['type']}: {record['error']['message']}"
+    return str(record["scores"][0]["error"])
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A cell that this run has claimed; ``alone`` if nothing else may be under way with it."""
+
+    item: _Item
+    claim: Claim
+    start: float = 0.0
+    alone: bool = False
+
+
+class _Loop:
+    """Give cells away and take results in, until nothing is left."""
+
+    def __init__(self, waiting: Iterable[_Item], book: _Book, work: Work, pool: Pool) -> None:
+        self._waiting = deque(waiting)
+        self._elsewhere: list[_Item] = []
+        self._suspects: deque[_Job] = deque()
+        self._under_way: dict[Future[dict[str, Any]], _Job] = {}
+        self._book = book
+        self._work = work
+        self._pool = pool
+
+    def go(self) -> None:
+        """Run to the end. An interrupt keeps what has finished."""
+        try:
+            while self._waiting or self._elsewhere or self._suspects or self._under_way:
+                self._hand_out()
+                self._take_in()
+        except KeyboardInterrupt:
+            self._keep_finished()
+            raise
+        finally:
+            for job in (*self._under_way.values(), *self._suspects):
+                job.claim.release()
+
+    # --- handing out ------------------------------------------------------------------------------
+
+    def _hand_out(self) -> None:
+        """Fill the pool; but give it cells that may have killed a worker one by one."""
+        self._book.n_workers = size = self._pool.size
+        if self._suspects:
+            if not self._under_way:
+                self._submit(self._suspects.popleft())
+            return
+        while len(self._under_way) < size and (job := self._claim_next()):
+            self._submit(job)
+
+    def _claim_next(self) -> _Job | None:
+        """Claim the next cell that no other run works on or has done."""
+        while self._waiting:
+            item = self._waiting.popleft()
+            claim = self._book.store.claim(item.key)
+            if claim is None:
+                self._elsewhere.append(item)
+            elif self._book.find(item):
+                claim.release()
+            else:
+                return _Job(item, claim)
+        return None
+
+    def _submit(self, job: _Job) -> None:
+        try:
+            self._book.start(job.item)
+            job = replace(job, start=time.perf_counter())
+            self._under_way[self._call(job.item.cell)] = job
+        except BaseException:
+            job.claim.release()
+            raise
+
+    def _call(self, cell: Cell) -> Future[dict[str, Any]]:
+        try:
+            return self._pool.submit(partial(attempt, self._work, cell))
+        except self._pool.deaths as error:
+            # A worker died while nobody looked: the same to us as a moment later.
+            future: Future[dict[str, Any]] = Future()
+            future.set_exception(error)
+            return future
+
+    # --- taking in --------------------------------------------------------------------------------
+
+    def _take_in(self) -> None:
+        """Wait for results, and keep them."""
+        finished = self._wait()
+        died = any(self._has_died(future) for future in finished)
+        if died and self._pool.one_for_all:
+            finished = wait(self._under_way).done
+        for future in finished:
+            self._settle(future)
+        if died:
+            self._pool.restart()
+
+    def _wait(self) -> set[Future[dict[str, Any]]]:
+        """Return finished futures; look again at what other runs do once there is time for it."""
+        pause = PAUSE if self._elsewhere else None
+        if not self._under_way and pause:
+            time.sleep(pause)
+        finished = wait(self._under_way, timeout=pause, return_when=FIRST_COMPLETED).done
+        if not self._waiting:
+            self._waiting.extend(self._elsewhere)
+            self._elsewhere.clear()
+        return finished
+
+    def _settle(self, future: Future[dict[str, Any]]) -> None:
+        job = self._under_way[future]
+        if not self._has_died(future):
+            self._book.keep(job.item, future.result())
+        elif self._pool.one_for_all and not job.alone:
+            del self._under_way[future]
+            self._suspects.append(replace(job, alone=True))
+            return
+        else:
+            self._book.keep(job.item, _death(job, future))
+        del self._under_way[future]
+        job.claim.release()
+
+    def _has_died(self, future: Future[dict[str, Any]]) -> bool:
+        """Tell whether the worker died; what else may go wrong outside of a cell is raised."""
+        try:
+            error = future.exception()
+        except CancelledError as cancelled:
+            raise ConnectionError(
+                "the Dask cluster was lost. Start it and run again: what was finished is kept."
+            ) from cancelled
+        if error is None or isinstance(error, self._pool.deaths):
+            return error is not None
+        raise error
+
+    def _keep_finished(self) -> None:
+        for future in list(self._under_way):
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self._settle(future)
+
+
+def _death(job: _Job, future: Future[dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of a cell whose worker died, and with it what it could have told."""
+    error = future.exception()
+    assert error is not None  # that is how the death is known
+    return {
+        **failure(error),
+        "warnings": [],
+        "seconds": time.perf_counter() - job.start,
+        "cpu_seconds": 0.0,
+        "peak_bytes": None,
+        **signature(),
+    }

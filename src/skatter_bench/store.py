@@ -1,0 +1,376 @@
+"""Where the records of finished cells are kept: one JSON file a cell, whole or not there.
+
+A store is a folder::
+
+    cells/3f/3f9a....json      the record of a cell
+    cells/3f/3f9a....lock      the cell is claimed, while a process holds a lock on this file
+
+A record is written atomically, so that a process that is killed leaves the whole record or none,
+and carries a checksum of its content. The lock belongs to the operating system and dies with the
+process. :func:`pack` makes one small file of a store, which :class:`PackedStore` reads.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import lzma
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from skatter.files import remove_stale, sync_folder, write_atomically
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  # Windows: cells are not shared between runs
+
+Record = dict[str, Any]
+"""What is kept of a cell."""
+
+CHECKSUM = "sha256"
+
+LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
+"""What a file system answers that knows no locks."""
+
+
+class StoreError(OSError):
+    """The store cannot be used; the message says which file, why, and what to do."""
+
+
+class Claim:
+    """A cell that this process alone works on, until it is released or the process ends.
+
+    Made by :meth:`Store.claim`. Also a context manager that releases at its end.
+    """
+
+    def __init__(self, key: str, path: Path, lock: int | None, claimed: set[str]) -> None:
+        self.key = key
+        self._path, self._lock, self._claimed = path, lock, claimed
+
+    def release(self) -> None:
+        """Let others claim the cell; nothing happens the second time."""
+        self._claimed.discard(self.key)
+        if self._lock is not None:
+            # Removed while the lock is held: see _lock_file for those who wait for it.
+            self._path.unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+
+class Store:
+    """Records of cells in a folder, which is made on the first write.
+
+    Several processes may use one folder at the same time, each with a store of its own. One store
+    is for one thread.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> key = "0" * 64
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder)
+    ...     store.put(key, {"status": "done", "scores": [], "error": None, "seconds": 0.1})
+    ...     key in store, store.get(key)["status"]
+    (True, 'done')
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder).expanduser()
+        self._claimed: set[str] = set()
+        if os.path.exists(self.folder) and not os.path.isdir(self.folder):
+            raise StoreError(f"{self.folder} exists and is not a folder; choose another path.")
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder)!r})"
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def get(self, key: str) -> Record | None:
+        """Return the record of a cell, or None where there is none.
+
+        A file that does not hold a record of this cell counts as none, with a warning that names
+        it: the cell can always be done again, and one damaged file must not stop a run of
+        thousands of cells.
+        """
+        path = self._path(key, ".json")
+        try:
+            record = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}. Make it readable.") from error
+        except ValueError:
+            record = None
+        if _is_record(record, key):
+            del record[CHECKSUM]
+            return record
+        warnings.warn(
+            f"{path} does not hold the record of its cell and counts as missing. The next run does "
+            "the cell again and replaces the file; or put the right file back.",
+            stacklevel=2,
+        )
+        return None
+
+    def __contains__(self, key: str) -> bool:
+        return self.get(key) is not None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Return the records, in the order of their keys; damaged ones are left out."""
+        for path in sorted(self.folder.glob("cells/??/*.json")):
+            if _is_key(path.stem) and (record := self.get(path.stem)) is not None:
+                yield record
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Make the folder, and see that files can be written there, before any work is done.
+
+        Removes what killed processes left behind, and nothing that a living one uses.
+        """
+        try:
+            self._cells.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._cells) as probe:
+                probe.write(b"probe")
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to the folder {self.folder}: {error.strerror}. Choose another "
+                "folder, or make this one writable."
+            ) from error
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Remove locks that nobody holds, and records that were half written."""
+        for path in self._cells.glob("??/*.lock"):
+            if _is_key(path.stem) and (claim := self.claim(path.stem)) is not None:
+                claim.release()
+        for folder in self._cells.glob("??"):
+            remove_stale(folder)
+
+    def put(self, key: str, record: Record) -> None:
+        """Keep the record of a cell, in place of the one that is there.
+
+        Where another process holds a claim on the cell, this waits for its end.
+        """
+        record = {"key": key, **record}
+        record[CHECKSUM] = _checksum(record)
+        if not _is_record(record, key):
+            raise ValueError(f"record must have status, scores, error and seconds, got {record!r}.")
+        text = json.dumps(record, indent=1, allow_nan=False)
+        if key in self._claimed:
+            self._write(key, text.encode())
+            return
+        claim = self._claim(key, wait=True)
+        assert claim is not None  # it was waited for
+        with claim:
+            self._write(key, text.encode())
+
+    def claim(self, key: str) -> Claim | None:
+        """Claim a cell for this store; return None where it is claimed already.
+
+        A claim keeps two runs on one folder from doing the same cell twice. It is no more than
+        an agreement between runs: reading needs none. On systems without ``fcntl``, and on file
+        systems without locks, every claim is granted.
+        """
+        return self._claim(key, wait=False)
+
+    def _claim(self, key: str, *, wait: bool) -> Claim | None:
+        path = self._path(key, ".lock")
+        try:
+            _make_folder(path.parent)
+            lock = _lock_file(path, wait=wait) if fcntl else None
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        self._claimed.add(key)
+        return Claim(key, path, lock, self._claimed)
+
+    def _write(self, key: str, text: bytes) -> None:
+        path = self._path(key, ".json")
+        try:
+            write_atomically(path, lambda part: part.write_bytes(text))
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+
+    # --- places -----------------------------------------------------------------------------------
+
+    @property
+    def _cells(self) -> Path:
+        return self.folder / "cells"
+
+    def _path(self, key: str, suffix: str) -> Path:
+        if not _is_key(key):
+            raise ValueError(f"key must be 64 hexadecimal digits, got {key!r}.")
+        return self._cells / key[:2] / f"{key}{suffix}"
+
+
+# --- a store in one file --------------------------------------------------------------------------
+
+
+class PackedStore:
+    """The records of a store in one compressed file that is read and never written to."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.folder = Path(path).expanduser()
+        try:
+            with lzma.open(self.folder, "rt", encoding="utf-8") as lines:
+                records = [json.loads(line) for line in lines]
+        except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+            raise StoreError(f"{self.folder} is not a packed store: {error}") from error
+        for record in records:
+            key = record.get("key") if isinstance(record, dict) else None
+            if not isinstance(key, str) or not _is_record(record, key):
+                raise StoreError(f"{self.folder} is damaged: the record {key} is not whole.")
+            del record[CHECKSUM]
+        self._records = {record["key"]: record for record in records}
+
+    def get(self, key: str) -> Record | None:
+        """Return the record of a cell, or None where there is none."""
+        return self._records.get(key)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records.values())
+
+
+def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> int:
+    """Write the records of stores into one file, and return their number.
+
+    Of two records of a cell the later store's counts. The name of the host is left out, and the
+    same records give the same bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder)
+    ...     store.put("0" * 64, {"status": "done", "scores": [], "error": None, "seconds": 0.1})
+    ...     pack([store], f"{folder}/packed.xz")
+    ...     PackedStore(f"{folder}/packed.xz").get("0" * 64)["status"]
+    1
+    'done'
+    """
+    found = {record["key"]: record for store in stores for record in store}
+    lines = []
+    for _, record in sorted(found.items()):
+        own = {name: value for name, value in record.items() if name != "host"}
+        lines.append(json.dumps({**own, CHECKSUM: _checksum(own)}, separators=(",", ":")))
+    text = "".join(f"{line}\n" for line in lines).encode()
+    write_atomically(Path(path), lambda part: part.write_bytes(lzma.compress(text, preset=9)))
+    return len(lines)
+
+
+def open_store(path: str | os.PathLike[str]) -> Store | PackedStore:
+    """Open a folder of records, or the file that they were packed into, to read them."""
+    return PackedStore(path) if os.path.isfile(path) else Store(path)
+
+
+def _is_key(text: str) -> bool:
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def _is_record(found: Any, key: str) -> bool:
+    return (
+        isinstance(found, dict)
+        and found.get("key") == key
+        and found.get(CHECKSUM) == _checksum(found)
+        and found.get("status") in ("done", "failed")
+        and isinstance(found.get("scores"), list)
+        and all(_is_score(score) for score in found["scores"])
+        and isinstance(found.get("seconds"), float)
+        and _is_error(found.get("error"), failed=found["status"] == "failed")
+    )
+
+
+def _is_score(found: Any) -> bool:
+    """Tell a setting with its numbers, or with the error that it met."""
+    if not isinstance(found, dict) or not isinstance(found.get("setting"), dict):
+        return False
+    if "error" in found:
+        return isinstance(found["error"], str)
+    known = [found[name] for name in ("correct", "total", "r2", "seconds") if name in found]
+    return all(isinstance(value, int | float) for value in known)
+
+
+def _is_error(found: Any, *, failed: bool) -> bool:
+    if not failed:
+        return found is None
+    return isinstance(found, dict) and all(
+        isinstance(found.get(name), str) for name in ("type", "message")
+    )
+
+
+def _checksum(record: Record) -> str:
+    """SHA-256 of a record without its checksum; it guards against damage, not against malice."""
+    content = {name: value for name, value in record.items() if name != CHECKSUM}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _lock_file(path: Path, *, wait: bool) -> int | None:
+    """Lock a file, made if missing, and return its descriptor; None where nothing can be locked.
+
+    Whoever holds the lock removes the file before letting go. A process that opened the file just
+    before then gets the lock on a file that is not there any more, which locks nobody out, and
+    has to open the new one.
+    """
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if _is_at(lock, path):
+                return lock
+        except BaseException as error:
+            os.close(lock)
+            if isinstance(error, OSError) and error.errno in LOCKS_UNKNOWN:
+                path.unlink(missing_ok=True)
+                _warn_of_no_locks(path.parents[2])
+                return None
+            raise
+        os.close(lock)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _warn_of_no_locks(folder: Path) -> None:
+    warnings.warn(
+        f"the file system of {folder} knows no locks: two runs on this folder at the same time "
+        "would do the same cells twice. Start one at a time.",
+        stacklevel=2,
+    )
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def _cannot_write(path: Path, error: OSError) -> StoreError:
+    remedy = (
+        "Make room on the disk"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT)
+        else "See that the folder can be written"
+    )
+    reason = os.strerror(error.errno or errno.EIO)
+    return StoreError(
+        f"cannot write {path}: {reason}. {remedy} and run again: the records that are there are "
+        "whole, and their cells are not done again."
+    )
