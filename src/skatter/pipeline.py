@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from skatter.accuracy import NOTHING_TO_SCORE, SCORE_REQUEST, Tally, share, tally
 from skatter.checks import n_rows, take_rows
 from skatter.domains import Codes, Domains, read_domains
+from skatter.formatting import duration
 from skatter.labels import marks, read_numbers
 from skatter.notebook import Section, ShowsLearnt
 from skatter.out_of_core import backend_of
@@ -275,7 +276,9 @@ def timed(model: Any, number: int, call: Callable[..., Any], *arguments: Any) ->
     result = call(*arguments)
     if getattr(model, "verbose", False):
         name, seconds = model.steps[number][0], perf_counter() - start
-        print(f"[DomainPipeline] step {number + 1} of {len(model.steps)}: {name}, {seconds:.1f} s")
+        print(
+            f"[DomainPipeline] step {number + 1} of {len(model.steps)}: {name}, {duration(seconds)}"
+        )
     return result
 
 

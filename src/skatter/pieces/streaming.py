@@ -297,9 +297,10 @@ class Stream:
             X = Piece(self._place_of(0), drawn.X, columns, self.before).samples()
             accept(X)
         except ValueError as error:
-            for row in drawn.rows[not_finite(drawn.X)[:1]].tolist():
-                raise self._place_of(row).blamed(error, row) from error
-            raise
+            bad = drawn.rows[not_finite(drawn.X)]
+            if not len(bad):
+                raise
+            raise self._place_of(bad[0]).blamed(error, bad[0]) from error
         return X
 
     def joined(
