@@ -160,13 +160,6 @@ class ArrayChunks:
 def chunk_rows(rows: int | None, n_values: float) -> int:
     """Return the rows of a chunk: those asked for, or as many as memory should take.
 
-    Parameters
-    ----------
-    rows : int or None
-        What the user asked for.
-    n_values : float
-        Numbers in a row.
-
     Examples
     --------
     >>> chunk_rows(None, 64), chunk_rows(None, 4096), chunk_rows(10, 4096)
@@ -178,13 +171,7 @@ def chunk_rows(rows: int | None, n_values: float) -> int:
 
 
 def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield chunks with their numbers; those without a row are left out.
-
-    Raises
-    ------
-    TypeError
-        Where something else than a chunk comes.
-    """
+    """Yield chunks with their numbers; those without a row are left out."""
     number = first_row = 0
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
