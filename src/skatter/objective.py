@@ -7,7 +7,7 @@ With K the centred Gram matrix, B the coefficients and Z = K B the projections::
     N = total · H/n + between_class · R/n_l
     M = within_class · S/n_l + domain · L + conditional_domain · L_c
 
-This is eq. (19) of the paper with rows over all samples. Every scatter is a mean, so a weight
+This is eq. (18) of the paper with rows over all samples. Every scatter is a mean, so a weight
 means the same at any sample size; the paper's own sums are a choice of weights
 (:func:`sca` with ``normalize=False``).
 """

@@ -110,16 +110,15 @@ def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]
 
 
 def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
-    accuracies, _ = accuracy_matrix(outcomes)
-    timed = all(each.error or math.isfinite(each.seconds) for each in outcomes)
-    if not timed or np.isnan(accuracies).any(axis=0).all():
+    timed = [each for each in outcomes if each.error or math.isfinite(each.seconds)]
+    if not timed or np.isnan(accuracy_matrix(timed)[0]).any(axis=0).all():
         return
     yield Drawing(
         name,
         "Accuracy against time",
         f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
         "line in both.",
-        accuracy_against_time(outcomes, highlight=_highlighted(outcomes)),
+        accuracy_against_time(timed, highlight=_highlighted(timed)),
     )
 
 
