@@ -25,16 +25,7 @@ FITS = 8
 class Cell:
     """One task, one contestant, one fold, and a batch of settings.
 
-    Attributes
-    ----------
-    task, contestant : Task, Contestant
-        Who does what.
-    settings : tuple of mapping
-        Settings to score.
-    fold : str
-        On which; see :mod:`skatter_bench.protocols`.
-    seed : int
-        Of the folds and of everything random in the method.
+    The seed is that of the folds and of everything random in the method.
     """
 
     task: Task

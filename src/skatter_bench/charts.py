@@ -461,19 +461,8 @@ def _cover(box: Bbox, taken: Sequence[Bbox], frame: Bbox) -> float:
 class Panel:
     """One representation of the synthetic data.
 
-    Attributes
-    ----------
-    name : str
-        Of the method, as the paper writes it: ``"Raw"``, ``"KPCA"``, ``"SSTCA"``, ``"TJM"`` or
-        ``"SCA"`` have a published accuracy; others are drawn without one.
-    Z : ndarray of shape (n_samples, n_components)
-        The first two columns are drawn.
-    y : ndarray of shape (n_samples,)
-        Class of every sample: its colour.
-    domain : ndarray of shape (n_samples,)
-        Domain of every sample: its marker.
-    accuracy : float
-        Percent of the target predicted right.
+    ``name`` is as the paper writes it, so that its accuracy is found; the first two columns of
+    ``Z`` are drawn, classes by colour and domains by marker; ``accuracy`` is that on the target.
     """
 
     name: str
