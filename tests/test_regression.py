@@ -36,7 +36,7 @@ OPTIONS = {
     "conditional": {"conditional_delta": 2.0},
     "linear": {"kernel": "linear", "conditional_delta": 1.0},
     "sums": {"normalize": False},
-    "padded": {"class_rows": "labelled", "n_components": 2},
+    "printed": {"reading": "printed", "n_components": 2},
     "iterative": {"solver": "iterative"},
 }
 

@@ -15,16 +15,26 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_choice, check_integer, check_real, check_samples, n_rows
+from skatter.checks import check_choice, check_samples, n_rows
 from skatter.distributed import fit_dask, is_dask, transform_dask
 from skatter.domains import Domains, read_domains, read_part
 from skatter.formatting import count, number, percent
-from skatter.kernels import Kernel, kernel_of
+from skatter.kernels import KERNEL, Kernel, kernel_of
 from skatter.labels import NOT_IN_PARTS
 from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.objective import SCA_FACTORS, Factors, Objective
+from skatter.parameters import (
+    BOOLEAN,
+    COUNT,
+    POSITIVE,
+    Declared,
+    Rules,
+    choice,
+    optional,
+    random_state,
+)
 from skatter.scatter import Scatters
 from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, PaddedSpace, Problem, Space
 from skatter.spaces import product as dense_product
@@ -69,19 +79,30 @@ def _moments_suffice(estimator: ScatterComponents) -> bool:
     return True
 
 
-class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
+class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """Base of the family; a preset says which objective it solves.
 
-    It implements ``_objective`` and, where it has them, checks of its own parameters and labels.
+    It implements ``objective`` and, where it has them, checks of its own parameters and labels.
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
+    _parameters: ClassVar[Rules] = {
+        "n_components": optional(COUNT),
+        **KERNEL,
+        "scale": choice(*SCALES),
+        "solver": lambda name, value: check_choice(name, value, tuple(SOLVERS)),
+        "reading": choice("full", "printed"),
+        "normalize": BOOLEAN,
+        "tol": POSITIVE,
+        "random_state": random_state,
+    }
+
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
     label_splines: Any = None
-    class_rows: str = "all"
+    reading: str = "full"
     normalize: bool = True
     scale: str = "denominator"
 
@@ -242,8 +263,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
             )
         if self._needs_gram:
             return (
-                f"{name} needs the Gram matrix (class_rows='labelled', nugget > 0), which samples "
-                "in parts have none of: use class_rows='all' and nugget=0."
+                f"{name} needs the Gram matrix (reading='printed', nugget > 0), which samples in "
+                "parts have none of: use reading='full' and nugget=0."
             )
         if self.solver not in ("auto", "primal"):
             return (
@@ -251,10 +272,6 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
                 "of: use solver='auto'."
             )
         return None
-
-    def check_parameters(self) -> None:
-        """Raise where a parameter is out of range, before any sample is read."""
-        self._check_parameters()
 
     def check_domains(self, domains: Domains) -> None:
         """Raise where there is nothing to learn from these labels and domains."""
@@ -389,7 +406,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     def _own_space(self) -> MakeSpace | None:
         """Return what makes the space of an equation that not every solver takes; None if all."""
-        return PaddedSpace if self.class_rows == "labelled" else None
+        return PaddedSpace if self.reading == "printed" else None
 
     def _factors(self) -> Factors:
         """Return whose means the thin scatters compare."""
@@ -401,20 +418,12 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     # --- one fit path ---------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_choice("scale", self.scale, SCALES)
-        check_choice("solver", self.solver, tuple(SOLVERS))
-        check_choice("class_rows", self.class_rows, ("all", "labelled"))
-        check_choice("normalize", self.normalize, (True, False))
-        check_real("tol", self.tol, low=0, open_low=True)
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
-        if self.class_rows == "labelled" and (
-            self.feature_map is not None or self.solver != "auto"
-        ):
-            raise ValueError("class_rows='labelled' needs solver='auto' and no feature_map.")
+        if self.reading == "printed" and (self.feature_map is not None or self.solver != "auto"):
+            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
         """Fit, and return projections of the samples where they come with the solution."""

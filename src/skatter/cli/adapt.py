@@ -172,20 +172,10 @@ def _jobs(
 def _report(result: Adaptation, say: Callable[[str], None]) -> str:
     from skatter.reporting import report
 
-    samples = result.samples
     say("making the report")
-    return report(
-        result.model,
-        samples.X,
-        samples.y,
-        samples.sample_domain,
-        labelled=samples.labelled,
-        benefit=result.judgement if result.model.task == "classes" else result.by_labels,
-        predictions=result.predictions,
-        settings={**result.settings, "seconds": round(result.seconds, 1)},
-        random_state=result.settings["random_state"],
-        progress=say,
-    )
+    settings = {"seconds": round(result.seconds, 1)}
+    seed = result.settings["random_state"]
+    return str(report(result, settings=settings, random_state=seed, progress=say))
 
 
 # --- words ----------------------------------------------------------------------------------------

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+LIKE_A_LABEL = "; if it is the label, say so"
+"""Why a column is left out where no label is named."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -73,7 +76,7 @@ def _like_labels(missing: pd.DataFrame, sample_domain: Any) -> dict[str, str]:
     empty = missing.groupby(np.asarray(sample_domain)).all()
     found = empty.columns[empty.any() & ~empty.all()]
     return {
-        str(name): f"empty in all rows of {join([str(d) for d in empty.index[empty[name]]])}; if "
-        f"it is the label, say so (--label, label={quoted(name)})"
+        str(name): f"empty in all rows of {join([str(d) for d in empty.index[empty[name]]])}"
+        f"{LIKE_A_LABEL} (--label, label={quoted(name)})"
         for name in found
     }

@@ -19,16 +19,16 @@ within-class scatter, and is solved as SCA is.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.checks import check_choice, check_real
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.objective import Factors, Objective
+from skatter.parameters import NON_NEGATIVE, POSITIVE, Rules, choice
 from skatter.scatter import class_factor
 from skatter.spaces import MakeSpace, NuggetSpace
 
@@ -65,10 +65,10 @@ class _InvariantComponents(ScatterComponents):
     ridge: float
     nugget: float
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("ridge", self.ridge, low=0, open_low=True)
-        check_real("nugget", self.nugget, low=0)
+    _parameters: ClassVar[Rules] = {"ridge": POSITIVE, "nugget": NON_NEGATIVE}
+
+    def _check_together(self) -> None:
+        super()._check_together()
         if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
             raise ValueError("nugget > 0 needs solver='auto' and no feature_map.")
 
@@ -141,6 +141,11 @@ class DICA(_InvariantComponents, LabelledComponents):
     (4, 2)
     """
 
+    _parameters: ClassVar[Rules] = {
+        "epsilon": NON_NEGATIVE,
+        "form": choice("symmetric", "released"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -176,10 +181,8 @@ class DICA(_InvariantComponents, LabelledComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("epsilon", self.epsilon, low=0)
-        check_choice("form", self.form, ("symmetric", "released"))
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.form == "released" and self.nugget == 0:
             raise ValueError("form='released' needs nugget > 0, such as 1e-3.")
 

@@ -4,7 +4,7 @@ from skatter.solve.dual import DualPath, DualSolution, solve_dual
 from skatter.solve.iterative import solve_iterative
 from skatter.solve.nugget import NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
-from skatter.solve.padded import solve_padded
+from skatter.solve.padded import PaddedPath
 from skatter.solve.primal import PrimalPath
 from skatter.solve.solution import Solution
 from skatter.solve.squared import solve_squared
@@ -26,6 +26,7 @@ __all__ = [
     "DualSolution",
     "Eigenpairs",
     "NuggetPencil",
+    "PaddedPath",
     "PrimalPath",
     "Solution",
     "canonical_order",
@@ -35,7 +36,6 @@ __all__ = [
     "solve_iterative",
     "solve_not_symmetric",
     "solve_nugget",
-    "solve_padded",
     "solve_pencil",
     "solve_squared",
 ]

@@ -13,27 +13,15 @@ Array = NDArray[Any]
 
 
 class Solution(NamedTuple):
-    """Leading eigenpairs of A b = λ C b, largest first, normalised to BᵀCB = I.
+    """Leading eigenpairs of A b = λ C b, largest first, normalised to BᵀCB = I; Z = K B.
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (k,)
-        λ, positive.
-    coefficients : tall array of shape (n_samples, k), or ndarray of shape (n_features, k)
-        B in the dual route, W in the primal route.
-    projections : tall array of shape (n_samples, k)
-        Z = K B, or Φ W.
-    residuals : ndarray of shape (k,)
-        ‖A b − λ C b‖ / ‖A b‖.
-    norms : ndarray of shape (k,) or None
-        ‖b‖, where the equation leaves no other b with the same projections.
+    ``residuals`` are ‖A b − λ C b‖ / ‖A b‖.
     """
 
     eigenvalues: Array
     coefficients: Tall
     projections: Tall
     residuals: Array
-    norms: Array | None = None
 
 
 def rank_cutoff(dtype: Any) -> float:

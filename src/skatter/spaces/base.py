@@ -166,9 +166,10 @@ class OnSamples(Solved):
         objective: Objective,
         solution: Solution | DualSolution,
         back: Any = None,
+        norms: Array | None = None,
     ) -> None:
         super().__init__(space, objective, solution.eigenvalues)
-        self._solution, self._back = solution, back
+        self._solution, self._back, self._norms = solution, back, norms
 
     def _rows(self, tall: Any) -> Any:
         return tall if self._back is None else take(tall, self._back)
@@ -190,9 +191,8 @@ class OnSamples(Solved):
 
     def norms(self) -> Array:
         """Return ‖b‖; where the kernel leaves b open, that of b = (N z/λ − M z)/ρ."""
-        own = self._solution.norms
-        if own is not None:
-            return own
+        if self._norms is not None:
+            return self._norms
         Z, objective = self.projections, self.objective
         coefficients = Coefficients.like(Z, self.space.domains, self.space.problem.factors)
         size = like(np.where(self.eigenvalues > 0, self.eigenvalues, 1), Z)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skatter.domains import Domains
 from skatter.kernels import Kernel, centre, check_gram, gram, require_memory
@@ -22,6 +23,8 @@ from skatter.solve import (
 )
 from skatter.spaces.base import OnSamples, Problem, Solved, Space
 from skatter.tensors import device_of, host_dtype, is_tensor, take, trace
+
+Array = NDArray[Any]
 
 
 class GramSpace(Space):
@@ -75,18 +78,19 @@ class GramSpace(Space):
     def solve(self, objectives: Sequence[Objective], k: int) -> Iterator[Solved]:
         """Yield the components of settings that share a ridge and the weight of within-class."""
         solutions = self._solutions(objectives, min(k, len(self.K) - 1))
-        for objective, solution in zip(objectives, solutions, strict=True):
-            yield OnSamples(self, objective, solution, self._back)
+        for objective, (solution, norms) in zip(objectives, solutions, strict=True):
+            yield OnSamples(self, objective, solution, self._back, norms)
 
     def _solutions(
         self, objectives: Sequence[Objective], k: int
-    ) -> Iterator[Solution | DualSolution]:
-        """Yield solutions in the order of the rows of K."""
+    ) -> Iterator[tuple[Solution | DualSolution, Array | None]]:
+        """Yield solutions in the order of the rows of K, and ‖b‖ where the equation fixes b."""
         problem = self.problem
         coefficients = Coefficients.like(self.K, self.ordered, problem.factors)
         operator = DualOperator(self.K, coefficients, objectives[0])
         path = DualPath(operator, tol=problem.tol, random_state=problem.random_state)
-        return path.solutions(objectives, k, solver=self._options["basis"])
+        for solution in path.solutions(objectives, k, solver=self._options["basis"]):
+            yield solution, None
 
     def cross(self, X: Any) -> Any:
         """Return kernel values with the samples."""
