@@ -20,6 +20,7 @@ import numpy as np
 
 from skatter.datasets import DATASETS
 from skatter.methods import METHODS
+from skatter_bench.charts import figures_of
 from skatter_bench.contestants import RAW, contestants
 from skatter_bench.grids import CLASSIFIERS, VARIANTS, tuning
 from skatter_bench.protocols import (
@@ -30,12 +31,11 @@ from skatter_bench.protocols import (
     TIMED,
 )
 from skatter_bench.published import published as published_numbers
-from skatter_bench.render import to_markdown
 from skatter_bench.results import Outcome, outcomes, stamps
-from skatter_bench.show import costs_of, figures_of, table_of
 from skatter_bench.store import Store
 from skatter_bench.suites import SUITES, Suite
-from skatter_bench.tables import summary_table
+from skatter_bench.table import to_markdown
+from skatter_bench.views import costs_of, summary_table, table_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -200,7 +200,7 @@ def grids_table() -> str:
         for row in contestants(setting):
             if row.name == RAW:
                 continue
-            method = METHODS[VARIANTS[row.name][0] if row.name in VARIANTS else row.name]
+            method = METHODS[VARIANTS[row.name].method if row.name in VARIANTS else row.name]
             tuned = tuning(row.name, method, setting, "coarse")
             found[row.name, said(tuned.grid, tuned.fixed), tuned.why].append(setting)
     twice = Counter(name for name, _, _ in found)

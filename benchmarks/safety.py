@@ -104,7 +104,9 @@ def main(extra: str) -> None:
         for _ in range(ROUNDS):
             for case, given in cases.items():
                 best[case] = min(best[case], measured(*given, extra))
-        print(f"table: {table.stat().st_size / 1e6:.0f} MB, model: {model.stat().st_size / 1e6:.0f} MB")
+        print(
+            f"table: {table.stat().st_size / 1e6:.0f} MB, model: {model.stat().st_size / 1e6:.0f} MB"
+        )
         print("| task | version | seconds of the processor | multiple of before |")
         print("| --- | --- | ---: | ---: |")
         for (task, which), seconds in best.items():

@@ -342,7 +342,7 @@ def test_a_step_that_asks_for_domains_gets_them():
         (lambda: make_domain_pipeline(CORAL()), "'coral', CORAL, cannot learn from a stream"),
         (lambda: make_domain_pipeline(SCA()), "'sca': SCA learns from a stream through explicit"),
         (lambda: SCA(), "give it feature_map="),
-        (lambda: SCA(kernel="linear", class_rows="labelled"), "needs the Gram matrix .class_rows"),
+        (lambda: SCA(kernel="linear", reading="printed"), "needs the Gram matrix .reading"),
         (lambda: GaussianNB(), "make_domain_pipeline"),
     ],
     ids=["knn", "pca", "coral", "sca-in-a-pipeline", "sca", "padded", "classifier"],

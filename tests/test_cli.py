@@ -283,3 +283,24 @@ def test_main_does_not_hide_other_import_errors(monkeypatch):
     monkeypatch.setattr(skatter.cli, "build_app", build)
     with pytest.raises(ModuleNotFoundError, match="scipy"):
         main()
+
+
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "skatter", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("skatter ")
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["words", "json"])
+def test_a_reader_who_has_seen_enough_ends_it_without_a_word(tmp_path, more):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    table["site"] = np.repeat(["x", "y"], 20)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    command = [sys.executable, "-m", "skatter", "diagnose", "table.csv", "-d", "site", *more]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        child.stdout.close()
+        assert child.stderr.read() == ""

@@ -505,10 +505,10 @@ def test_an_estimator_that_was_not_fitted_says_so(array):
         (SCA(), r"feature_map=\.\.\..*LandmarkMap\(1000\).*kernel='linear'"),
         (SCA(kernel=np.dot), r"feature_map=\.\.\."),
         (linear(solver="lanczos"), "use solver='auto'"),
-        (linear(class_rows="labelled"), "use class_rows='all'"),
+        (linear(reading="printed"), "use reading='full'"),
         (linear(beta=2.0), "beta must lie in"),
     ],
-    ids=["rbf", "callable", "solver", "class rows", "parameter"],
+    ids=["rbf", "callable", "solver", "reading", "parameter"],
 )
 def test_what_needs_all_samples_is_refused_before_any_work(
     estimator, message, array, data, no_work

@@ -375,7 +375,7 @@ def test_streams_need_explicit_features_and_labels_where_components_do():
     with pytest.raises(AttributeError) as refused:
         _ = SCA().partial_fit
     assert "feature_map" in str(refused.value.__cause__)
-    assert not hasattr(SCA(kernel="linear", class_rows="labelled"), "partial_fit")
+    assert not hasattr(SCA(kernel="linear", reading="printed"), "partial_fit")
     with pytest.raises(NotFittedError):
         SCA(kernel="linear").transform(X)
     unlabelled = SCA(kernel="linear").partial_fit(X, np.full(len(X), -1))

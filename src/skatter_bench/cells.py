@@ -104,18 +104,6 @@ def _flat(groups: Any) -> list[Mapping[str, Any]]:
 def run_cell(cell: Cell, data_home: str | None = None) -> list[Score]:
     """Compute a cell.
 
-    Parameters
-    ----------
-    cell : Cell
-        What to compute.
-    data_home : str or None
-        Where data files lie; see :func:`skatter.datasets.home.data_home`.
-
-    Returns
-    -------
-    list of dict
-        See :func:`skatter_bench.scoring.score_settings`.
-
     Examples
     --------
     >>> from skatter_bench.contestants import contestants

@@ -73,11 +73,6 @@ class Estimate:
     A cell is taken to need the mean time of the finished ones of its group, or of all finished
     ones where its group has none.
 
-    Parameters
-    ----------
-    groups : iterable of str
-        The group of every cell.
-
     Examples
     --------
     >>> estimate = Estimate(["slow", "slow", "quick"])

@@ -147,11 +147,6 @@ class Published:
     def name_of(self, contestant: str, classifier: str) -> str | None:
         """Return what this table calls a contestant; None where it has no such row.
 
-        Parameters
-        ----------
-        contestant, classifier : str
-            As in :class:`skatter_bench.contestants.Contestant`.
-
         Examples
         --------
         >>> published("table2").name_of("raw", "1nn"), published("table7").name_of("raw", "1nn")
@@ -165,16 +160,6 @@ class Published:
 
 def published(key: str) -> Published:
     """Return one table of the paper, or of SKADA-Bench.
-
-    Parameters
-    ----------
-    key : str
-        ``"table1"`` to ``"table10"``, ``"figure1"``, ``"skada-bench"`` or ``"skada-bench-oracle"``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such table.
 
     Examples
     --------

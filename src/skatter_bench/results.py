@@ -19,7 +19,7 @@ from skatter_bench.protocols import (
     mean_scores,
 )
 from skatter_bench.scoring import share
-from skatter_bench.store import Store
+from skatter_bench.store import PackedStore, Store
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -91,19 +91,7 @@ Record = Mapping[str, Any]
 def plan(
     suite: Suite, rows: Sequence[Contestant], protocols: Sequence[str], seeds: Sequence[int] = (0,)
 ) -> list[Cell]:
-    """Return all cells of a suite, those of one task together, each once.
-
-    Parameters
-    ----------
-    suite : Suite
-        What to run.
-    rows : sequence of Contestant
-        Who takes part.
-    protocols : sequence of str
-        Names in :data:`skatter_bench.protocols.PROTOCOLS`; they share cells.
-    seeds : sequence of int
-        Repeat everything with each.
-    """
+    """Return all cells of a suite, those of one task together, each once."""
     found: dict[str, Cell] = {}
     for task, seed, contestant in product(suite.tasks, seeds, rows):
         for protocol in protocols:
@@ -123,24 +111,10 @@ def outcomes(
     suite: Suite,
     rows: Sequence[Contestant],
     protocol: str,
-    store: Store,
+    store: Store | PackedStore,
     seeds: Sequence[int] = (0,),
 ) -> list[Outcome]:
-    """Read what was reached; what has not been run yet is left out.
-
-    Parameters
-    ----------
-    suite : Suite
-        Which experiment.
-    rows : sequence of Contestant
-        Whose outcomes.
-    protocol : str
-        How settings are chosen.
-    store : Store
-        Where the records are.
-    seeds : sequence of int
-        Which repetitions.
-    """
+    """Read what was reached; what has not been run yet is left out."""
     found = (
         _outcome(suite.name, task, contestant, protocol, seed, store)
         for task, seed, contestant in product(suite.tasks, seeds, rows)
@@ -149,7 +123,12 @@ def outcomes(
 
 
 def _outcome(
-    suite: str, task: Task, contestant: Contestant, protocol: str, seed: int, store: Store
+    suite: str,
+    task: Task,
+    contestant: Contestant,
+    protocol: str,
+    seed: int,
+    store: Store | PackedStore,
 ) -> Outcome | None:
     records = {
         fold: [store.get(cell.key) for cell in cells(task, contestant, fold, seed)]
@@ -243,7 +222,7 @@ class Stamp:
     finished: str
 
 
-def stamps(store: Store) -> Stamp:
+def stamps(store: Store | PackedStore) -> Stamp:
     """Return where and when the records of a store were made, several values with commas."""
     records = list(store)
     names = dict.fromkeys(name for record in records for name in record["versions"])
@@ -258,7 +237,7 @@ def _listed(values: Iterable[str]) -> str:
     return ", ".join(sorted({value for value in values if value}))
 
 
-def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]]:
+def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[dict[str, Any]]:
     """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
     stamp = stamps(store)
     made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
@@ -268,7 +247,7 @@ def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]
     ]
 
 
-def tidy(store: Store) -> list[dict[str, Any]]:
+def tidy(store: Store | PackedStore) -> list[dict[str, Any]]:
     """Return every score in the store as one flat row: a table for your own questions.
 
     Settings are columns named ``setting.beta`` and the like; accuracies are shares.

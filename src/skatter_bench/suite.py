@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skatter.methods import METHODS, Method
+from skatter.methods.record import Tuning
 from skatter_bench.contestants import Contestant, contestants, regressors
-from skatter_bench.grids import Tuning
 from skatter_bench.protocols import DEFAULTS, SOURCE_CV, TARGET_ORACLE, UNTUNED
 from skatter_bench.tasks import Setting, Task
 
@@ -75,17 +75,7 @@ class Suite:
         names: Sequence[str] | None = None,
         methods: Mapping[str, Method] = METHODS,
     ) -> list[Contestant]:
-        """Return who takes part under a protocol; where nothing is tuned, each has one setting.
-
-        Parameters
-        ----------
-        protocol : str
-            A name in :data:`skatter_bench.protocols.PROTOCOLS`.
-        grid, methods
-            As in :func:`skatter_bench.contestants.contestants`.
-        names : sequence of str or None
-            These alone; None is all of the suite.
-        """
+        """Return who takes part under a protocol; untuned, each has one setting."""
         grid = "none" if protocol in UNTUNED else grid
         names = names or self.methods
         if not self.has_classes:

@@ -230,13 +230,6 @@ def _load(
 def load_problem(task: Task, data_home: str | None = None) -> Problem:
     """Load the samples of a task; the last problem is kept, so that its cells share it.
 
-    Parameters
-    ----------
-    task : Task
-        What to load.
-    data_home : str or None
-        Where data files lie; see :func:`skatter.datasets.home.data_home`.
-
     Examples
     --------
     >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")

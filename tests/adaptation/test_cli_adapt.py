@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -378,3 +379,22 @@ def test_a_terminal_that_knows_no_accents_gets_question_marks(frame, tmp_path):
     assert result.returncode == 0, result.stderr
     assert b"B?le" in result.stdout
     assert "Bäle" in out.read_text(encoding="utf-8")
+
+
+def test_json_for_scripts_holds_what_the_function_returns(table, tmp_path, frame):
+    out = tmp_path / "out.csv"
+    result = run_adapt(table, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    direct = adapt(frame, label="tree", domain="town").to_dict()
+    for name in ("words", "ship", "judgement", "predicted", "columns"):
+        assert said[name] == direct[name]
+    assert said["files"] == {"out": str(out)}
+
+
+def test_every_column_is_named_with_what_is_done_to_it(frame, tmp_path):
+    path = tmp_path / "trees.csv"
+    frame.assign(day=[f"2024-01-{1 + i % 28:02d}" for i in range(len(frame))]).to_csv(path)
+    said = " ".join(run_adapt(path, "--out", tmp_path / "out.csv").stdout.split())
+    for name in ("x0", "x1", "x2", "x3", "x4", "day"):
+        assert name in said.split("Columns")[1]

@@ -38,7 +38,7 @@ from skatter.methods.machines import (
     check_source_weights,
     read_log_weights,
 )
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -270,5 +270,8 @@ METHODS = (
             "epsilon": (0.01, 0.1, 0.3),
             "C_source": (0.1, 1.0, 10.0, 100.0),
         },
+        coarse=Tuning(
+            {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
+        ),
     ),
 )

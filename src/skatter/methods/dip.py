@@ -35,7 +35,7 @@ from skatter.kernels import median_distance
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes, principal_axes
 
@@ -374,6 +374,7 @@ METHODS = (
         cost="iterations × (n²d + nrd), r = min(n, p)",
         citation=_CITATION,
         grid={"n_components": SUBSPACES, "tol": _STOPS},
+        coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
     ),
     Method(
         name="dip-cc",
@@ -385,5 +386,8 @@ METHODS = (
         cost="iterations × (n²d + nrd), r = min(n, p)",
         citation=_CITATION,
         grid={"n_components": SUBSPACES, "lam": (0.1, 1.0, 10.0), "tol": _STOPS},
+        coarse=Tuning(
+            {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"
+        ),
     ),
 )

@@ -372,6 +372,7 @@ METHODS = (
         citation=_EASY_ADAPT,
         linear=True,
         grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
+        wants=("target labels",),
     ),
     Method(
         name="ea++",

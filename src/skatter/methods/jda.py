@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.transfer_components import (
     EIGEN_TOL,
     GramProduct,
@@ -230,5 +230,10 @@ METHODS = (
             "Distribution Adaptation. ICCV 2013."
         ),
         grid={"n_components": SUBSPACES, "penalty": (0.01, 0.1, 1.0, 10.0)},
+        coarse=Tuning(
+            {"n_components": (20, 100), "penalty": (0.1, 1.0)},
+            {"max_iter": 10},
+            why="Long et al. 2013: 100 bases, 10 iterations",
+        ),
     ),
 )

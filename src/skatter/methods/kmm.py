@@ -30,7 +30,7 @@ from skatter.kernels import Kernel, gram, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, source_classes
 from skatter.methods.iteration import Iterations
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -322,5 +322,6 @@ METHODS = (
             "Selection Bias by Unlabeled Data. NIPS 2006."
         ),
         grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
+        coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
     ),
 )

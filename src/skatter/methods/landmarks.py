@@ -41,7 +41,7 @@ from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
 from skatter.solve import principal_axes
 
@@ -431,5 +431,6 @@ METHODS = (
             "balance": ("half", "exact"),
             "mixing": ("alignment", "uniform"),
         },
+        coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
     ),
 )

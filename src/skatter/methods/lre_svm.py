@@ -41,7 +41,7 @@ from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import Expansion, KernelMachine, canonical
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -622,6 +622,7 @@ METHODS = (
             "rank_weight": (0.1, 1.0, 10.0),
             "tie_weight": (0.1, 1.0, 10.0),
         },
+        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
     ),
     Method(
         name="lre-svm-da",
@@ -640,5 +641,6 @@ METHODS = (
             "tie_weight": (0.1, 1.0, 10.0),
             "beta": (0.0, 1.0, 10.0),
         },
+        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
     ),
 )

@@ -12,10 +12,11 @@ from sklearn.svm import SVC
 from sklearn.utils import gen_batches
 
 from skatter.checks import check_choice
-from skatter.components import BATCH, ordered_gram
+from skatter.components import BATCH
 from skatter.domains import Domains, Mask
 from skatter.kernels import Kernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
+from skatter.spaces import ordered_gram
 
 Array = NDArray[Any]
 

@@ -35,7 +35,7 @@ from skatter.kernels import Kernel, resolve_kernel
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -427,5 +427,6 @@ METHODS = (
             "C": (0.1, 1.0, 10.0, 100.0),
             "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
         },
+        coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
     ),
 )

@@ -35,7 +35,7 @@ from skatter.domains import Codes, Domains, Mask
 from skatter.methods.base import Transfer
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -422,5 +422,6 @@ METHODS = (
             "weight_decay": (3e-7, 3e-6, 3e-5),
         },
         extra="torch",
+        coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
     ),
 )

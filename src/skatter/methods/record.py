@@ -13,6 +13,15 @@ Need = Literal[
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """What an experiment tries: values by parameter, parameters that are fixed, and the reason."""
+
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Method:
     """One entry of the registry.
 
@@ -33,12 +42,17 @@ class Method:
         What must be there at fit, or when new samples come.
     uses : tuple of str
         What it learns from where it is there, beyond what it needs.
+    wants : tuple of str
+        What it can be fitted without, and is of no use without.
     cost : str
         Leading cost of a fit.
     citation : str
         Where it comes from.
     grid : mapping
         Values worth trying, per parameter.
+    coarse, unseen : Tuning or None
+        What the published tables of the benchmark try of it, so that slow methods finish, and what
+        instead where no target is seen. None is ``grid``, and None is ``coarse``.
     extra : str
         The extra of the package that must be installed, named after the module it brings; none
         where empty.
@@ -57,14 +71,20 @@ class Method:
     cost: str
     citation: str
     uses: tuple[Need, ...] = ()
+    wants: tuple[Need, ...] = ()
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     extra: str = ""
     linear: bool = False
     nested: bool = False
+    coarse: Tuning | None = None
+    unseen: Tuning | None = None
 
 
 COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)
 """Numbers of kernel components worth trying."""
+
+CLASS_COMPONENTS = (2, 5, "C-1", "C", 12, 15, 20, 30, 40, 60)
+"""The same in the benchmark, which knows the number of classes, C."""
 
 SUBSPACES = (5, 10, 20, 30, 50, 80, 100)
 """Dimensions of a subspace worth trying."""

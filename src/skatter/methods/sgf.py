@@ -22,7 +22,7 @@ from skatter.checks import check_integer
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.geodesic import Geodesic, geodesic
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.subspaces import (
     MapTransformer,
     centred_times,
@@ -170,5 +170,8 @@ METHODS = (
         ),
         linear=True,
         grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
+        coarse=Tuning(
+            {"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"
+        ),
     ),
 )

@@ -22,7 +22,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.methods.base import Transfer
-from skatter.methods.record import COMPONENTS, Method
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
@@ -233,5 +233,9 @@ METHODS = (
             "smoothness": (0.0, 0.1, 1.0, 10.0),
         },
         nested=True,
+        coarse=Tuning(
+            {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
+            why="Pan et al. 2011, fewer values",
+        ),
     ),
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 from skatter.checks import check_choice, check_real
 from skatter.methods.base import Transfer
-from skatter.methods.record import COMPONENTS, Method
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
@@ -151,5 +151,9 @@ METHODS = (
         ),
         grid={"n_components": COMPONENTS, "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3)},
         nested=True,
+        coarse=Tuning(
+            {"n_components": CLASS_COMPONENTS, "mu": (0.01, 0.1, 1.0, 10.0, 100.0)},
+            why="Pan et al. 2011",
+        ),
     ),
 )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from skatter.checks import check_choice, check_integer, check_real
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations
-from skatter.methods.record import COMPONENTS, Method
+from skatter.methods.record import COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     EIGEN_TOL,
     GramProduct,
@@ -192,5 +192,9 @@ METHODS = (
             "Domain Adaptation. CVPR 2014."
         ),
         grid={"n_components": (*COMPONENTS, 80, 100), "penalty": (0.01, 0.1, 1.0, 10.0)},
+        coarse=Tuning(
+            {"n_components": (10, 20, 40, 100), "penalty": (1.0,)},
+            why="Long et al. 2014: penalty 1 on images",
+        ),
     ),
 )

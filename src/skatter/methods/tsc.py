@@ -30,7 +30,7 @@ from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.dictionary import Dictionary, update_dictionary
 from skatter.methods.iteration import Iterations
 from skatter.methods.neighbourhood import Neighbourhood
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
 
 Array = NDArray[Any]
@@ -336,5 +336,8 @@ METHODS = (
             "smoothness": (0.1, 1.0, 10.0),
             "sparsity": (0.02, 0.1, 0.2, 0.5),
         },
+        coarse=Tuning(
+            {"mmd": (1000.0, 100000.0)}, {"n_components": 128}, why="Long et al. 2013: 128 atoms"
+        ),
     ),
 )

@@ -51,7 +51,7 @@ from skatter.methods.base import Transfer, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import canonical
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.methods.subspaces import centred_times
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
@@ -554,5 +554,6 @@ METHODS = (
             "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
             "reg": (1e-3, 1e-2, 0.1, 1.0),
         },
+        coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
     ),
 )

@@ -41,7 +41,7 @@ from skatter.methods.copies import Copies, FeatureCopies, GramCopies
 from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 Array = NDArray[Any]
 
@@ -414,5 +414,6 @@ METHODS = (
             "C_domain": (0.1, 1.0, 10.0, 100.0),
             "bias_weight": (0.01, 0.1, 1.0, 10.0),
         },
+        coarse=Tuning({}, why="defaults: a fit is slow"),
     ),
 )

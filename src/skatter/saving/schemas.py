@@ -28,7 +28,7 @@ from skatter.trees import TreeEnsemble
 OURS = (
     "skatter.adaptation.model.TableModel",
     "skatter.class_span.ClassSpan",
-    "skatter.components._MappedLinear",
+    "skatter.maps.MappedLinear",
     "skatter.hedging.champion.CalibratedSVC",
     "skatter.hedging.champion.Contender",
     "skatter.hedging.error.NumberJudgement",
@@ -125,7 +125,7 @@ SCACV best_estimator_ @
 DomainGeneralizer classes_; scaler_ @ p; members_ [@Member]
 TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
     domain str | none; numbers {any}; settings {any}
-Kernel metric KERNELS | @_MappedLinear; params {any}; origin f p | none
+Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
 LandmarkMap landmarks_ f k p; normalization_ f k k; n_features_out_ int k
 DomainScaler means_ f d+1 p; scales_ f d+1 p
 NearestNeighbour classes_; X_fit_ f n p; _codes i n <c; _keys f n

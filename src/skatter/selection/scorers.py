@@ -71,11 +71,10 @@ def make_domain_scorer(
     >>> X[site == "there", 0] += 4
     >>> known, rows = np.where(site == "here", y, -1), np.arange(80)
     >>> model = make_domain_pipeline(SCA(2), KNeighborsClassifier(1))
-    >>> search = GridSearchCV(
-    ...     model, {"sca__delta": [0.0, 1.0]}, scoring=make_domain_scorer(), cv=[(rows, rows)]
-    ... )
+    >>> grid = {"kneighborsclassifier__n_neighbors": [1, 15]}
+    >>> search = GridSearchCV(model, grid, scoring=make_domain_scorer(), cv=[(rows, rows)])
     >>> search.fit(X, known, sample_domain=site).best_params_
-    {'sca__delta': 1.0}
+    {'kneighborsclassifier__n_neighbors': 15}
     """
     named_criteria(criterion)
     return DomainScorer(criterion, random_state)

@@ -198,8 +198,17 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         template = self._template()
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        if not domains.n_labelled:
+            raise ValueError(
+                "y holds no label, and SCAClassifier learns from some: -1, NaN, None and blank "
+                "text mark unlabelled samples. Without any label, use USCA or KPCA."
+            )
         template.check_domains(domains)
-        if "none" in self.scalings and template.feature_map is None and not template._precomputed:
+        if (
+            "none" in self.scalings
+            and template.feature_map is None
+            and template.kernel != "precomputed"
+        ):
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)

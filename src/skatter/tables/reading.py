@@ -146,7 +146,9 @@ def mark_missing(frame: DataFrame, na_values: Collection[str]) -> DataFrame:
     if isinstance(na_values, str):
         raise TypeError(f"na_values must be a collection of texts, got the text {na_values!r}.")
     texts = {str(value).strip() for value in na_values}
-    return frame.assign(**{name: _without(frame[name], texts) for name in frame}) if texts else frame
+    return (
+        frame.assign(**{name: _without(frame[name], texts) for name in frame}) if texts else frame
+    )
 
 
 def _without(column: Series, texts: set[str]) -> Series:

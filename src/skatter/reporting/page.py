@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from skatter.adaptation.model import TableModel
-from skatter.formatting import printable
+import numpy as np
+from scipy import sparse
+
+from skatter.adaptation import Adaptation, TableModel
+from skatter.diagnosis.samples import check_numbers
+from skatter.formatting import printable, shorten
 from skatter.pages import (
     check_path,
     json_island,
@@ -16,14 +21,16 @@ from skatter.pages import (
     require_engine,
     write_page,
 )
-from skatter.reporting.about import citations, shown_settings, steps_of, versions
+from skatter.reporting.about import about
 from skatter.reporting.findings import Findings, find
 from skatter.reporting.model_parts import take_apart
 from skatter.reporting.number_report import number_page
-from skatter.reporting.samples import read_samples
+from skatter.reporting.row_lists import pick_rows
+from skatter.reporting.samples import Samples, read_samples
+from skatter.reporting.shift import Shift, find_shift
 from skatter.reporting.views import palette_style
-from skatter.reporting.words import default_title, summary
-from skatter.tables import align_columns
+from skatter.reporting.words import default_title, four_questions, say_done, say_expected
+from skatter.tables import align_columns, to_numbers
 
 HERE = "skatter.reporting"
 SCRIPTS = ("points.js", "rows.js", "explorer.js")
@@ -31,7 +38,7 @@ SCRIPTS = ("points.js", "rows.js", "explorer.js")
 
 def report(
     model: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     sample_domain: Any = None,
     *,
@@ -39,6 +46,7 @@ def report(
     names: Sequence[str] | None = None,
     diagnosis: Any = None,
     benefit: Any = None,
+    by_labels: Any = None,
     predictions: Any = None,
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
@@ -46,20 +54,20 @@ def report(
     force: bool = False,
     random_state: Any = 0,
     progress: Callable[[str], None] | None = None,
-) -> str:
+) -> str | Path:
     """Show what a fitted model did, in one HTML file that needs nothing but a browser.
 
-    Embeddings before and after, the five scatters, the spectrum, distances between the domains,
-    accuracy where labels exist, and sliders for β, δ and k. What does not apply to the model is
-    left out, with a word. The same input gives the same bytes. A table's model of numbers has a
-    page of its own: what moved, the error to expect, predictions with intervals, rows to look at.
+    Four questions come first: is there a shift, and where; how well will it do there; which rows
+    should I look at; what would settle it. Behind them: embeddings before and after, the five
+    scatters, the spectrum, distances between the domains, and sliders for β, δ and k. What does
+    not apply to the model is left out, with a word. The same input gives the same bytes.
 
     Parameters
     ----------
-    model : fitted estimator
-        One of the family of SCA, :class:`~skatter.SCAClassifier`, any registered method, a
-        pipeline that holds one, a search over one, or the model of
-        :func:`skatter.adaptation.adapt`.
+    model : Adaptation or fitted estimator
+        What :func:`skatter.adapt` returned, which needs nothing else. Or one of the family of SCA,
+        :class:`~skatter.SCAClassifier`, any registered method, a pipeline that holds one, a search
+        over one, or the ``model`` of an adaptation.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         The samples that it was fitted on, as they were given to it.
     y : array-like of shape (n_samples,) or None
@@ -73,8 +81,9 @@ def report(
     diagnosis : Diagnosis or None
         What :func:`skatter.diagnosis.diagnose` said of the samples.
     benefit : Benefit or None
-        What :func:`skatter.does_it_help` said. For a model of numbers, ``by_labels`` of
-        :func:`skatter.adapt`; its own judgement the model brings along.
+        What :func:`skatter.does_it_help` said.
+    by_labels : LabelVerdict, NumberVerdict or None
+        What labels of the target say, as of :func:`skatter.adapt`.
     predictions : mapping, DataFrame or None
         One entry a sample: ``"predicted"``, and where known ``"confidence"`` and ``"plain"``, what
         a model says that does not adapt; or the table of :func:`skatter.adaptation.adapt`. None:
@@ -94,8 +103,8 @@ def report(
 
     Returns
     -------
-    str
-        The page.
+    str or Path
+        The page; with ``path``, where it was written.
 
     Raises
     ------
@@ -123,71 +132,113 @@ def report(
     require_engine()
     tell = progress or (lambda step: None)
     tell("reading the samples")
+    if isinstance(model, Adaptation):
+        read, settings = model.samples, {**model.settings, **(settings or {})}
+        X, y, sample_domain, labelled = read.X, read.y, read.sample_domain, read.labelled
+        benefit, by_labels, predictions = model.judgement, model.by_labels, model.predictions
+        model = model.model
+    if X is None:
+        raise TypeError("X is missing: give the samples that the model was fitted on.")
+    make = _class_page
     if isinstance(model, TableModel) and model.task == "numbers":
-        page = number_page(
-            model,
-            X,
-            y,
-            sample_domain,
-            labelled=labelled,
-            diagnosis=diagnosis,
-            benefit=benefit,
-            predictions=predictions,
-            settings=settings,
-            title=title,
-            random_state=random_state,
-            tell=tell,
-        )
-        if target is not None:
-            write_page(target, page, force=force)
+        make = number_page
+    page = make(
+        model,
+        X,
+        y,
+        sample_domain,
+        labelled=labelled,
+        names=names,
+        diagnosis=diagnosis,
+        benefit=benefit,
+        by_labels=by_labels,
+        predictions=predictions,
+        settings=settings,
+        title=title,
+        random_state=random_state,
+        tell=tell,
+    )
+    if target is None:
         return page
-    shown = dict[Any, str]()
+    write_page(target, page, force=force)
+    return target
+
+
+def _class_page(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_domain: Any,
+    *,
+    labelled: Any,
+    names: Sequence[str] | None,
+    diagnosis: Any,
+    benefit: Any,
+    by_labels: Any,
+    predictions: Any,
+    settings: Mapping[str, Any] | None,
+    title: str | None,
+    random_state: Any,
+    tell: Callable[[str], None],
+) -> str:
+    """Return the page of a model of classes, or of components."""
+    shown, prepare, label = dict[Any, str](), None, None
     if isinstance(model, TableModel):
-        shown = {number: name for name, number in model.numbers.items()}
-        X, sample_domain = align_columns(X, model.adapted[0]), model.ids(sample_domain)
-        model = model.adapted
+        shown, prepare = {number: name for name, number in model.numbers.items()}, model.adapted[0]
+        X, sample_domain = align_columns(X, prepare), model.ids(sample_domain)
+        model, label = model.adapted, shorten(model.label)
     parts = take_apart(model)
     numbers = getattr(parts.learner, "label_splines", None) is not None
     samples = read_samples(X, y, sample_domain, labelled, names, numbers, shown)
     found = find(parts, samples, sample_domain, predictions, random_state, tell)
+    tell("looking for a shift")
+    shift = _shift(samples, prepare, diagnosis)
     tell("writing the page")
-    page = render_page(
+    return render_page(
         HERE,
         "report.html.j2",
         style="".join([palette_style(), read_part(HERE, "report.css")]),
         script="".join(read_part(HERE, name) for name in SCRIPTS),
-        content=_content(found, diagnosis, benefit, settings, title),
+        content=_content(found, shift, benefit, by_labels, label, title) | about(parts, settings),
     )
-    if target is not None:
-        write_page(target, page, force=force)
-    return page
+
+
+def _shift(samples: Samples, prepare: Any, diagnosis: Any) -> Shift:
+    """Diagnose the columns of a table, or samples that are numbers; others are not looked at."""
+    X, names = samples.X, samples.features
+    if prepare is not None:
+        X, names = to_numbers(X, prepare)
+    elif sparse.issparse(X):
+        return Shift([], [])
+    try:
+        numbers = check_numbers(X)
+    except ValueError:
+        return Shift([], [])
+    label = samples.domains.label if samples.domains.n_labelled else None
+    return find_shift(np.asarray(numbers), names, label, samples.domains, "classes", diagnosis)
 
 
 def _content(
     found: Findings,
-    diagnosis: Any,
+    shift: Shift,
     benefit: Any,
-    settings: Mapping[str, Any] | None,
+    by_labels: Any,
+    label: str | None,
     title: str | None,
 ) -> dict[str, Any]:
     """Return what the template shows."""
-    parts, samples = found.parts, found.samples
-    software = versions()
-    name = parts.name
+    name, samples = found.parts.name, found.samples
+    rows = None if found.predictions is None else pick_rows(samples, found.predictions)
+    questions, settled = four_questions(found, shift, rows, benefit, by_labels, label is not None)
     return {
-        "title": default_title(name, samples) if title is None else printable(title),
-        "version": software["skatter"],
-        "versions": software,
-        "summary": summary(name, samples, found.scatters[1], found.distances, found.score, benefit),
-        "diagnosis": _sentences(diagnosis),
-        "benefit": [] if benefit is None else benefit.summary.split("\n")[1:],
+        "title": default_title(label or name, samples) if title is None else printable(title),
+        "lead": say_done(name, samples),
+        "summary": questions,
+        "facts": found.facts,
+        "shift": shift,
+        "expected": say_expected(benefit, by_labels),
+        "rows": rows,
+        "settled": settled,
         "found": found,
-        "steps": steps_of(parts),
-        "settings": shown_settings(settings),
-        "citations": citations(parts),
         "island": json_island(found.to_dict()),
     }
-
-
-def _sentences(diagnosis: Any) -> list[str]:
-    return [] if diagnosis is None else [printable(line) for line in diagnosis.words.split("\n")]

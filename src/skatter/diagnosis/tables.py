@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from skatter.diagnosis.class_balance import LabelShift
-from skatter.diagnosis.layout import Grid
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.significance import say_p
 from skatter.formatting import percent, printable, shorten
+from skatter.notebook import Section
 
 if TYPE_CHECKING:
     from skatter.diagnosis.record import Diagnosis
@@ -28,7 +28,7 @@ CLASS_WIDTH = 14
 """Characters that the name of a class may take."""
 
 
-def grids_of(found: Diagnosis, width: int) -> list[Grid]:
+def tables_of(found: Diagnosis, width: int) -> list[Section]:
     """Return all grids that have something to show, class balance as wide as there is room."""
     grids = [_domains(found), _pairs(found), *_map(found, width), _features(found)]
     grids += [*_missing(found), *_labels(found, width), *_transfer(found), _variance(found)]
@@ -39,7 +39,7 @@ def _more(n: int, what: str) -> str:
     return f"{n - SHOWN:,} more {what} are not shown." if n > SHOWN else ""
 
 
-def _domains(found: Diagnosis) -> Grid:
+def _domains(found: Diagnosis) -> Section:
     some_missing = bool(found.missing)
     shown = sorted(found.domains, key=lambda d: -d.n_samples)[:MANY_DOMAINS]
     order = {domain.name: i for i, domain in enumerate(found.domains)}
@@ -54,15 +54,16 @@ def _domains(found: Diagnosis) -> Grid:
         for d in sorted(shown, key=lambda d: order[d.name])
     )
     hidden = len(found.domains) - len(shown)
-    return Grid(
+    return Section(
         "Domains",
+        (),
         ("domain", "samples", "labelled", "compared", *(["missing"] if some_missing else [])),
         rows,
         note=f"{hidden:,} more domains, none larger, are not shown." if hidden else "",
     )
 
 
-def _pairs(found: Diagnosis) -> Grid:
+def _pairs(found: Diagnosis) -> Section:
     ranked = sorted(found.pairs, key=lambda pair: (-pair.auc, -pair.mmd))
     rows = tuple(
         (
@@ -77,8 +78,9 @@ def _pairs(found: Diagnosis) -> Grid:
         for p in ranked[:SHOWN]
     )
     note = "MMD²: 0 on average where domains are alike. AUC: 0.5 is guessing, 1 is certain. "
-    return Grid(
+    return Section(
         "Which domains differ",
+        (),
         ("domain", "and", "MMD²", "p", "AUC", "accuracy", "p"),
         rows,
         names=2,
@@ -86,7 +88,7 @@ def _pairs(found: Diagnosis) -> Grid:
     )
 
 
-def _map(found: Diagnosis, width: int) -> Iterator[Grid]:
+def _map(found: Diagnosis, width: int) -> Iterator[Section]:
     """All pairs at a glance, one character each."""
     names, letters = found.compared, string.ascii_letters
     if not 3 < len(names) <= len(letters):
@@ -100,8 +102,9 @@ def _map(found: Diagnosis, width: int) -> Iterator[Grid]:
             return "\\"
         return str(min(int(max(20 * pair.auc - 10, 0)), 9)) if pair.differ else "."
 
-    yield Grid(
+    yield Section(
         "All pairs at a glance",
+        (),
         ("domain", gap.join(letters[: len(names)])),
         tuple(
             (f"{letter} {printable(a)}", gap.join(cell(a, b) for b in names))
@@ -112,7 +115,7 @@ def _map(found: Diagnosis, width: int) -> Iterator[Grid]:
     )
 
 
-def _features(found: Diagnosis) -> Grid:
+def _features(found: Diagnosis) -> Section:
     rows = tuple(
         (
             printable(f.name),
@@ -130,8 +133,9 @@ def _features(found: Diagnosis) -> Grid:
         "differ most; mean: of the second less the first, in standard deviations; spread: "
         "standard deviation of the second over the first; share: of the domain scatter. "
     )
-    return Grid(
+    return Section(
         "Which features carry it",
+        (),
         ("feature", "between", "distance", "mean", "spread", "share", "p"),
         rows,
         names=2,
@@ -139,7 +143,7 @@ def _features(found: Diagnosis) -> Grid:
     )
 
 
-def _missing(found: Diagnosis) -> Iterator[Grid]:
+def _missing(found: Diagnosis) -> Iterator[Section]:
     if found.missing:
         rows = tuple(
             (
@@ -152,10 +156,10 @@ def _missing(found: Diagnosis) -> Iterator[Grid]:
         )
         headings = ("feature", "least / most in", "least", "most")
         note = _more(len(found.missing), "features with missing values")
-        yield Grid("Missing values", headings, rows, names=2, note=note)
+        yield Section("Missing values", (), headings, rows, names=2, note=note)
 
 
-def _labels(found: Diagnosis, width: int) -> Iterator[Grid]:
+def _labels(found: Diagnosis, width: int) -> Iterator[Section]:
     labels = found.labels
     if labels is None:
         return
@@ -175,10 +179,10 @@ def _labels(found: Diagnosis, width: int) -> Iterator[Grid]:
         p = say_p(labels.p_value, labels.floor)
         note += f"Same balance in all labelled domains: p {p} ({labels.test}), "
         note += f"Cramér's V {labels.strength:.2f}."
-    yield Grid("Class balance", ("domain", "labelled", *heads), rows, note=note)
+    yield Section("Class balance", (), ("domain", "labelled", *heads), rows, note=note)
 
 
-def _numbers(labels: NumberShift) -> Grid:
+def _numbers(labels: NumberShift) -> Section:
     shown = _largest(labels.counts)
     rows = tuple(
         (
@@ -195,7 +199,7 @@ def _numbers(labels: NumberShift) -> Grid:
     if labels.p_value is not None:
         note += f"Same labels in all labelled domains: p {say_p(labels.p_value)} (ranks), "
         note += f"largest distance of two {labels.distance:.2f}."
-    return Grid("Labels", ("domain", "labelled", "mean", "std"), rows, note=note)
+    return Section("Labels", (), ("domain", "labelled", "mean", "std"), rows, note=note)
 
 
 def _fewer(hidden: int) -> str:
@@ -229,7 +233,7 @@ def _balance(labels: LabelShift, d: int, kept: list[int], others: bool) -> tuple
     return (printable(labels.domains[d]), f"{n:,}", *shares)
 
 
-def _transfer(found: Diagnosis) -> Iterator[Grid]:
+def _transfer(found: Diagnosis) -> Iterator[Section]:
     transfer = found.transfer
     if transfer is None or not transfer.pairs:
         return
@@ -252,8 +256,9 @@ def _transfer(found: Diagnosis) -> Iterator[Grid]:
         "trained in the other (across), and that with each domain standardised on its own "
         "(rescaled). P: not worse than own. "
     )
-    yield Grid(
+    yield Section(
         "Trained in one domain, tested in another",
+        (),
         ("trained in", "tested in", "own", "across", "p", "rescaled", "p"),
         rows,
         names=2,
@@ -261,7 +266,7 @@ def _transfer(found: Diagnosis) -> Iterator[Grid]:
     )
 
 
-def _variance(found: Diagnosis) -> Grid:
+def _variance(found: Diagnosis) -> Section:
     v = found.variance
     rows = [
         ("domain", f"{v.domain:.3g}", percent(v.domain_share), percent(v.domain_chance)),
@@ -279,8 +284,9 @@ def _variance(found: Diagnosis) -> Grid:
         ]
     if v.conditional_domain is not None:
         rows.append(("domain, same class", f"{v.conditional_domain:.3g}", "", ""))
-    return Grid(
+    return Section(
         "Where the variance is",
+        (),
         ("scatter", "value", "share", "by chance"),
         tuple(rows),
         note="Standardised features, every domain counted the same"

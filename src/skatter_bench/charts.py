@@ -1,38 +1,158 @@
-"""Pictures of results: ranks, accuracy against time, and the paper's two figures.
+"""Charts: ranks, accuracy against time, the paper's two figures, and all of them as inline SVG.
 
-As in :mod:`skatter.plots`, figures are made without pyplot, so that nothing of the session is
-touched; matplotlib is imported when a picture is drawn, never before.
+:func:`drawings_of` says which charts show a suite. As in :mod:`skatter.plots`, figures are made
+without pyplot, and matplotlib is imported when a chart is drawn, never before.
 """
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.plots import MARKERS, PALETTE
-from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
+from skatter.pages import page_colour
+from skatter.plots.canvas import MARKERS, PALETTE, QUIET, new_figure
+from skatter_bench.contestants import CLASSIFIER_NAMES, RAW, Contestant
+from skatter_bench.protocols import PROTOCOLS, TARGET, TARGET_ORACLE, split
 from skatter_bench.published import Published, published
-from skatter_bench.ranks import Ranking
-from skatter_bench.tables import AVERAGE, accuracy_table
+from skatter_bench.ranks import Ranking, rank
+from skatter_bench.results import Outcome
+from skatter_bench.scoring import seen_labels
+from skatter_bench.suite import Suite
+from skatter_bench.tasks import Problem, load_problem
+from skatter_bench.views import AVERAGE, accuracy_matrix, accuracy_table, by_group, is_collection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-    from skatter_bench.results import Outcome
-
-_QUIET = "0.4"  # grey for what must be there and not catch the eye
+HIGHLIGHT = ("sca", "sca-printed")
+"""Contestants that are written in colour."""
+FIGURE2_CLASSIFIERS = ("svm", "dam")
 _FAINT = "0.85"
 _ACCENT = PALETTE[2]
-_CLASSIFIER_NAMES = {"svm": "linear SVM", "dam": "DAM"}
+
+
+# --- which charts show a suite ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure, a short name fit for a file, and the words that stand over and under it."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def figures_of(
+    suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
+) -> dict[str, Figure]:
+    """Return the figures of a suite by name, for outcomes of one protocol; none where too few."""
+    if suite.kind == "synthetic":
+        panels = list(panels_of(suite, outcomes, rows, data_home))
+        return {"panels": draw_figure1(panels)} if panels else {}
+    return {drawing.name: drawing.figure for drawing in drawings_of(suite, outcomes)}
+
+
+def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
+    """Draw ranks, accuracy against time, and the gains of figure 2, for outcomes of one protocol.
+
+    Seconds and single domains have no charts.
+    """
+    if suite.kind != "accuracy" or not outcomes:
+        return
+    # Dollar signs in names are not to be read as formulas.
+    plain = [
+        replace(each, label=each.label.replace("$", r"\$"), group=each.group.replace("$", r"\$"))
+        for each in outcomes
+    ]
+    if suite.published == "table4" and _has_gains(plain):
+        yield Drawing(
+            "gains",
+            "Gains over raw samples",
+            "What features gain over raw samples with the same classifier, in points of accuracy.",
+            draw_figure2(plain),
+        )
+    if is_collection(plain):
+        yield from _ranks(plain, "ranks", " Each set counts once.")
+        return
+    groups = by_group(plain)
+    for i, (group, own) in enumerate(groups.items()):
+        several = len(groups) > 1
+        of, mark = (f" {group}.", f"-{i + 1}") if several else ("", "")
+        yield from _ranks(own, f"ranks{mark}", of)
+        yield from _times(own, f"time{mark}", of)
+
+
+def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
+    accuracies, labels = accuracy_matrix(outcomes)
+    complete = ~np.isnan(accuracies).any(axis=0)
+    if len(accuracies) < 2 or complete.sum() < 3:
+        return  # nothing to rank by, or nobody to rank
+    yield Drawing(
+        name,
+        "Mean ranks",
+        f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck.",
+        critical_difference_diagram(rank(accuracies, labels), highlight=_highlighted(outcomes)),
+    )
+
+
+def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
+    accuracies, _ = accuracy_matrix(outcomes)
+    timed = all(each.error or math.isfinite(each.seconds) for each in outcomes)
+    if not timed or np.isnan(accuracies).any(axis=0).all():
+        return
+    yield Drawing(
+        name,
+        "Accuracy against time",
+        f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
+        "line in both.",
+        accuracy_against_time(outcomes, highlight=_highlighted(outcomes)),
+    )
+
+
+def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:
+    return list(dict.fromkeys(o.label for o in outcomes if o.contestant in HIGHLIGHT))
+
+
+def _has_gains(outcomes: Sequence[Outcome]) -> bool:
+    """Whether raw samples are there with every classifier and in every group."""
+    places = {(each.group, each.classifier) for each in outcomes}
+    return places == {(e.group, e.classifier) for e in outcomes if e.contestant == RAW}
+
+
+def panels_of(
+    suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
+) -> Iterator[Panel]:
+    """Fit every contestant of a synthetic suite once more, with its chosen setting, to draw it."""
+    problem = load_problem(suite.tasks[0], data_home)
+    known = {row.label: row for row in rows}
+    order = suite.methods or tuple(row.name for row in rows)
+    for outcome in sorted(outcomes, key=lambda each: order.index(each.contestant)):
+        if outcome.classifier == "1nn" and not outcome.error:
+            Z = _features(problem, known[outcome.label], outcome)
+            name = "Raw" if outcome.contestant == RAW else outcome.contestant.upper()
+            yield Panel(name, Z, problem.y, problem.domain, outcome.accuracy)
+
+
+def _features(problem: Problem, row: Contestant, outcome: Outcome) -> NDArray[Any]:
+    if row.name == RAW:
+        return np.asarray(problem.X)
+    y = seen_labels(problem, split(problem, TARGET, outcome.seed))
+    model = row.build(outcome.setting, outcome.seed)
+    return np.asarray(model.fit_transform(problem.X, y, sample_domain=problem.domain))
 
 
 # --- ranks --------------------------------------------------------------------------------------
@@ -42,19 +162,6 @@ def critical_difference_diagram(
     ranking: Ranking, *, title: str = "", highlight: Sequence[str] = ()
 ) -> Figure:
     """Draw mean ranks on a line; methods under one bar do not differ by more than luck.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        From :func:`skatter_bench.ranks.rank`.
-    title : str
-        Over the picture.
-    highlight : sequence of str
-        Methods to write in colour.
-
-    Returns
-    -------
-    matplotlib Figure
 
     Examples
     --------
@@ -68,7 +175,7 @@ def critical_difference_diagram(
     levels = _levels(ranking)
     top = _BAR_TOP + _BAR_STEP * (1 + max(levels, default=-1))
     depth = top + (n + 1) // 2
-    figure = _new_figure(figsize=(8, 1.1 + 0.27 * depth))
+    figure = new_figure(figsize=(8, 1.1 + 0.27 * depth))
     ax = figure.subplots()
     ax.set(xlim=(0.7, n + 0.3), ylim=(depth - 0.4, -2.1))
     _draw_rank_axis(ax, ranking)
@@ -161,21 +268,8 @@ def accuracy_against_time(
 ) -> Figure:
     """Draw average accuracy over CPU seconds; a line joins what nothing beats in both.
 
-    Seconds are those of all folds and settings, what it takes to get the accuracy.
-
-    Parameters
-    ----------
-    outcomes : iterable of Outcome
-        Of one suite, one group and one protocol. A method without a result on every task is left
-        out and named.
-    title : str
-        Over the picture.
-    highlight : sequence of str
-        Labels of methods to write in colour.
-
-    Returns
-    -------
-    matplotlib Figure
+    Seconds are those of all folds and settings, what it takes to get the accuracy. Outcomes are of
+    one suite, one group and one protocol; a method with a gap is left out and named.
     """
     every = list(outcomes)
     accuracies, seconds = _accuracies(every), _seconds(every)
@@ -188,7 +282,7 @@ def accuracy_against_time(
         raise ValueError("no method has an accuracy and a time on every task.")
     x, y = (np.array([table[name] for name in known]) for table in (seconds, accuracies))
     front = pareto(x, y)
-    figure = _new_figure(figsize=(8, 5))
+    figure = new_figure(figsize=(8, 5))
     ax = figure.subplots()
     _draw_points(ax, x, y, front)
     ax.set_title(title, loc="left", fontsize="medium")
@@ -210,7 +304,7 @@ def accuracy_against_time(
 def _draw_points(ax: Axes, x: NDArray[Any], y: NDArray[Any], front: NDArray[np.intp]) -> None:
     """Draw hollow dots, those of the front filled and joined by steps."""
     ax.plot(x[front], y[front], color=PALETTE[0], lw=1.5, drawstyle="steps-post", zorder=2)
-    ax.scatter(x, y, s=38, c="white", edgecolors=_QUIET, linewidths=1.2, zorder=3)
+    ax.scatter(x, y, s=38, c="white", edgecolors=QUIET, linewidths=1.2, zorder=3)
     ax.scatter(x[front], y[front], s=45, c=PALETTE[0], zorder=3)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
@@ -259,7 +353,7 @@ def _accuracies(outcomes: list[Outcome]) -> dict[str, float]:
         )
     names = [column.name for column in table.columns]
     column = table.column(AVERAGE if AVERAGE in names else names[0])
-    return {label: entry.value for label, entry in column.items()}
+    return {label: float(entry.value) for label, entry in column.items()}
 
 
 def _seconds(outcomes: list[Outcome]) -> dict[str, float]:
@@ -346,7 +440,7 @@ def _label_point(
         if text is not best:
             text.remove()
     if math.hypot(*offset) > _NEAR:
-        line = {"arrowstyle": "-", "color": _QUIET, "lw": 0.6, "shrinkA": 0, "shrinkB": 4}
+        line = {"arrowstyle": "-", "color": QUIET, "lw": 0.6, "shrinkA": 0, "shrinkB": 4}
         ax.annotate("", point, xytext=offset, textcoords="offset points", arrowprops=line)
     return box
 
@@ -393,15 +487,6 @@ class Panel:
 def draw_figure1(panels: Sequence[Panel]) -> Figure:
     r"""Redraw the paper's figure 1: where every method puts classes and domains.
 
-    Parameters
-    ----------
-    panels : sequence of Panel
-        Of the same samples, one for each method; the paper has five.
-
-    Returns
-    -------
-    matplotlib Figure
-
     Examples
     --------
     >>> from skatter.datasets import make_figure1
@@ -415,7 +500,7 @@ def draw_figure1(panels: Sequence[Panel]) -> Figure:
     paper = published("figure1")
     n_columns = min(3, len(panels))
     n_rows = math.ceil(len(panels) / n_columns)
-    figure = _new_figure(figsize=(3 * n_columns, 3.1 * n_rows))
+    figure = new_figure(figsize=(3 * n_columns, 3.1 * n_rows))
     axes = np.atleast_1d(figure.subplots(n_rows, n_columns)).ravel()
     for ax, panel in zip(axes, panels, strict=False):
         _draw_panel(ax, panel)
@@ -489,24 +574,9 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
     A panel for each group of tasks, a bar for each method and classifier, in points of accuracy
     above or below raw samples with the same classifier. The paper gives its bars as a picture
     alone; of its raw lines, table 4, the title of a panel has ours and, in brackets, theirs, but
-    not beside an upper bound.
-
-    Parameters
-    ----------
-    outcomes : iterable of Outcome
-        Of one suite and one protocol, with the classifiers ``"svm"`` and ``"dam"``; raw samples
-        must be among the contestants.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    ValueError
-        If raw samples are missing.
+    not beside an upper bound. Outcomes are of one suite and one protocol.
     """
-    every = [each for each in outcomes if each.classifier in _CLASSIFIER_NAMES]
+    every = [each for each in outcomes if each.classifier in FIGURE2_CLASSIFIERS]
     protocols = {each.protocol for each in every}
     if len(protocols) != 1:
         raise ValueError(
@@ -517,8 +587,8 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
     paper = None if protocol == TARGET_ORACLE else published("table4")
     groups = list(dict.fromkeys(each.group for each in every))
     methods = list(dict.fromkeys(each.contestant for each in every if each.contestant != "raw"))
-    classifiers = [name for name in _CLASSIFIER_NAMES if name in {e.classifier for e in every}]
-    figure = _new_figure(figsize=(3.2 * len(groups) + 0.6, 3.6))
+    classifiers = [name for name in FIGURE2_CLASSIFIERS if name in {e.classifier for e in every}]
+    figure = new_figure(figsize=(3.2 * len(groups) + 0.6, 3.6))
     axes = np.atleast_1d(figure.subplots(1, len(groups), sharey=True))
     for ax, group in zip(axes, groups, strict=True):
         own = [each for each in every if each.group == group]
@@ -528,7 +598,6 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
         ax.set_title(_raw_words(group, averages, classifiers, paper), fontsize="small")
     axes[0].set_ylabel("points above raw samples")
     axes[0].legend(frameon=False, fontsize="small", loc="best")
-    protocol = protocols.pop()
     _add_notes(figure, [f"{PROTOCOLS.get(protocol, protocol)}; in brackets: table 4 of the paper"])
     return figure
 
@@ -547,7 +616,7 @@ def _draw_gains(
         gains = [averages.get((method, classifier), math.nan) - raw for method in methods]
         places = np.arange(len(methods)) + (i - (len(classifiers) - 1) / 2) * width
         bars = ax.bar(
-            places, gains, width * 0.94, color=PALETTE[i], label=_CLASSIFIER_NAMES[classifier]
+            places, gains, width * 0.94, color=PALETTE[i], label=CLASSIFIER_NAMES[classifier]
         )
         labels = [f"{gain:+.1f}" if not math.isnan(gain) else "" for gain in gains]
         ax.bar_label(bars, labels, fontsize="xx-small", padding=1, color="0.2")
@@ -571,7 +640,7 @@ def _raw_words(
         printed = None if paper is None or name is None else paper.value(name, group)
         beside = "" if printed is None else f" ({printed:.2f})"
         raw = averages["raw", classifier]
-        lines.append(f"raw + {_CLASSIFIER_NAMES[classifier]}: {raw:.2f}{beside}")
+        lines.append(f"raw + {CLASSIFIER_NAMES[classifier]}: {raw:.2f}{beside}")
     return "\n".join(lines)
 
 
@@ -579,13 +648,112 @@ def _add_notes(figure: Figure, notes: Sequence[str]) -> None:
     """Write quiet lines under a figure, none longer than the figure is wide."""
     letters = int(14 * figure.get_figwidth())
     lines = [fill(note, letters, break_long_words=False) for note in notes]
-    figure.supxlabel("\n".join(lines), fontsize="small", color=_QUIET)
+    figure.supxlabel("\n".join(lines), fontsize="small", color=QUIET)
 
 
-def _new_figure(figsize: tuple[float, float]) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise ImportError('Pictures need matplotlib: pip install "skatter[plot]"') from error
-    return Figure(figsize=figsize, layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
+# --- inside a page --------------------------------------------------------------------------------
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_SHORTHAND = re.compile(r"(?P<words>.*?)(?P<size>[\d.]+)px")
+_INHERITED = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+
+
+def inline_svg(figure: Figure, *, name: str, title: str) -> str:
+    """Return a figure as an ``svg`` element; the same figure gives the same text.
+
+    Matplotlib writes SVG for a file of its own. Inside a page, identifiers of two figures must not
+    meet, so they get ``name`` as a prefix; the content security policy forbids style attributes;
+    and greys become shades of the page's own ink, which may be light or dark. Screen readers say
+    ``title``.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> text = inline_svg(Figure(figsize=(1, 1)), name="empty", title="Nothing & more")
+    >>> text[:5], "Nothing &amp; more" in text, "style" in text
+    ('<svg ', True, False)
+    """
+    root = ElementTree.fromstring(_draw(figure, name))
+    used = _used_names(root)
+    for parent in root.iter():
+        for child in [each for each in parent if each.tag in (f"{_SVG}style", f"{_SVG}metadata")]:
+            parent.remove(child)
+        _style_to_attributes(parent)
+        _rename(parent, used, name)
+        _follow_page(parent)
+    width = float(root.attrib.pop("width").removesuffix("pt")) * 4 / 3
+    del root.attrib["height"]
+    root.attrib |= {"width": f"{width:.0f}", "role": "img", "aria-label": title, **_INHERITED}
+    ElementTree.register_namespace("", _SVG.strip("{}"))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _draw(figure: Figure, name: str) -> str:
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    # Text stays text: it is smaller, can be searched and takes the page's own fonts.
+    with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata=_NO_METADATA)
+    return text.getvalue()
+
+
+def _used_names(root: ElementTree.Element) -> set[str]:
+    """Return identifiers that something refers to."""
+    values = " ".join(value for each in root.iter() for value in each.attrib.values())
+    links = {each.attrib.get(_LINK, "").removeprefix("#") for each in root.iter()}
+    return set(_REFERENCE.findall(values)) | links
+
+
+def _style_to_attributes(element: ElementTree.Element) -> None:
+    for declaration in element.attrib.pop("style", "").split(";"):
+        key, _, value = (part.strip() for part in declaration.partition(":"))
+        if key == "font":
+            element.attrib |= _font(value)
+        elif key and key != "font-family":
+            element.set(key, value)
+
+
+def _font(shorthand: str) -> dict[str, str]:
+    """Split what older Matplotlib writes: style, weight, size and family in one.
+
+    Examples
+    --------
+    >>> _font("italic 700 12px 'DejaVu Sans', sans-serif")
+    {'font-size': '12px', 'font-style': 'italic', 'font-weight': '700'}
+    """
+    found = _SHORTHAND.match(shorthand)
+    if found is None:
+        return {}
+    font = {"font-size": f"{found['size']}px"}
+    for word in found["words"].split():
+        if word in ("italic", "oblique"):
+            font["font-style"] = word
+        elif word.isdigit() or word in ("bold", "bolder", "lighter"):
+            font["font-weight"] = word
+    return font
+
+
+def _rename(element: ElementTree.Element, used: set[str], prefix: str) -> None:
+    own = element.attrib.pop("id", None)
+    if own in used:
+        element.set("id", f"{prefix}-{own}")
+    link = element.attrib.pop(_LINK, None)
+    if link is not None:
+        element.set("href", f"#{prefix}-{link[1:]}" if link.startswith("#") else link)
+    for key, value in element.attrib.items():
+        element.set(key, _REFERENCE.sub(rf"url(#{prefix}-\1)", value))
+
+
+def _follow_page(element: ElementTree.Element) -> None:
+    """Give black, white, greys and dark colours a counterpart on a dark page."""
+    if element.tag == f"{_SVG}text" and "fill" not in element.attrib:
+        element.set("fill", "currentColor")
+    for key in ("fill", "stroke"):
+        colour = element.get(key, "")
+        if _HEX.fullmatch(colour):
+            element.set(key, page_colour(colour))

@@ -1,32 +1,39 @@
-"""Tables of results beside the published ones: rows of entries, before they are text.
+"""Which tables show outcomes: accuracies, averages, seconds, matrices, settings, failures, costs.
 
-A :class:`Table` knows numbers, marks and notes, and nothing of how they look;
-:mod:`skatter_bench.render` writes it to a terminal, as Markdown, LaTeX or HTML. All numbers of a
-table come from one protocol: settings tuned in different ways do not compare.
+All numbers of a table come from one protocol: settings tuned in different ways do not compare.
+Published numbers stand beside ours where they were tuned alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
-from skatter_bench.published import ROUNDING, Mark, Published
+from skatter_bench.published import ROUNDING, Published
 from skatter_bench.published import published as published_table
-from skatter_bench.ranks import mean_ranks
+from skatter_bench.ranks import duels, mean_ranks
+from skatter_bench.results import Outcome, SuiteResults
+from skatter_bench.suite import Suite
+from skatter_bench.table import (
+    ABSENT,
+    FAILED,
+    Column,
+    Entry,
+    Kind,
+    Mark,
+    Row,
+    Table,
+    side_by_side,
+)
 
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
-    from skatter_bench.results import Outcome
-
-Kind = Literal["percent", "rank", "seconds", "times"]
 Method = tuple[str, str]
 """A contestant and its classifier."""
 Place = tuple[str, str]
@@ -36,91 +43,87 @@ ORACLE = (
     "Oracle: tuned on the target, by the very labels that the numbers are scored on. "
     "They are an upper bound, not a result."
 )
-FAILED, ABSENT = "failed", "n/a"
+METHOD = "method"
+"""Corner of a table whose rows are methods."""
 AVERAGE, MEAN_RANK = "average", "mean rank"
 SELF, OTHERS, DROP = "self", "mean others", "percent drop"
-_ERROR_LENGTH = 160
+
+ALPHA = 0.05
+"""A difference is called one where luck alone would make it more rarely."""
+
+LEAST_TASKS = 6
+"""With fewer, no difference between two methods can be told from luck at 0.05."""
 
 MANY_GROUPS = 12
 """More groups than this are a collection: each counts once in its average and mean rank."""
 
-
-@dataclass(frozen=True)
-class Column:
-    """Heading of a column, and what its numbers are."""
-
-    name: str
-    kind: Kind = "percent"
+_ERROR_LENGTH = 160
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One number of a table.
+# --- a suite as its kind asks for ---------------------------------------------------------------
 
-    Attributes
-    ----------
-    value : float
-        Ours; nan where there is none.
-    published : float or None
-        The paper's.
-    mark : "best", "second" or ""
-        Its place in the column, by our numbers.
-    spread : float or None
-        Standard deviation over runs; None where there is one run.
-    note : str
-        What to print instead of a missing value.
+
+def table_of(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
+    """Return the table of a suite, for outcomes of one protocol; its notes hold a test."""
+    if suite.kind == "runtime":
+        return runtime_table(outcomes, published=suite.published, title=suite.title)
+    if suite.kind == "matrix":
+        nearest = [outcome for outcome in outcomes if outcome.classifier == "1nn"]
+        return matrix_table(nearest, published=suite.published, title=suite.title)
+    table = accuracy_table(outcomes, published=suite.published, title=suite.title)
+    return replace(table, notes=(*table.notes, *_test_notes(outcomes)))
+
+
+def page_table(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
+    """Return the table of a suite for a page, which has room for all tasks of several groups.
+
+    Columns that sum up others come first.
     """
+    table = table_of(suite, outcomes)
+    groups = by_group(outcomes)
+    if not has_averages(suite) or len(groups) == 1:
+        if AVERAGE in {column.name for column in table.columns}:
+            table = table.select(
+                sorted(range(len(table.columns)), key=lambda j: not table.columns[j].overall)
+            )
+        return table
+    averages = (replace(each, group="Averages", overall=True) for each in table.columns)
+    parts = [replace(table, columns=tuple(averages))]
+    for group, own in groups.items():
+        tasks = table_of(suite, own)
+        tasks = tasks.select([j for j, each in enumerate(tasks.columns) if not each.overall])
+        parts.append(
+            replace(tasks, columns=tuple(replace(each, group=group) for each in tasks.columns))
+        )
+    return side_by_side(parts)
 
-    value: float = math.nan
-    published: float | None = None
-    mark: Mark = ""
-    spread: float | None = None
-    note: str = ""
+
+def has_averages(suite: Suite) -> bool:
+    """Whether averages over its tasks are worth a look: not of seconds or single domains."""
+    return suite.kind in ("accuracy", "synthetic")
 
 
-@dataclass(frozen=True)
-class Row:
-    """A label and one entry for every column."""
+def by_group(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Return the outcomes of every group of tasks."""
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.group].append(outcome)
+    return groups
 
-    label: str
-    entries: tuple[Entry, ...]
+
+def of_protocol(results: SuiteResults, protocol: str) -> list[Outcome]:
+    """Return the outcomes of one protocol."""
+    return [outcome for outcome in results.outcomes if outcome.protocol == protocol]
 
 
-@dataclass(frozen=True)
-class Table:
-    """What a table says, before it is text.
-
-    Attributes
-    ----------
-    title : str
-        Over the table.
-    corner : str
-        Heading of the labels.
-    columns : tuple of Column
-        Headings of the entries.
-    rows : tuple of Row
-        Each with as many entries as there are columns.
-    notes : tuple of str
-        Sentences under the table.
-    """
-
-    title: str
-    corner: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
-
-    def column(self, name: str) -> dict[str, Entry]:
-        """Return the entries of a column by the labels of their rows."""
-        place = [column.name for column in self.columns].index(name)
-        return {row.label: row.entries[place] for row in self.rows}
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Let ``console.print(table)`` fit the table to the terminal."""
-        from skatter_bench.render import to_terminal
-
-        plain = console.color_system is None
-        yield to_terminal(self, width=options.max_width, plain=plain)
+def paper_labels(suite: Suite, outcomes: Iterable[Outcome]) -> frozenset[str]:
+    """Return the labels of the methods that the paper has in its table."""
+    if suite.published is None:
+        return frozenset()
+    table = published_table(suite.published)
+    return frozenset(
+        each.label for each in outcomes if table.name_of(each.contestant, each.classifier)
+    )
 
 
 # --- accuracies -------------------------------------------------------------------------------
@@ -132,30 +135,11 @@ def accuracy_table(
     """Lay out one suite: methods in rows, tasks in columns, then the average and the mean rank.
 
     A suite of several groups of tasks has a column for the average of each group instead; where
-    there are many, their average comes first, and ranks are those of groups. Numbers
-    tuned on the target stand beside published ones that were, and beside no others.
-
-    Parameters
-    ----------
-    outcomes : iterable of Outcome
-        Of one suite and one protocol. Several seeds or draws of a task are averaged.
-    published : str or None
-        Key of the paper's table to compare with; see :func:`skatter_bench.published.published`.
-    title : str
-        What the table is about; the name of the suite where empty.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    ValueError
-        If outcomes are missing, come twice, or are of several suites or protocols.
+    there are many, their average comes first, and ranks are those of groups. Several seeds or
+    draws of a task are averaged.
 
     Examples
     --------
-    >>> from skatter_bench.results import Outcome
     >>> def outcome(task, method, accuracy):
     ...     label = f"{method} + 1NN"
     ...     return Outcome("table2", task, "surf", method, "1nn", label, "source-cv",
@@ -163,26 +147,26 @@ def accuracy_table(
     >>> table = accuracy_table(
     ...     [outcome("A->W", "raw", 29.83), outcome("A->W", "sca", 33.9)], published="table2")
     >>> table.column("A->W")["sca + 1NN"]
-    Entry(value=33.9, published=33.9, mark='best', spread=None, note='')
+    Entry(value=33.9, published=33.9, mark='best', spread=None, note='', reason='')
     """
     results = _Results(outcomes)
     suite, protocol = results.only("suite"), results.only("protocol")
     paper = _beside(published, protocol)
     spans = results.spans()
+    columns = [Column(name, overall=name == AVERAGE) for name in spans]
     entries = [
-        [_accuracy_entry(results, row, name, places, paper) for name, places in spans.items()]
+        [results.accuracy(row, name, places, paper) for name, places in spans.items()]
         for row in results.rows
     ]
-    columns = [Column(name) for name in spans]
     if is_collection(results.outcomes):
-        columns = [Column(AVERAGE), *columns]
+        columns = [Column(AVERAGE, overall=True), *columns]
         entries = [[_mean_entry(line), *line] for line in entries]
     if len(results.places) > 1 and _add_ranks(results, entries):
-        columns.append(Column(MEAN_RANK, "rank"))
+        columns.append(Column(MEAN_RANK, "rank", overall=True))
     rows = _rows(list(results.rows.values()), _mark_columns(entries, columns))
     return Table(
         title=f"{title or suite}, {protocol}",
-        corner="method",
+        corner=METHOD,
         columns=tuple(columns),
         rows=rows,
         notes=(
@@ -198,44 +182,41 @@ def accuracy_table(
 def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
     """Return accuracies, tasks by methods, and the methods; nan where there is none."""
     table = accuracy_table(outcomes)
-    tasks = [j for j, c in enumerate(table.columns) if c.name not in (AVERAGE, MEAN_RANK)]
-    rows = [[row.entries[j].value for j in tasks] for row in table.rows]
+    table = table.select([j for j, column in enumerate(table.columns) if not column.overall])
+    rows = [[entry.value for entry in row.entries] for row in table.rows]
     return np.array(rows).T, [row.label for row in table.rows]
 
 
 def summary_table(
-    outcomes: Iterable[Outcome], *, published: Mapping[str, str | None], title: str = "Averages"
+    outcomes: Iterable[Outcome],
+    *,
+    published: Mapping[str, str | None],
+    titles: Mapping[str, str] | None = None,
+    title: str = "Averages",
 ) -> Table:
-    """Lay out the averages of several suites: methods in rows, suites in columns.
+    """Lay out the averages of several suites: methods in rows, suites and their groups in columns.
 
-    Parameters
-    ----------
-    outcomes : iterable of Outcome
-        Of one protocol.
-    published : mapping of str to str or None
-        Key of the paper's table by name of the suite.
-    title : str
-        What the table is about.
-
-    Returns
-    -------
-    Table
+    ``published`` has the key of the paper's table by name of the suite, ``titles`` its title.
     """
     results = _Results(outcomes)
     protocol = results.only("protocol")
     papers = {suite: _beside(published.get(suite), protocol) for suite in results.suites()}
-    parts = {suite: results.of_suite(suite) for suite in papers}
+    columns, parts = [], []
+    for suite, paper in papers.items():
+        own = results.of_suite(suite)
+        groups = own.groups()
+        for group, places in groups.items():
+            hint = group if len(groups) > 1 else (titles or {}).get(suite, "")
+            columns.append(Column(suite, hint=hint))
+            name = group if len(groups) > 1 else AVERAGE if len(places) > 1 else places[0][1]
+            parts.append((own, name, places, paper))
     entries = [
-        [
-            _accuracy_entry(parts[suite], row, suite, parts[suite].places, papers[suite])
-            for suite in papers
-        ]
+        [own.accuracy(row, name, places, paper) for own, name, places, paper in parts]
         for row in results.rows
     ]
-    columns = [Column(suite) for suite in papers]
     return Table(
         title=f"{title}, {protocol}",
-        corner="method",
+        corner=METHOD,
         columns=tuple(columns),
         rows=_rows(list(results.rows.values()), _mark_columns(entries, columns)),
         notes=(
@@ -246,13 +227,6 @@ def summary_table(
     )
 
 
-def _accuracy_entry(
-    results: _Results, row: Method, name: str, places: Sequence[Place], paper: Published | None
-) -> Entry:
-    entry = results.entry(row, places, "accuracy")
-    return replace(entry, published=_printed(paper, row, name, places))
-
-
 def is_collection(outcomes: Iterable[Outcome]) -> bool:
     """Whether there are so many groups of tasks that each counts as one."""
     return len({each.group for each in outcomes}) > MANY_GROUPS
@@ -260,8 +234,10 @@ def is_collection(outcomes: Iterable[Outcome]) -> bool:
 
 def _mean_entry(line: Sequence[Entry]) -> Entry:
     """Return the mean over groups; one gap leaves no mean."""
-    note = next((entry.note for entry in line if entry.note), "")
-    return Entry(float(np.mean([entry.value for entry in line])), note=note)
+    gap = next((entry for entry in line if entry.missing), None)
+    if gap is not None:
+        return Entry(note=gap.note, reason=gap.reason)
+    return Entry(float(np.mean([entry.value for entry in line])))
 
 
 def _add_ranks(results: _Results, entries: list[list[Entry]]) -> bool:
@@ -269,16 +245,15 @@ def _add_ranks(results: _Results, entries: list[list[Entry]]) -> bool:
     ranked = [[place] for place in results.places]
     if is_collection(results.outcomes):
         ranked = list(results.groups().values())
-    table = [
-        [results.entry(row, places, "accuracy").value for places in ranked] for row in results.rows
-    ]
-    complete = [not any(map(math.isnan, line)) for line in table]
-    if sum(complete) < 2:
+    found = [[results.entry(row, places, "accuracy") for places in ranked] for row in results.rows]
+    whole = [[entry.value for entry in line] for line in found if not any(e.missing for e in line)]
+    if len(whole) < 2:
         return False
-    whole = [line for line, known in zip(table, complete, strict=True) if known]
     ranks = iter(mean_ranks(np.transpose(whole)))
-    for line, known in zip(entries, complete, strict=True):
-        line.append(Entry(float(next(ranks))) if known else Entry(note=ABSENT))
+    for line, own in zip(entries, found, strict=True):
+        gaps = any(entry.missing for entry in own)
+        absent = Entry(note=ABSENT, reason="Not run on every task.")
+        line.append(absent if gaps else Entry(float(next(ranks))))
     return True
 
 
@@ -294,22 +269,8 @@ def runtime_table(
 ) -> Table:
     """Lay out times: methods in rows, for every group of tasks seconds and multiples of SCA's.
 
-    Machines differ, so that only multiples compare with the published ones.
-
-    Parameters
-    ----------
-    outcomes : iterable of Outcome
-        Of one protocol. Times are ``fit_seconds``, averaged over the tasks of a group.
-    published : str or None
-        Key of the paper's table to compare with.
-    reference : str
-        Contestant whose time is 1.
-    title : str
-        What the table is about.
-
-    Returns
-    -------
-    Table
+    Machines differ, so that only multiples compare with the published ones. Times are
+    ``fit_seconds``, averaged over the tasks of a group.
     """
     results = _Results(outcomes)
     protocol = results.only("protocol")
@@ -319,7 +280,7 @@ def runtime_table(
     entries: list[list[Entry]] = [[] for _ in results.rows]
     for group, places in results.groups().items():
         seconds = {row: _seconds_entry(results, row, group, places, paper) for row in results.rows}
-        columns.append(Column(group, "seconds"))
+        columns.append(Column(group, "seconds", hint="seconds"))
         if unit is not None:
             columns.append(Column(f"{group}, × {reference}", "times"))
         for row, line in zip(results.rows, entries, strict=True):
@@ -329,7 +290,7 @@ def runtime_table(
     missing = f"No multiples: {reference} is not among the methods."
     return Table(
         title=f"{title}, {protocol}",
-        corner="method",
+        corner=METHOD,
         columns=tuple(columns),
         rows=_rows(list(results.rows.values()), entries),
         notes=(
@@ -353,9 +314,9 @@ def _multiple(entry: Entry, unit: Entry) -> Entry:
     printed = None
     if entry.published is not None and unit.published is not None:
         printed = entry.published / unit.published
-    if math.isnan(entry.value) or math.isnan(unit.value) or unit.value == 0:
-        return Entry(published=printed, note=entry.note or ABSENT)
-    return Entry(entry.value / unit.value, printed)
+    if entry.missing or unit.missing or unit.value == 0:
+        return Entry(published=printed, note=entry.note or ABSENT, reason=entry.reason)
+    return Entry(float(entry.value) / float(unit.value), printed)
 
 
 # --- the bias of a data set: from each domain to each -------------------------------------------
@@ -366,21 +327,9 @@ def matrix_table(
 ) -> Table:
     r"""Lay out one method from every domain to every domain, as the paper's table 6.
 
-    The percent drop is :math:`100\,(\text{self} - \text{mean others}) / \text{self}`; the last row
-    holds means over the other domains to learn from, and means of the margins.
-
-    Parameters
-    ----------
-    outcomes : iterable of Outcome
-        Of one suite, one protocol and one method; tasks are named ``"train->test"``.
-    published : str or None
-        Key of the paper's table to compare with.
-    title : str
-        What the table is about; the name of the suite where empty.
-
-    Returns
-    -------
-    Table
+    Tasks are named ``"train->test"``. The percent drop is
+    :math:`100\,(\text{self} - \text{mean others}) / \text{self}`; the last row holds means over the
+    other domains to learn from, and means of the margins.
     """
     results = _Results(outcomes)
     suite, protocol = results.only("suite"), results.only("protocol")
@@ -419,11 +368,15 @@ def _domains(tasks: Sequence[str]) -> list[str]:
 def _matrix_entries(
     domains: Sequence[str], ours: Mapping[str, Entry], printed: Mapping[str, float]
 ) -> list[list[Entry]]:
-    values = _with_margins(domains, {task: entry.value for task, entry in ours.items()})
+    absent = Entry(note=ABSENT, reason="Not run.")
+    values = _with_margins(domains, {task: float(entry.value) for task, entry in ours.items()})
     theirs = _with_margins(domains, printed)
     entries = [
         [
-            Entry(value, _known(other), note=ABSENT if math.isnan(value) else "")
+            replace(
+                absent if math.isnan(value) else Entry(value),
+                published=None if math.isnan(other) else other,
+            )
             for value, other in zip(line, other_line, strict=True)
         ]
         for line, other_line in zip(values, theirs, strict=True)
@@ -431,7 +384,7 @@ def _matrix_entries(
     # The matrix itself, inside its margins, knows spreads and failures.
     for i, train in enumerate(domains):
         for j, test in enumerate(domains):
-            own = ours.get(f"{train}->{test}", Entry(note=ABSENT))
+            own = ours.get(f"{train}->{test}", absent)
             entries[i][j] = replace(own, published=entries[i][j].published)
     return entries
 
@@ -446,10 +399,6 @@ def _with_margins(domains: Sequence[str], values: Mapping[str, float]) -> list[l
     below = (square.sum(axis=0) - own) / n_others
     drop = 100 * (own.mean() - others.mean()) / own.mean()
     return np.vstack([body, [*below, own.mean(), others.mean(), drop]]).tolist()
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _margin_notes(paper: Published, rows: Sequence[Row]) -> list[str]:
@@ -467,6 +416,120 @@ def _margin_notes(paper: Published, rows: Sequence[Row]) -> list[str]:
     if not slips:
         return []
     return [f"Margins are recomputed from the matrix; the paper prints {', '.join(slips)}."]
+
+
+# --- settings, failures, costs ------------------------------------------------------------------
+
+
+def settings_table(outcomes: Sequence[Outcome]) -> Table:
+    """List what was chosen for every method and task, and how it did in the folds."""
+    return _list_of(
+        "Chosen settings",
+        [each for each in outcomes if not each.error and each.setting],
+        (
+            Column("Chosen setting", "setting"),
+            Column("In the folds", hint="percent"),
+            Column("On the target", hint="percent"),
+        ),
+        lambda each: (
+            Entry(setting_words(each.setting)),
+            _measured(each.selection_score),
+            _measured(each.accuracy),
+        ),
+    )
+
+
+def failures_table(outcomes: Sequence[Outcome]) -> Table:
+    """List what failed, and why."""
+    return _list_of(
+        "Failures",
+        [each for each in outcomes if each.error],
+        (Column("Error", "error"),),
+        lambda each: (Entry(each.error),),
+    )
+
+
+def _list_of(
+    title: str,
+    outcomes: Sequence[Outcome],
+    columns: tuple[Column, ...],
+    entries: Callable[[Outcome], tuple[Entry, ...]],
+) -> Table:
+    """Lay out one row for each outcome: its task, its run where there are several, its entries."""
+    repeated = len({_run(each) for each in outcomes}) > 1
+    which = (Column("Run", "words", hint="seed, draw"),) if repeated else ()
+
+    def row(each: Outcome) -> Row:
+        run = (Entry(f"{each.seed}, {each.draw}"),) if repeated else ()
+        return Row(each.label, (Entry(each.task), *run, *entries(each)))
+
+    return Table(
+        title, METHOD, (Column("Task", "words"), *which, *columns), tuple(map(row, outcomes))
+    )
+
+
+def costs_table(outcomes: Sequence[Outcome]) -> Table:
+    """Say what every method cost: all of its work, one fit, and memory."""
+    methods: dict[str, list[Outcome]] = defaultdict(list)
+    for each in outcomes:
+        methods[each.label].append(each)
+    kinds: tuple[tuple[str, Kind, str], ...] = (
+        ("CPU time", "duration", "all folds and settings"),
+        ("One fit", "duration", "median over tasks"),
+        ("Memory", "memory", "largest growth"),
+    )
+    return Table(
+        "Time and memory",
+        METHOD,
+        tuple(Column(name, kind, hint) for name, kind, hint in kinds),
+        tuple(Row(label, _costs(own)) for label, own in methods.items()),
+    )
+
+
+def _costs(own: Sequence[Outcome]) -> tuple[Entry, ...]:
+    fits = [each.fit_seconds for each in own if math.isfinite(each.fit_seconds)]
+    peaks = [each.peak_bytes for each in own if each.peak_bytes is not None]
+    return (
+        _measured(cpu_seconds(own)),
+        _measured(median(fits) if fits else None),
+        _measured(max(peaks, default=None)),
+    )
+
+
+def cpu_seconds(outcomes: Iterable[Outcome]) -> float:
+    """Return the seconds of all the work behind some outcomes, as far as they were measured."""
+    return math.fsum(each.seconds for each in outcomes if math.isfinite(each.seconds))
+
+
+def costs_of(outcomes: Iterable[Outcome]) -> str:
+    """Say what each contestant took, in CPU seconds over all tasks, folds and settings."""
+    seconds: dict[str, float] = defaultdict(float)
+    for outcome in outcomes:
+        seconds[outcome.label] += outcome.seconds
+    words = ", ".join(f"{label} {total:,.0f}" for label, total in seconds.items())
+    total = f"{sum(seconds.values()):,.0f}"
+    return f"CPU seconds, all tasks, folds and settings: {words}; together {total}."
+
+
+def _measured(value: float | None) -> Entry:
+    if value is None or not math.isfinite(value):
+        return Entry(note="–", reason="Not measured.")
+    return Entry(float(value))
+
+
+def setting_words(setting: Mapping[str, Any]) -> str:
+    """Write a setting.
+
+    Examples
+    --------
+    >>> setting_words({"beta": 0.30000000000000004, "n_components": 20, "scale": None})
+    'beta = 0.3, n_components = 20, scale = None'
+    """
+    shown = {
+        name: f"{value:.6g}" if isinstance(value, float) else str(value)
+        for name, value in setting.items()
+    }
+    return ", ".join(f"{name} = {value}" for name, value in shown.items())
 
 
 # --- what all tables share ----------------------------------------------------------------------
@@ -523,9 +586,9 @@ class _Results:
 
     def groups(self) -> dict[str, list[Place]]:
         """Return the places of every group."""
-        groups: dict[str, list[Place]] = {}
+        groups: dict[str, list[Place]] = defaultdict(list)
         for place in self.places:
-            groups.setdefault(place[0], []).append(place)
+            groups[place[0]].append(place)
         return groups
 
     def spans(self) -> dict[str, list[Place]]:
@@ -544,14 +607,26 @@ class _Results:
     ) -> Entry:
         """Return the mean over places of the means over runs; one gap leaves no mean."""
         runs = [self._runs.get((row, place), []) for place in places]
-        if any(_failed(each) for own in runs for each in own):
-            return Entry(note=FAILED)
+        failed = {each.task: each for own in runs for each in own if _failed(each)}
+        if failed:
+            why = f"Failed on {', '.join(failed)}: no average over all tasks."
+            if len(places) == 1:
+                why = next(iter(failed.values())).error or "no reason given"
+            return Entry(note=FAILED, reason=why)
         if not all(runs):
-            return Entry(note=ABSENT)
+            several = len(places) > 1
+            return Entry(note=ABSENT, reason="Not run on every task." if several else "Not run.")
         values = [{_run(each): getattr(each, what) for each in own} for own in runs]
         return Entry(
             float(np.mean([np.mean([*own.values()]) for own in values])), spread=_spread(values)
         )
+
+    def accuracy(
+        self, row: Method, name: str, places: Sequence[Place], paper: Published | None
+    ) -> Entry:
+        """Return our accuracy with the published one beside it."""
+        printed = _printed(paper, row, name, places)
+        return replace(self.entry(row, places, "accuracy"), published=printed)
 
     def n_runs(self) -> int:
         """Return the largest number of runs behind a number."""
@@ -619,7 +694,7 @@ def _rows(labels: Sequence[str], entries: Sequence[Sequence[Entry]]) -> tuple[Ro
 def _mark_columns(entries: list[list[Entry]], columns: Sequence[Column]) -> list[list[Entry]]:
     for j, column in enumerate(columns):
         sign = -1 if column.kind == "rank" else 1
-        marks = mark([sign * line[j].value for line in entries])
+        marks = mark([sign * float(line[j].value) for line in entries])
         for line, place in zip(entries, marks, strict=True):
             line[j] = replace(line[j], mark=place)
     return entries
@@ -645,6 +720,24 @@ def mark(values: Sequence[float]) -> list[Mark]:
 
 
 # --- notes --------------------------------------------------------------------------------------
+
+
+def _test_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Compare everybody with the best by Wilcoxon's signed ranks; not what is an upper bound."""
+    several = len({outcome.group for outcome in outcomes}) > 1 and not is_collection(outcomes)
+    if several or any(outcome.protocol == TARGET_ORACLE for outcome in outcomes):
+        return
+    accuracy, labels = accuracy_matrix(outcomes)
+    n_complete = np.sum(~np.isnan(accuracy).any(axis=0))
+    if len(accuracy) < LEAST_TASKS or n_complete < 2:
+        return
+    found = duels(accuracy, labels)
+    alike = ", ".join(duel.method for duel in found if duel.adjusted >= ALPHA)
+    verdict = f"no difference at {ALPHA} to {alike}" if alike else f"all others differ at {ALPHA}"
+    yield (
+        f"Wilcoxon's signed-rank test against the best mean rank, {found[0].reference}, corrected "
+        f"after Holm: {verdict}."
+    )
 
 
 def _protocol_notes(protocol: str) -> list[str]:

@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 
 from skatter.checks import check_choice
 from skatter.formatting import listed, quoted
-from skatter.labels import MANY_VALUES, Task
-from skatter.tables import Samples, TableError
+from skatter.labels import Task
+from skatter.tables.columns import Samples
+from skatter.tables.errors import TableError
 
 Array = NDArray[Any]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 FEW_VALUES = 20
 """Different whole numbers up to which they are classes."""
+
+MANY_VALUES = 50
+"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
 
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
@@ -38,10 +42,8 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     >>> task, samples.y.tolist()
     ('numbers', [0.5, 1.25, 3.5, nan])
     """
-    if task is not None:
-        check_choice("task", task, TASKS)
     column, labelled = quoted(samples.label), samples.labelled
-    if samples.y is None or not labelled.any():
+    if not labelled.any():
         raise TableError(
             f"column {column} has no label at all: fill in the rows whose label is known."
         )
@@ -51,20 +53,33 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             f"{listed(_frequent(samples.y), most=8)}; empty the cells of the rows to predict, or "
             "name the value that stands for missing (na_values, --na-values)."
         )
-    known = samples.y[labelled]
-    numbers = as_numbers(known)
-    values = np.unique(np.asarray(known.tolist()))
+    values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
     if len(values) == 1:
         raise TableError(
             f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
         )
-    if _is_text(known):
-        _check_names(values, len(known), column)
-        found = _task_of_text(samples, known, numbers, task)
-    else:
-        found = _task_of_numbers(values, len(known), column, task)
+    read, found = tell_task(samples, task)
     if found == "classes":
-        _check_classes(known, column)
+        _check_classes(np.asarray(samples.y)[labelled], column)
+    return read, found
+
+
+def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
+    """Tell classes from numbers wherever there are labels, also in every row or all the same."""
+    if task is not None:
+        check_choice("task", task, TASKS)
+    labelled = samples.labelled
+    known = np.asarray(samples.y)[labelled]
+    numbers = as_numbers(known)
+    values = np.unique(np.asarray(known.tolist()))
+    if _is_text(known):
+        _check_names(values, len(known), quoted(samples.label))
+        found = _task_of_text(samples, known, numbers, task)
+    elif len(values) == 1:
+        found = task or "classes"
+    else:
+        found = _task_of_numbers(values, len(known), quoted(samples.label), task)
+    if found == "classes":
         return _named(samples), found
     y = np.full(len(labelled), np.nan)
     y[labelled] = numbers
