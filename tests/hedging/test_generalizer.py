@@ -22,10 +22,9 @@ from skatter.hedging.generalizer import (
     LEAST_WEIGHT,
     SHARPNESS,
     SMOOTHING,
-    expect_unseen,
     member_weights,
-    unseen_numbers,
 )
+from skatter.hedging.transfer import expect_unseen, unseen_numbers
 
 PLAIN = {"linear": LogisticRegression(), "nearest": KNeighborsClassifier(5)}
 
