@@ -85,6 +85,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/hedged_numbers.py fit
 	$(BIN)/python benchmarks/hedged_numbers.py report --docs docs/numbers.md
 	$(BIN)/python benchmarks/asking.py --out benchmarks/results
+	$(BIN)/python benchmarks/paper.py
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:

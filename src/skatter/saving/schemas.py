@@ -56,6 +56,7 @@ OURS = (
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
     "skatter.support_vectors.SupportVectors",
+    "skatter.tables.dates.DateParts",
     "skatter.trees.BoostingClassifier",
     "skatter.trees.BoostingRegressor",
     "skatter.trees.ForestClassifier",
