@@ -92,9 +92,7 @@ class AdaptationRegularized(RivalClassifier):
         wanted = (transfer.label[:, None] == classes).astype(float)
         plain = lu_solve(factor, wanted)
         guesses = Guesses(nearest_classes(U, transfer), transfer.target)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         for _ in iterations:
             marginal, conditional = self._balance(Z, transfer, guesses.last)
             E = mean_differences(

@@ -152,7 +152,7 @@ class KMM(WeightedClassifier):
             )
 
     def _weigh(self, transfer: Transfer) -> Array:
-        iterations = Iterations("KMM", max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+        iterations = Iterations.of(self)
         b = mean_matching_weights(
             transfer.X_source,
             transfer.X_target,

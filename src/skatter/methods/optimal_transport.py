@@ -132,9 +132,7 @@ class OptimalTransport(MapTransformer):
         cost /= cost.mean() or 1.0
         label = transfer.label[transfer.source]
         members = (label == np.arange(len(transfer.classes))[:, None]).astype(float)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         penalty: Array | float = 0.0
         g: Array | float = 0.0
         for _ in iterations:
