@@ -92,6 +92,7 @@ class KMM(WeightedClassifier):
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from skatter.methods import KMM
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.uniform(-3, 3, size=(60, 1)), rng.uniform(1, 3, size=(40, 1))])
