@@ -36,7 +36,7 @@ from skatter.parameters import (
     random_state,
 )
 from skatter.scatter import Scatters
-from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, PaddedSpace, Problem, Space
+from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter.spaces import product as dense_product
 from skatter.tensors import copied_rows, like, moved, multiply, require_same_place, vstack
 
@@ -93,7 +93,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         **KERNEL,
         "scale": choice(*SCALES),
         "solver": lambda name, value: check_choice(name, value, tuple(SOLVERS)),
-        "reading": choice("full", "printed"),
         "normalize": BOOLEAN,
         "tol": POSITIVE,
         "random_state": random_state,
@@ -102,7 +101,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
     label_splines: Any = None
-    reading: str = "full"
     normalize: bool = True
     scale: str = "denominator"
 
@@ -401,7 +399,7 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _own_space(self) -> MakeSpace | None:
         """Return what makes the space of an equation that not every solver takes; None if all."""
-        return PaddedSpace if self.reading == "printed" else None
+        return None
 
     def _factors(self) -> Factors:
         """Return whose means the thin scatters compare."""
@@ -417,8 +415,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         super()._check_together()
         if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
-        if self.reading == "printed" and (self.feature_map is not None or self.solver != "auto"):
-            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
         """Fit, and return projections of the samples where they come with the solution."""
