@@ -150,9 +150,7 @@ class JGSA(RivalTransformer):
         X, basis = in_span(transfer.X)
         pencil = _Pencil(X, transfer, self)
         guesses = Guesses(nearest_classes(X, transfer), transfer.target)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         k = min(self.n_components or COMPONENTS, 2 * X.shape[1])
         for _ in iterations:
             pairs = pencil.solve(guesses.last, k, self.random_state)
