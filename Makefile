@@ -55,6 +55,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/tuning.py --out benchmarks/results
 	$(BIN)/python benchmarks/rivals.py --out benchmarks/results
 	$(BIN)/python benchmarks/surf.py --out benchmarks/results
+	$(BIN)/python benchmarks/successors.py --out benchmarks/results
 	$(BIN)/python benchmarks/generalization.py speed --out benchmarks/results
 	$(BIN)/python benchmarks/generalization.py accuracy --out benchmarks/results
 	$(BIN)/python benchmarks/maps.py --out benchmarks/results --docs docs
