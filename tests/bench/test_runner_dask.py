@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pieces import Piece, do, read_log, read_workers
+from toy_cells import Piece, do, read_log, read_workers
 
 from skatter_bench import workers
 from skatter_bench.progress import Event
