@@ -311,10 +311,12 @@ def summary(found: Sequence[Section]) -> str:
     for section in found:
         if section.protocol != TARGET_ORACLE and section.suite.name in SUMMARISED:
             chosen[section.suite.setting, section.protocol].append(section)
-    return "\n\n".join(
+    tables = [
         averages(own, f"{setting.capitalize()}, {PROTOCOLS[protocol]}")
         for (setting, protocol), own in chosen.items()
-    )
+    ]
+    origin = "The [page of results](results.md) marks the rows that come from an earlier machine."
+    return "\n\n".join([*tables, origin])
 
 
 SUMMARISED = (
