@@ -24,10 +24,9 @@ from skatter.cli.console import (
 )
 from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
-    Categorical,
-    Missing,
     METRIC,
     AsJson,
+    Categorical,
     Domain,
     Features,
     Force,
@@ -36,6 +35,7 @@ from skatter.cli.options import (
     KeyFile,
     Label,
     LabelTask,
+    Missing,
     Out,
     Scored,
     Seed,

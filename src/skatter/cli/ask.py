@@ -16,9 +16,8 @@ from skatter.adaptation.sheet import SheetColumns
 from skatter.cli.console import announced, as_table, result_console, said_in_one_line, say_all
 from skatter.cli.files import STANDARD, check_outputs
 from skatter.cli.options import (
-    Categorical,
-    Missing,
     METRIC,
+    Categorical,
     Domain,
     Features,
     Force,
@@ -26,6 +25,7 @@ from skatter.cli.options import (
     Ignored,
     Label,
     LabelTask,
+    Missing,
     Scored,
     Seed,
     TableFile,
