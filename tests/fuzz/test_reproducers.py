@@ -159,3 +159,18 @@ def test_one_text_that_is_repeated_is_counted_as_it_unpacks(app, tmp_path):
             writer.write_table(pa.table({"site": ["x" * 20_000] * 25_000}))
     assert path.stat().st_size < 1 << 20
     assert "unpacks to more than 200 times" in adapt(app, tmp_path, path)
+
+
+def test_distances_of_source_and_target_are_held_in_batches():
+    import tracemalloc
+
+    from skatter.methods import JDA
+
+    X = np.random.default_rng(0).normal(size=(18_000, 3))
+    y = np.r_[np.arange(9_000) % 2, np.full(9_000, -1)]
+    tracemalloc.start()
+    try:
+        JDA(2, kernel="linear", max_iter=1).fit(X, y, sample_domain=np.repeat([1, 2], 9_000))
+        assert tracemalloc.get_traced_memory()[1] < 400 << 20 < 8 * 9_000**2
+    finally:
+        tracemalloc.stop()
