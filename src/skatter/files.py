@@ -102,15 +102,7 @@ def remove_stale(folder: Path) -> None:
 
 
 def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
-    """Read a regular file of at most ``limit`` bytes; a pipe, a device or a folder is refused.
-
-    Raises
-    ------
-    OSError
-        If it is none, or cannot be read.
-    ValueError
-        If it is larger.
-    """
+    """Read a regular file of at most ``limit`` bytes, or raise an OSError or a ValueError."""
     # A pipe that nobody writes to would wait for ever, were it opened as other files.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags), "rb") as file:
@@ -139,13 +131,7 @@ def open_stored(data: bytes) -> zipfile.ZipFile:
 
 
 def read_npy(data: bytes) -> NDArray[Any]:
-    """Read an array of numbers, bools or text that is as large as it says; no pickle is read.
-
-    Raises
-    ------
-    ValueError
-        Where it is anything else.
-    """
+    """Read an array of numbers, bools or text as large as it says, or raise a ValueError."""
     file = io.BytesIO(data)
     try:
         if np.lib.format.read_magic(file) != (1, 0):

@@ -173,13 +173,7 @@ def _is_text(known: Array) -> bool:
 
 
 def as_numbers(known: Array) -> Array:
-    """Return labels as numbers, NaN where they are none; infinite ones are none.
-
-    Examples
-    --------
-    >>> as_numbers(np.array(["1.5", "n/a", "inf"], dtype=object))
-    array([1.5, nan, nan])
-    """
+    """Return labels as numbers, NaN where they are none; infinite ones are none."""
     out = np.full(len(known), np.nan)
     for place, value in enumerate(known.tolist()):
         try:
