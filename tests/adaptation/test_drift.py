@@ -70,7 +70,8 @@ def test_all_missing_columns_are_named_at_once(result, frame):
 
 
 def test_an_adaptation_is_short_in_a_terminal_and_a_table_in_a_notebook(result):
-    assert repr(result) == "<Adaptation: ill predicted for 60 rows, the adapted model is shipped>"
+    shipped = f"the {result.ship} model is shipped"
+    assert repr(result) == f"<Adaptation: ill predicted for 60 rows, {shipped}>"
     page = result._repr_html_()
     assert len(page) < 10_000
     counts = result.predictions["predicted_ill"].value_counts()

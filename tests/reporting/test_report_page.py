@@ -64,7 +64,9 @@ def slide(page: Any, name: str, value: int) -> None:
 
 def middle(page: Any, name: str, row: int) -> tuple[float, float]:
     """Where a point is on the screen."""
-    box = page.locator(f"[data-plot={name}] canvas").bounding_box()
+    canvas = page.locator(f"[data-plot={name}] canvas")
+    canvas.evaluate("each => each.scrollIntoView({ block: 'center' })")
+    box = canvas.bounding_box()
     _, x, y = positions(page, name)[row]
     return box["x"] + x, box["y"] + y
 
@@ -316,6 +318,7 @@ def test_hover_tells_the_row(open_page, file, story):
 
 def test_lasso_lists_exactly_the_rows_inside(open_page, file):
     page = open_page(file).page
+    page.locator("[data-plot=before]").evaluate("e => e.scrollIntoView({ block: 'center' })")
     box = page.locator("[data-plot=before]").bounding_box()
     left, top, right, bottom = 120, 90, 300, 260
     page.mouse.move(box["x"] + left, box["y"] + top)
@@ -328,7 +331,7 @@ def test_lasso_lists_exactly_the_rows_inside(open_page, file):
     held = (x + border > left) & (x + border < right) & (y + border > top) & (y + border < bottom)
     assert 0 < held.sum() < 180
     listed = page.locator("#pictures [data-rows] tbody th").all_inner_texts()
-    assert [int(each) for each in listed] == sorted(row[held].astype(int))
+    assert [int(each) - 1 for each in listed] == sorted(row[held].astype(int))
     assert page.locator("#pictures .count").inner_text() == f"{held.sum()} rows chosen"
     page.locator("#pictures [data-clear]").click()
     assert not page.locator("#pictures [data-rows]").is_visible()

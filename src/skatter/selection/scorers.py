@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
 
 from skatter.selection.criteria.evidence import Evidence
 from skatter.selection.criteria.judging import named_criteria, score_evidence
@@ -13,13 +14,21 @@ from skatter.selection.criteria.judging import named_criteria, score_evidence
 class DomainScorer(BaseEstimator):
     """A scorer for an unlabelled target; make one with :func:`make_domain_scorer`."""
 
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"sample_domain": True}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {
+        "sample_domain": True,
+        "estimator": UNUSED,
+    }
 
     def __init__(self, criterion: str = "expected accuracy", random_state: Any = 0) -> None:
         self.criterion = criterion
         self.random_state = random_state
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
+        """Score as scikit-learn calls its scorers."""
+        return self.score(estimator, X, y, sample_domain)
+
+    # scikit-learn routes metadata to a method of this name alone.
+    def score(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
         """Score a fitted estimator by its predictions for the unlabelled samples of ``X``."""
         evidence = Evidence(
             estimator, X, y, sample_domain=sample_domain, random_state=self.random_state
