@@ -47,27 +47,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     The temporary file is made exclusively under a name that nobody can know, so that neither
     threads nor processes meet in it and no link planted there is followed. It is removed if
     writing fails and on SIGTERM; those that killed processes left are removed by the next write.
-
-    Parameters
-    ----------
-    path : path
-        The file; if it is a link, what it points to is replaced.
-    write : callable
-        Writes all of the content into the file that it is given, and puts no other in its place.
-
-    Raises
-    ------
-    OSError
-        If the disk is full, or the file cannot be written for another reason of the system.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "note.txt"
-    ...     write_atomically(path, lambda part: part.write_text("whole"))
-    ...     print(path.read_text(), len(list(path.parent.iterdir())))
-    whole 1
+    ``write`` puts all of the content into the file that it is given.
     """
     place = Path(os.path.realpath(path))
     part = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
 from skatter.tables.budget import BLOCK
@@ -36,7 +35,7 @@ def is_workbook(data: Data) -> bool:
         return False
 
 
-def stack_cells(data: Data) -> IO[bytes]:
+def stack_cells(data: Data) -> BinaryIO:
     """Return a temporary file of CSV with the cells of the first sheet."""
     openpyxl = load("openpyxl", "Workbooks")
     _check_members(data)
@@ -60,8 +59,9 @@ def stack_cells(data: Data) -> IO[bytes]:
     text.detach()
     if width is None:
         raise TableError(f"{data.name}: its first sheet is empty.")
-    found.seek(0, os.SEEK_SET)
-    return found
+    found.seek(0)
+    kept: BinaryIO = found
+    return kept
 
 
 def _check_members(data: Data) -> None:
