@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-BEFORE = {"read": "2200415^", "load": "eacb260^"}
+BEFORE = {"read": "eacb260", "load": "eacb260^"}
 ROUNDS = 3
 
 
