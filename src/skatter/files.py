@@ -47,27 +47,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     The temporary file is made exclusively under a name that nobody can know, so that neither
     threads nor processes meet in it and no link planted there is followed. It is removed if
     writing fails and on SIGTERM; those that killed processes left are removed by the next write.
-
-    Parameters
-    ----------
-    path : path
-        The file; if it is a link, what it points to is replaced.
-    write : callable
-        Writes all of the content into the file that it is given, and puts no other in its place.
-
-    Raises
-    ------
-    OSError
-        If the disk is full, or the file cannot be written for another reason of the system.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "note.txt"
-    ...     write_atomically(path, lambda part: part.write_text("whole"))
-    ...     print(path.read_text(), len(list(path.parent.iterdir())))
-    whole 1
+    ``write`` puts all of the content into the file that it is given.
     """
     place = Path(os.path.realpath(path))
     part = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
@@ -102,15 +82,7 @@ def remove_stale(folder: Path) -> None:
 
 
 def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
-    """Read a regular file of at most ``limit`` bytes; a pipe, a device or a folder is refused.
-
-    Raises
-    ------
-    OSError
-        If it is none, or cannot be read.
-    ValueError
-        If it is larger.
-    """
+    """Read a regular file of at most ``limit`` bytes, or raise an OSError or a ValueError."""
     # A pipe that nobody writes to would wait for ever, were it opened as other files.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags), "rb") as file:
@@ -139,13 +111,7 @@ def open_stored(data: bytes) -> zipfile.ZipFile:
 
 
 def read_npy(data: bytes) -> NDArray[Any]:
-    """Read an array of numbers, bools or text that is as large as it says; no pickle is read.
-
-    Raises
-    ------
-    ValueError
-        Where it is anything else.
-    """
+    """Read an array of numbers, bools or text as large as it says, or raise a ValueError."""
     file = io.BytesIO(data)
     try:
         if np.lib.format.read_magic(file) != (1, 0):

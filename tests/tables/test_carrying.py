@@ -101,9 +101,11 @@ def test_cells_of_csv_are_text_in_parquet_to_the_letter(tmp_path, delimiter):
 def test_a_text_that_a_spreadsheet_would_run_is_kept_with_a_warning(tmp_path, cell):
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     pd.DataFrame({"a": ["fine", cell], "x": [-1.5, 2]}).to_csv(source, index=False)
-    with open_table(source) as table, pytest.warns(UserWarning, match="may run them as formulas"):
-        table.write_with(pd.DataFrame({"new": [1, 2]}), target)
-        write_table(table.frame, tmp_path / "again.csv")
+    with open_table(source) as table:
+        with pytest.warns(UserWarning, match="may run them as formulas"):
+            table.write_with(pd.DataFrame({"new": [1, 2]}), target)
+        with pytest.warns(UserWarning, match="may run them as formulas"):
+            write_table(table.frame, tmp_path / "again.csv")
     assert cells(target)[2] == [cell, "2.0", "2"]
 
 

@@ -223,7 +223,11 @@ def test_an_open_file_stays_open(tmp_path):
 def test_devices_and_files_of_other_formats_are_refused_with_a_remedy(tmp_path):
     with pytest.raises(TableError, match="is a device"):
         read_table("/dev/zero")
-    for name, remedy in (("a.xlsx", "as CSV"), ("a.pkl", "can run code"), ("a.npy", "savez")):
+    for name, remedy in (
+        ("a.ods", "as .xlsx or CSV"),
+        ("a.pkl", "can run code"),
+        ("a.npy", "savez"),
+    ):
         (tmp_path / name).write_bytes(b"anything")
         with pytest.raises(TableError, match=remedy):
             read_table(tmp_path / name)

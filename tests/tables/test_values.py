@@ -225,3 +225,34 @@ def test_a_workbook_that_is_made_to_do_harm_is_refused(tmp_path, harm):
     with pytest.raises(TableError) as caught:
         read_table(path)
     assert str(caught.value).startswith(str(path))
+
+
+# --- on the command line --------------------------------------------------------------------------
+
+
+def test_commands_take_what_stands_for_missing_and_what_is_a_code(tmp_path):
+    testing = pytest.importorskip("typer.testing")
+    from skatter.cli import build_app
+
+    rng = np.random.default_rng(0)
+    kind, here = np.tile(["lo", "hi"], 30), np.repeat([True, False], 30)
+    frame = pd.DataFrame({"dose": rng.normal(size=60) + 3 * (kind == "hi")}).round(3).astype(str)
+    frame.loc[5, "dose"] = "?"
+    frame["share"] = [f"{n}%" for n in rng.integers(0, 99, 60)]
+    frame["ward"], frame["site"] = rng.integers(1, 4, 60), np.where(here, "here", "there")
+    frame["code"] = np.where(here, np.where(kind == "lo", "L", "H"), "")
+    frame["kind"] = np.where(here, kind, "?")
+    path, out = tmp_path / "a.csv", tmp_path / "out.csv"
+    frame.to_csv(path, index=False)
+    options = ["--label", "kind", "--domain", "site", "--categorical", "ward"]
+    app, run = build_app(), testing.CliRunner().invoke
+    refused = run(app, ["adapt", str(path), *options, "--out", str(out)])
+    assert refused.exit_code == 1
+    assert "It holds '?', 'lo', 'hi'" in refused.output
+    options += ["--na-values", "?"]
+    done = run(app, ["adapt", str(path), *options, "--method", "sca", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "column 'code' is left out: empty in every row to predict, and gives" in done.output
+    found = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert found[frame.columns].equals(frame.astype(str))
+    assert (found["predicted_kind"][30:] == kind[30:]).mean() > 0.8

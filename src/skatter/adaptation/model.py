@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
 from skatter.adaptation.drift import find_drift, find_new_domains
+from skatter.formatting import shorten
 from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import TableError, align_columns
@@ -146,7 +147,7 @@ class TableModel:
         ids = None
         if self.domain in frame.columns:
             ids = self.ids(read_labels(frame[self.domain])[0])
-        parts = [self._answer(frame.iloc[rows], _taken(ids, rows)) for rows in _chunks(frame)]
+        parts = [self._safely(frame.iloc[rows], _taken(ids, rows)) for rows in _chunks(frame)]
         return {ship: _joined([part[ship] for part in parts]) for ship in parts[0]}
 
     def aligned(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -173,6 +174,18 @@ class TableModel:
         if not self.numbers:
             return ids
         return np.array([self.numbers.get(name, ELSEWHERE) for name in ids.tolist()])
+
+    def _safely(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
+        """Answer, or say in one line that the parts of a model which was loaded do not fit."""
+        try:
+            return self._answer(frame, ids)
+        except (TableError, MemoryError):
+            raise
+        except Exception as error:
+            reason = shorten(" ".join(str(error).split()), 200)
+            raise TableError(
+                f"the model cannot predict, its parts do not fit together: {reason}"
+            ) from error
 
     def _answer(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
         prepared = self.adapted[0].transform(self.aligned(frame))

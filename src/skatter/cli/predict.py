@@ -10,11 +10,10 @@ import numpy as np
 import typer
 
 from skatter.adaptation import TableModel
-from skatter.adaptation.model import Answer, Ship
+from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import add_answers
 from skatter.adaptation.words import confidence_words, predicted_section
 from skatter.cli.console import (
-    EXPECTED,
     announced,
     as_table,
     result_console,
@@ -71,7 +70,7 @@ def predict_file(
             table = stack.enter_context(open_table(file, na_values=split_names(na_values, ())))
             say("predicting")
             frame = table.frame
-            answers = _answers(loaded, frame, model)
+            answers = loaded.answers(frame)
             predictions = add_answers(frame, answers, loaded.ship, loaded.label)
             say("writing the predictions")
             table.write_with(predictions.iloc[:, frame.shape[1] :], out, force=force)
@@ -91,18 +90,6 @@ def _load(path: Path, key: bytes | None) -> TableModel:
             "Python with skatter.saving.load_model."
         )
     return loaded
-
-
-def _answers(model: TableModel, frame: pd.DataFrame, path: Path) -> dict[Ship, Answer]:
-    try:
-        return model.answers(frame)
-    except EXPECTED:
-        raise
-    # Parts that are right one by one, and made for different tables, fail in any way.
-    except Exception as error:
-        raise ModelFileError(
-            f"{path} cannot predict: its parts do not fit together ({type(error).__name__})."
-        ) from error
 
 
 def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:

@@ -4,8 +4,9 @@ A type of ours is saved with one line here: its name in :data:`OURS` (methods of
 there already). Its constructor's parameters must all be there, and what ``fit`` learns may be any
 data, except that attributes named in :data:`LEARNT` or :data:`OWN` must be as specified, so that
 arrays agree, and that those of :data:`OWN` must be there once it is fitted. A name alone in
-:data:`OWN` is specified in :data:`LEARNT`; ``a|b+c`` are alternatives. Of scikit-learn only the types of :data:`SCIKIT_LEARN` are known, with the attributes
-listed there and no others: compiled code trusts some of them blindly.
+:data:`OWN` is specified in :data:`LEARNT`; ``a|b+c`` are alternatives. Of scikit-learn
+only the types of :data:`SCIKIT_LEARN` are known, with the attributes listed there and no others:
+compiled code trusts some of them blindly.
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; clas
 KernelRidgeCV samples_ f n p; coefficients_ f n; mean_ num; power_ num
 ChampionClassifier classes_; scaler_ @ p; contenders_ [@Contender]; champion_ str
 ChampionRegressor scaler_ @ p; contenders_ [@Contender]; champion_ str
-HedgedClassifier classes_; odds_; champion_ @ChampionClassifier p; domain_scaler_ @DomainScaler p | none;
-    members_ [@Member]; power_ num
+HedgedClassifier classes_; odds_; champion_ @ChampionClassifier p;
+    domain_scaler_ @DomainScaler p | none; members_ [@Member]; power_ num
 HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
     members_ [@Member]; range_ [num]; shifts_ f d+1
 Contender name str; estimator @; score num

@@ -107,16 +107,7 @@ def check_dtype(dtype: np.dtype[Any], called: str) -> None:
 
 
 def frame_of_arrays(arrays: Mapping[str, Array], file: str) -> DataFrame:
-    """Put arrays with one row per sample side by side.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> frame_of_arrays({"X": np.eye(2), "y": np.array(["a", "b"])}, "a.npz")
-        X0   X1  y
-    0  1.0  0.0  a
-    1  0.0  1.0  b
-    """
+    """Put arrays with one row per sample side by side."""
     pandas = load("pandas", "Tables")
     _check_shapes({name: array.shape for name, array in arrays.items()}, file)
     parts = [

@@ -87,7 +87,7 @@ class OpenTable:
         rows = zip(read_cells(self.data, layout.delimiter), csv.reader(cells), strict=True)
         formula = None
         with open_packed(target, kind) as file:
-            form = {"delimiter": delimiter, "lineterminator": "\n"}
+            form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n"}
             writer = csv.writer(file, **form)
             quoting = csv.writer(file, quoting=csv.QUOTE_ALL, **form)
             for old, new in rows:

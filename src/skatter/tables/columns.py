@@ -152,15 +152,7 @@ def _features(
 
 
 def read_labels(column: Series) -> tuple[Array, Mask]:
-    """Return labels and where they are.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> values, labelled = read_labels(pd.Series([1, None, -1]))
-    >>> values.tolist(), labelled.tolist()
-    ([1, -1, -1], [True, False, True])
-    """
+    """Return labels and where they are; whole numbers stay whole beside gaps."""
     pandas = load("pandas", "Tables")
     kinds = pandas.api.types
     known = column.notna().to_numpy(dtype=bool)

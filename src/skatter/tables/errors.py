@@ -11,14 +11,9 @@ from skatter.formatting import printable
 
 
 class TableError(ValueError):
-    r"""A table that cannot be read, written or used: one line with what, where and the remedy.
+    """A table that cannot be read, written or used: one line with what, where and the remedy.
 
     Characters that a terminal would obey instead of print are escaped, whatever a file holds.
-
-    Examples
-    --------
-    >>> print(TableError("there is no column 'a\nb'"))
-    there is no column 'a\nb'
     """
 
     def __init__(self, message: str) -> None:

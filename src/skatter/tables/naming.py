@@ -12,15 +12,7 @@ from skatter.tables.errors import TableError
 
 
 def check_names(names: Sequence[Any], table: str) -> None:
-    """Refuse column names that are empty, come twice or are no text; ``table`` starts the message.
-
-    Examples
-    --------
-    >>> check_names(["dose", "site", "dose"], "a.csv")
-    Traceback (most recent call last):
-        ...
-    skatter.tables.errors.TableError: a.csv: column names come twice: 'dose'; rename them.
-    """
+    """Refuse column names that are empty, twice there or no text; ``table`` starts the message."""
     for place, name in enumerate(names, 1):
         if not isinstance(name, str):
             raise TableError(
@@ -38,13 +30,7 @@ def check_names(names: Sequence[Any], table: str) -> None:
 
 
 def missing_column(name: str, names: Sequence[str], what: str = "column") -> str:
-    """Say that a column, or something else with a name, is not there, and what is close to it.
-
-    Examples
-    --------
-    >>> print(missing_column("Site", ["site", "dose"]))
-    there is no column 'Site'; did you mean 'site'?
-    """
+    """Say that a column, or something else with a name, is not there, and what is close to it."""
     close = [other for other in names if other.strip().lower() == name.strip().lower()]
     close = close or get_close_matches(name, names, n=3)
     hint = f"did you mean {listed(close)}?" if close else f"there are {listed(names, most=8)}."

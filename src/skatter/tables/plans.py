@@ -200,14 +200,7 @@ def check_magnitude(column: Series) -> None:
 
 
 def row_number(column: Series, place: int) -> int:
-    """Return what messages call a row: from 1 on, and in a part of a table as in the whole.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row_number(pd.Series([7, 8, 9]).iloc[1:], 0)
-    2
-    """
+    """Return what messages call a row: from 1 on, and in a part of a table as in the whole."""
     pandas = load("pandas", "Tables")
     whole = isinstance(column.index, pandas.RangeIndex)
     return int(column.index[place] if whole else place) + 1
@@ -351,14 +344,7 @@ def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> C
 
 
 def as_text(column: Series) -> Series:
-    """Return cells as text, missing ones and blanks as NaN; 1.0 is 1, as it is among integers.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> as_text(pd.Series([1.0, None])).tolist(), as_text(pd.Series(["b ", " "])).tolist()
-    (['1', nan], ['b ', nan])
-    """
+    """Return cells as text, missing ones and blanks as NaN; 1.0 is 1, as it is among integers."""
     pandas = load("pandas", "Tables")
     text = np.full(len(column), np.nan, dtype=object)
     known = column.notna().to_numpy(dtype=bool)

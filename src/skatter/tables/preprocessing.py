@@ -64,8 +64,9 @@ def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> Co
 
     Numbers: the median where missing, then standardised. Booleans: 0 or 1. Dates: year, month,
     weekday and days, as numbers. Categories: one feature each, rare ones pooled; an empty cell is
-    the category "missing", and one that was never seen is none of them. There is no feature that says where numbers were missing: places differ in what
-    they write down, and such a feature would tell places apart, not classes.
+    the category "missing", and one that was never seen is none of them. There is no feature that
+    says where numbers were missing: places differ in what they write down, and such a feature would
+    tell places apart, not classes.
 
     Parameters
     ----------
@@ -153,8 +154,8 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
     Returns
     -------
     DataFrame
-        Numbers, booleans and days as float64, categories as text; rows, their index, the order of the
-        columns and those that the preprocessor does not use are as they were.
+        Numbers, booleans and days as float64, categories as text; rows, their index, the order of
+        the columns and those that the preprocessor does not use are as they were.
 
     Raises
     ------

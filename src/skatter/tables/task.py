@@ -50,8 +50,8 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     if labelled.all():
         raise TableError(
             f"column {column} has a label in every row: there is nothing to predict. It holds "
-            f"{listed(_frequent(samples.y), most=8)}; empty the cells of the rows to predict, or "
-            "name the value that stands for missing (na_values, --na-values)."
+            f"{listed(_frequent(np.asarray(samples.y)), most=8)}; empty the cells of the rows to "
+            "predict, or name the value that stands for missing (na_values, --na-values)."
         )
     values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
     if len(values) == 1:
@@ -173,13 +173,7 @@ def _is_text(known: Array) -> bool:
 
 
 def as_numbers(known: Array) -> Array:
-    """Return labels as numbers, NaN where they are none; infinite ones are none.
-
-    Examples
-    --------
-    >>> as_numbers(np.array(["1.5", "n/a", "inf"], dtype=object))
-    array([1.5, nan, nan])
-    """
+    """Return labels as numbers, NaN where they are none; infinite ones are none."""
     out = np.full(len(known), np.nan)
     for place, value in enumerate(known.tolist()):
         try:

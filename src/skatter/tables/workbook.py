@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
 from skatter.tables.budget import BLOCK
@@ -19,7 +18,12 @@ from skatter.tables.errors import TableError, load
 from skatter.tables.opening import IN_MEMORY, Data
 
 WORKBOOK = "xlsx"
-SHEETS = "xl/workbook.xml"
+SHEETS, PICTURES = "xl/workbook.xml", "xl/media/"
+DEFINITIONS = [
+    word.encode(code)
+    for word in ("<!DOCTYPE", "<!ENTITY")
+    for code in ("utf-8", "utf-16-le", "utf-16-be")
+]
 
 
 def is_workbook(data: Data) -> bool:
@@ -31,13 +35,13 @@ def is_workbook(data: Data) -> bool:
         return False
 
 
-def stack_cells(data: Data) -> IO[bytes]:
+def stack_cells(data: Data) -> BinaryIO:
     """Return a temporary file of CSV with the cells of the first sheet."""
     openpyxl = load("openpyxl", "Workbooks")
     _check_members(data)
     data.file.seek(0)
     book = openpyxl.load_workbook(data.file, read_only=True, data_only=True, keep_links=False)
-    found: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # type: ignore[assignment]
+    found: Any = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (whoever reads it closes it)
     text = io.TextIOWrapper(found, encoding="utf-8", newline="", write_through=True)
     writer, n_cells, width = csv.writer(text, lineterminator="\n"), 0, None
     sheet = book.worksheets[0]
@@ -55,8 +59,9 @@ def stack_cells(data: Data) -> IO[bytes]:
     text.detach()
     if width is None:
         raise TableError(f"{data.name}: its first sheet is empty.")
-    found.seek(0, os.SEEK_SET)
-    return found
+    found.seek(0)
+    kept: BinaryIO = found
+    return kept
 
 
 def _check_members(data: Data) -> None:
@@ -66,15 +71,15 @@ def _check_members(data: Data) -> None:
     with ZipFile(data.file) as archive:
         for member in archive.infolist():
             with archive.open(member) as file:
-                before = b""
+                end = b""
                 while block := file.read(BLOCK):
                     total += len(block)
                     data.budget.check_bytes(total, data.size)
                     data.budget.check_time(total)
-                    if b"<!" in before[-1:] + block or b"\0" in block[:8]:
-                        if member.filename.endswith((".xml", ".rels", ".vml")):
-                            raise TableError(f"{data.name}: has XML that no workbook has.")
-                    before = block
+                    defines = any(word in end + block for word in DEFINITIONS)
+                    if defines and not member.filename.startswith(PICTURES):
+                        raise TableError(f"{data.name}: has XML that no workbook has.")
+                    end = block[-20:]
 
 
 def _text_of(value: Any) -> str:

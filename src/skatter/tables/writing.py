@@ -94,28 +94,7 @@ def write_table(
 
 
 def table_kind(path: str | Path) -> str:
-    """Tell by the ending of its name how a table is to be written.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; ``"-"``, standard output, is CSV.
-
-    Returns
-    -------
-    str
-        One that :func:`write_table` takes.
-
-    Raises
-    ------
-    TableError
-        If the ending says nothing.
-
-    Examples
-    --------
-    >>> table_kind("predictions.pq"), table_kind("predictions.CSV.gz")
-    ('parquet', 'csv.gz')
-    """
+    """Tell by the ending of its name how a table is to be written; "-" is CSV."""
     if str(path) == "-":
         return "csv"
     name = Path(path).name.lower()
@@ -130,34 +109,7 @@ def table_kind(path: str | Path) -> str:
 
 
 def check_target(path: str | Path, *, force: bool, name: str | None = None) -> Path:
-    """Say before any work is done why a file could not be written in the end.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where a file is to be written; ``"-"``, standard output, is always fine.
-    force : bool
-        Whether a file that is there may be replaced.
-    name : str or None
-        What the user calls it, such as ``"--out"``; it starts the message.
-
-    Returns
-    -------
-    Path
-        The path.
-
-    Raises
-    ------
-    TableError
-        If its folder is missing or not writable, or if there is a file and ``force`` is False.
-
-    Examples
-    --------
-    >>> check_target("no/such/folder/predictions.csv", force=False, name="--out")
-    Traceback (most recent call last):
-        ...
-    skatter.tables.errors.TableError: --out: there is no folder no/such/folder; make it first.
-    """
+    """Return the path, or say before any work is done why it could not be written in the end."""
     path = Path(path)
     if str(path) == "-":
         return path
@@ -226,13 +178,7 @@ def open_packed(target: IO[bytes] | Path, kind: str) -> Iterator[IO[str]]:
 
 
 def find_formula(cells: Iterable[Any]) -> str | None:
-    """Return the first text that a spreadsheet would take for a formula; numbers are none.
-
-    Examples
-    --------
-    >>> find_formula(["a=1", "-1.5", "-", "+1,5", "=1+1"])
-    '=1+1'
-    """
+    """Return the first text that a spreadsheet would take for a formula; numbers are none."""
     for cell in cells:
         if cell[:1] in FORMULA and len(cell.strip()) > 1 and not NUMBER.fullmatch(cell):
             return str(cell)
