@@ -9,10 +9,10 @@ import numpy as np
 
 from skatter.datasets import load_digits_pair, load_mnist_usps
 from skatter.kernels import median_distance
+from skatter.versions import versions
 from skatter_bench.measure import forget_peak as forget_peak
 from skatter_bench.measure import machine as processor
 from skatter_bench.measure import peak_bytes as peak_bytes
-from skatter_bench.measure import versions
 
 
 @dataclass(frozen=True)

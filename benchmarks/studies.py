@@ -1,9 +1,9 @@
-"""The tasks of a study: one file each while it runs, and one small file that is committed."""
+"""The tasks of a study: one file each while it runs, one small file that is committed, means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,3 +33,16 @@ def unpack_tasks(path: Path, parts: Sequence[str]) -> tuple[list[dict[str, Any]]
         records = json.loads(str(found["records"]))
         arrays = [[found[f"{part}{i}"] for part in parts] for i in range(len(records))]
         return records, arrays, str(found["machine"])
+
+
+def set_means(tasks: Iterable[Any], value: Callable[[Any], float]) -> Any:
+    """Return the mean over the tasks of each set."""
+    found: dict[str, list[float]] = {}
+    for each in tasks:
+        found.setdefault(each.record["set"], []).append(value(each))
+    return np.array([np.mean(values) for values in found.values()])
+
+
+def over_sets(tasks: Iterable[Any], value: Callable[[Any], float]) -> float:
+    """Return the mean over sets of the mean over their tasks."""
+    return float(np.mean(set_means(tasks, value)))

@@ -43,8 +43,6 @@ PUBLISHED = {
 }
 """Means of the columns of table 2 of the SCA paper, tuned on source labels."""
 
-WITH_TARGET_LABELS = {"easyadapt"}
-"""A map that needs none itself, and is of no use to a classifier that sees none."""
 
 TASKS = list(permutations(("amazon", "caltech", "dslr", "webcam"), 2))
 
@@ -56,7 +54,7 @@ def contenders() -> dict[str, Any]:
     }
     for name, method in METHODS.items():
         adapts = "one target" in method.needs or method in family.METHODS
-        if adapts and "target labels" not in method.needs and name not in WITH_TARGET_LABELS:
+        if adapts and "target labels" not in (*method.needs, *method.wants):
             last = [KNeighborsClassifier(1)] if method.kind == "features" else []
             rows[name] = make_domain_pipeline(method.estimator(), *last)
     return rows

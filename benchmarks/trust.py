@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +42,7 @@ from skatter.hedging.weights import Vote, hold_vote, pool
 from skatter.selection.asking import Estimate
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
-from studies import pack_tasks, unpack_tasks
+from studies import over_sets, pack_tasks, unpack_tasks
 
 Array = NDArray[Any]
 RESULTS = Path(__file__).parent / "results"
@@ -271,14 +270,6 @@ def pack(work: Path) -> None:
 def outcomes() -> tuple[list[Outcome], str]:
     records, parts, machine = unpack_tasks(RESULTS / "trust.npz", PARTS)
     return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], machine
-
-
-def over_sets(tasks: Iterable[Outcome], value: Callable[[Outcome], float]) -> float:
-    """Return the mean over sets of the mean over their tasks."""
-    by_set: dict[str, list[float]] = {}
-    for each in tasks:
-        by_set.setdefault(each.record["set"], []).append(value(each))
-    return float(np.mean([np.mean(values) for values in by_set.values()]))
 
 
 # --- fit ------------------------------------------------------------------------------------------

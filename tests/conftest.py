@@ -142,6 +142,18 @@ def open_page(browser: Any) -> Iterator[Callable[..., Visit]]:
 
 
 @pytest.fixture(scope="session")
+def accessibility(require: Callable[..., ModuleType]) -> Callable[[Any], list[str]]:
+    """Ask axe-core what is wrong with an open page: contrast, names, roles, order of headings."""
+    axe = require("axe_playwright_python.sync_playwright").Axe()
+
+    def run(page: Any) -> list[str]:
+        found = axe.run(page).response["violations"]
+        return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in found]
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def make_problem() -> Callable[..., Problem]:
     """Gaussian clusters, one for each class and domain; the last domain is the unlabelled target.
 

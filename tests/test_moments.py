@@ -343,9 +343,7 @@ def test_a_bad_chunk_is_named_and_leaves_the_model_as_it_was():
         "text in one part": (X[60:70], y[60:70], np.arange(10)),
     }
     for message, (chunk, labels, domain) in bad.items():
-        with pytest.raises(
-            (TypeError, ValueError), match=rf"Chunk 6 \(samples 60 to 69.*{message}"
-        ):
+        with pytest.raises((TypeError, ValueError), match=rf"Chunk 6 \(rows 60 to 69.*{message}"):
             model.partial_fit(chunk, labels, sample_domain=domain)
         assert model.moments_.n_samples == 60
         assert np.array_equal(model.transform(X), before)
@@ -375,7 +373,7 @@ def test_streams_need_explicit_features_and_labels_where_components_do():
     with pytest.raises(AttributeError) as refused:
         _ = SCA().partial_fit
     assert "feature_map" in str(refused.value.__cause__)
-    assert not hasattr(SCA(kernel="linear", class_rows="labelled"), "partial_fit")
+    assert not hasattr(SCA(kernel="linear", reading="printed"), "partial_fit")
     with pytest.raises(NotFittedError):
         SCA(kernel="linear").transform(X)
     unlabelled = SCA(kernel="linear").partial_fit(X, np.full(len(X), -1))

@@ -35,7 +35,7 @@ HEAVY = {
 }
 STANDARD = set(sys.stdlib_module_names)
 CORE = (
-    "import skatter, skatter.adaptation, skatter_bench.results, skatter.chunks, skatter.datasets, "
+    "import skatter, skatter.adaptation, skatter.pieces, skatter.datasets, "
     "skatter.diagnosis, skatter.methods, skatter.reporting, skatter.saving, skatter.scatter, "
     "skatter.tables, skatter.theory"
 )
@@ -66,7 +66,7 @@ PUBLIC = {
     "skatter.saving": ["load_model", "save_model"],
     "skatter.tables": ["read_columns", "read_table", "write_table"],
     "skatter.domains": ["Domains", "read_domains"],
-    "skatter.chunks": [
+    "skatter.pieces": [
         "ArrayChunks",
         "TableChunks",
         "fit_chunks",
@@ -145,6 +145,8 @@ def is_private(name):
 def test_importing_skatter_loads_nothing_beyond_its_foundations():
     # scikit-learn itself loads some optional packages (pandas, rich) where they are installed
     assert loaded_by(CORE) - loaded_by(FOUNDATIONS) == {"skatter"}
+    experiments = loaded_by(f"{CORE}, skatter_bench.results")
+    assert experiments - loaded_by(FOUNDATIONS) == {"skatter", "skatter_bench"}
 
 
 def test_the_core_works_where_no_optional_package_is_installed():

@@ -399,8 +399,6 @@ def test_a_path_says_what_is_wrong_before_any_work(two_domains):
     given = (two_domains.X, two_domains.known, two_domains.domain)
     with pytest.raises(TypeError, match="estimator must be an SCA, got USCA"):
         solve_path(*given, estimator=USCA())
-    with pytest.raises(ValueError, match="class_rows='all'"):
-        solve_path(*given, estimator=SCA(class_rows="labelled"))
     with pytest.raises(ValueError, match=r"betas must lie in \[0, 1\], got 2"):
         plot_path(*given, betas=[2])
     with pytest.raises(ValueError, match="deltas must be a list of one to 8 numbers"):

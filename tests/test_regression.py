@@ -24,9 +24,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from skatter import SCA, SCACV, USCA, LeaveOneDomainOut, make_domain_pipeline
-from skatter.chunks import ArrayChunks, fit_chunks
 from skatter.labels import bin_labels, is_continuous, read_numbers, spline_memberships
 from skatter.methods import CORAL, TCA
+from skatter.pieces import ArrayChunks, fit_chunks
 from skatter.saving import load_model, save_model
 
 DOMAINS = ("amsterdam", "basel", "cairo")
@@ -36,7 +36,7 @@ OPTIONS = {
     "conditional": {"conditional_delta": 2.0},
     "linear": {"kernel": "linear", "conditional_delta": 1.0},
     "sums": {"normalize": False},
-    "padded": {"class_rows": "labelled", "n_components": 2},
+    "printed": {"reading": "printed", "n_components": 2},
     "iterative": {"solver": "iterative"},
 }
 
@@ -220,8 +220,8 @@ def test_groups_that_are_classes_are_the_classes(options, numbers):
     three = np.where(numbers.labelled, six // 2, -1)
 
     class Grouped(SCA):
-        def _read(self, *given):
-            X, domains = super()._read(*given)
+        def read(self, *given):
+            X, domains = super().read(*given)
             return X, replace(domains, memberships=np.repeat(np.eye(3), 2, axis=0))
 
     given = {"sample_domain": numbers.domain}

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.linalg import eigh, helmert, subspace_angles
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
@@ -25,7 +25,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from skatter import KPCA, SCA, USCA, KernelFisher, components
+from skatter import KPCA, SCA, SCACV, USCA, KernelFisher, components
 from skatter.scatter import (
     between_class_scatter,
     conditional_domain_scatter,
@@ -33,7 +33,9 @@ from skatter.scatter import (
     total_scatter,
     within_class_scatter,
 )
+from skatter.selection.folds import FoldSolver
 from skatter.solve.padded import JITTER
+from skatter.spaces import SCALES
 
 some = settings(deadline=None, max_examples=25)
 
@@ -697,68 +699,125 @@ def test_the_largest_entry_of_a_component_is_positive(data, model):
     assert (Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])] > 0).all()
 
 
-# --- the zero-padded form -----------------------------------------------------------------------
+# --- Algorithm 1, to the letter -----------------------------------------------------------------
 
 
-def printed_padding(case, kernel, beta, delta):
-    """Projections and eigenvalues of P = [P_s 0; 0 0] and Q likewise, as printed."""
-    H, _, _, L = dense(case.y, case.site)
-    K, n = H @ kernel(case.X, case.X) @ H, len(H)
-    known = np.flatnonzero(case.y >= 0)
-    block, label = K[np.ix_(known, known)], case.y[known]
-    P_s, Q_s = np.zeros_like(block), np.zeros_like(block)
-    for k in np.unique(label):
-        columns = block[:, label == k]
-        mean = columns.mean(axis=1)
-        away = mean - block.mean(axis=1)
-        P_s += columns.shape[1] * np.outer(away, away)
-        Q_s += (columns - mean[:, None]) @ (columns - mean[:, None]).T
+def algorithm_1(K0, y, site, beta, delta):
+    """Eigenvalues, B with BᵀCB = I, and K: P and Q from the kernel as it is, centred afterwards."""
+    H, _, _, L = dense(y, site)
+    n, known = len(K0), np.flatnonzero(y >= 0)
     P, Q = np.zeros((n, n)), np.zeros((n, n))
-    P[np.ix_(known, known)], Q[np.ix_(known, known)] = P_s, Q_s
-    C = delta * K @ L @ K + Q + K
-    eigenvalues, B = eigh(
-        (1 - beta) / n * K @ K + beta * P, C + JITTER * np.trace(C) / n * np.eye(n)
-    )
+    mean = K0[known].mean(axis=1)
+    for k in np.unique(y[known]):
+        K_k = K0[np.ix_(known, np.flatnonzero(y == k))]
+        n_k = K_k.shape[1]
+        away = K_k.mean(axis=1) - mean
+        P[np.ix_(known, known)] += n_k * np.outer(away, away)
+        Q[np.ix_(known, known)] += K_k @ (np.eye(n_k) - 1 / n_k) @ K_k.T
+    K = H @ K0 @ H
+    epsilon = JITTER * np.trace(K + Q) / n
+    A = (1 - beta) / n * K @ K + beta * P
+    eigenvalues, B = eigh(A, delta * K @ L @ K + Q + K + epsilon * np.eye(n))
     return eigenvalues[::-1], B[:, ::-1], K
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("scale", components.SCALES)
-def test_labelled_class_rows_imitate_the_printed_padding(data, beta, scale):
-    eigenvalues, B, K = printed_padding(data, nuggeted("rbf"), beta, 5.0)
-    k = 2 if beta == 1 else 4
-    eigenvalues, B = eigenvalues[:k], B[:, :k]
-    lengths = {
-        "denominator": np.ones(k),
+def lengths(scale, eigenvalues, B):
+    return {
+        "denominator": np.ones_like(eigenvalues),
         "eigenvalue": np.sqrt(eigenvalues),
         "numerator": 1 / np.sqrt(eigenvalues),
-        # Constants project to zero: the b that maps new samples has none.
-        "coefficients": 1 / np.sqrt(eigenvalues) / np.linalg.norm(B - B.mean(axis=0), axis=0),
-    }
-    model = SCA(
-        k,
-        beta=beta,
-        delta=5.0,
-        kernel=nuggeted("rbf"),
-        normalize=False,
-        class_rows="labelled",
-        scale=scale,
-    )
+        "coefficients": 1 / np.sqrt(eigenvalues) / np.linalg.norm(B, axis=0),
+    }[scale]
+
+
+PRINTED = {"reading": "printed", "normalize": False}
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_printed_reading_is_algorithm_1_written_out(data, beta, scale):
+    K0 = nuggeted("rbf")(data.X, data.X)
+    eigenvalues, B, K = algorithm_1(K0, data.y, data.site, beta, 5.0)
+    k = 2 if beta == 1 else 4
+    eigenvalues, B = eigenvalues[:k], B[:, :k]
+    model = SCA(k, beta=beta, delta=5.0, kernel=nuggeted("rbf"), scale=scale, **PRINTED)
     Z = model.fit_transform(data.X, data.y, sample_domain=data.site)
     assert_allclose(model.eigenvalues_, eigenvalues, rtol=1e-7)
-    assert_same_components(Z, K @ B * lengths[scale], rtol=1e-5)
+    assert_same_components(Z, K @ B * lengths(scale, eigenvalues, B), rtol=1e-6)
     assert_same_components(model.transform(data.X), Z, rtol=1e-8)
+    assert model.residuals_.max() < 1e-8
 
 
-def test_padding_is_another_problem_and_none_at_all_where_everything_is_labelled(data):
+@pytest.fixture(scope="module")
+def digits():
+    """Digits, half of them fading from left to right: too many samples for the whole space."""
+    X, y = load_digits(return_X_y=True)
+    X, y, site = X[:700] / 16, y[:700], np.repeat([0, -1], 350)
+    X[site < 0] *= np.linspace(0.4, 1, X.shape[1])
+    return SimpleNamespace(X=X, y=np.where(site < 0, -1, y), site=site)
+
+
+MANY = [(0.0, 1.0), (1e-3, 1.0), (0.5, 10.0), (1.0, 1.0)]
+
+
+def test_one_krylov_space_gives_algorithm_1_for_every_setting(digits):
+    """Eigenvalues to 1e-6, and no principal angle between the projections above 1e-6."""
+    template = SCA(kernel="rbf", tol=1e-9, scale="denominator", **PRINTED)
+    X, domains = template.read(digits.X, digits.y, digits.site, None)
+    space = template.space(X, domains)
+    K0 = space.problem.kernel(X)
+    weights = [
+        template.set_params(beta=beta, delta=delta).objective(domains, space.scatters.total)
+        for beta, delta in MANY
+    ]
+    for (beta, delta), solved in zip(MANY, space.solve(weights, 8), strict=True):
+        values, B, K = algorithm_1(K0, digits.y, digits.site, beta, delta)
+        assert_allclose(solved.eigenvalues, values[:8], rtol=1e-6)
+        assert subspace_angles(solved.projections, K @ B[:, :8]).max() < 1e-6
+        assert solved.residuals.max() < 1e-6
+
+
+def test_the_printed_reading_is_searched_as_it_is_fitted(data):
+    """SCACV's projections of a setting are those of a fit, all from one factorisation."""
+    template = SCA(scale="coefficients", kernel=nuggeted("rbf"), **PRINTED)
+    X, domains = template.read(data.X, data.y, data.site, None)
+    settings = [(0.0, 1.0), (0.3, 5.0), (1.0, 0.0)]
+    projected = FoldSolver(template, X, domains).solve(domains, settings, 2)
+    for (beta, delta), (Z, _) in zip(settings, projected, strict=True):
+        fitted = clone(template).set_params(n_components=2, beta=beta, delta=delta)
+        assert_same_components(Z, fit(fitted, data).transform(data.X), rtol=1e-6)
+    search = fit(SCACV(template, n_components=[2], betas=[0.0, 0.3], deltas=[1.0]), data)
+    assert search.best_estimator_.reading == "printed"
+
+
+def test_printed_class_terms_are_another_problem(data):
     options = {"delta": 5.0, "kernel": nuggeted("rbf"), "normalize": False}
-    padded = fit(SCA(3, class_rows="labelled", **options), data)
+    printed = fit(SCA(3, reading="printed", **options), data)
     full = fit(SCA(3, **options), data)
-    assert np.abs(padded.eigenvalues_ / full.eigenvalues_ - 1).max() > 0.01
+    assert np.abs(printed.eigenvalues_ / full.eigenvalues_ - 1).max() > 0.01
+    # Nothing is padded where all is labelled; what is left is the order of centring.
     data.y = data.truth
-    padded = fit(SCA(3, class_rows="labelled", **options), data)
-    full = fit(SCA(3, **options), data)
-    assert_allclose(padded.eigenvalues_, full.eigenvalues_, rtol=1e-3)
+    H = np.eye(len(data.X)) - 1 / len(data.X)
+    options |= {"kernel": "precomputed"}
+    K = H @ nuggeted("rbf")(data.X, data.X) @ H
+    printed = fit(SCA(3, reading="printed", **options), data, K)
+    full = fit(SCA(3, **options), data, K)
+    assert_allclose(printed.eigenvalues_, full.eigenvalues_, rtol=1e-3)
+
+
+def test_unsupervised_sca_as_printed_needs_no_reading(data):
+    """Without class terms Algorithm 1 has neither rows to pad nor means to choose."""
+    K0 = nuggeted("rbf")(data.X, data.X)
+    H, _, _, L = dense(data.y, data.site)
+    K, n = H @ K0 @ H, len(K0)
+    Q = helmert(n).T
+    A, C = K @ K / n, 5.0 * K @ L @ K + K
+    values, B = eigh(Q.T @ A @ Q, Q.T @ C @ Q)
+    values, B = values[::-1][:3], (Q @ B)[:, ::-1][:, :3]
+    model = USCA(3, delta=5.0, kernel=nuggeted("rbf"), normalize=False, scale="numerator")
+    Z = model.fit_transform(data.X, sample_domain=data.site)
+    assert_allclose(model.eigenvalues_, values, rtol=1e-7)
+    assert_same_components(Z, K @ B / np.sqrt(values), rtol=1e-6)
 
 
 # --- promises: what fit leaves alone ------------------------------------------------------------
@@ -771,7 +830,7 @@ ROUTES = {
     "beta 1": {"beta": 1.0},
     "map": {"feature_map": Nystroem(n_components=15, random_state=0)},
     "wide map": {"feature_map": RBFSampler(n_components=80, random_state=0)},
-    "padded": {"class_rows": "labelled"},
+    "printed": {"reading": "printed"},
 }
 routes = pytest.mark.parametrize("route", ROUTES)
 
@@ -1051,8 +1110,8 @@ def test_refitting_forgets_the_earlier_route(data):
         {"kernel": "linear"},
         {"kernel": "rbf", "feature_map": Nystroem(n_components=10, random_state=0)},
         {"kernel": "linear", "feature_map": None, "solver": "dense"},
-        {"kernel": "rbf", "solver": "auto", "class_rows": "labelled"},
-        {"kernel": "linear", "class_rows": "all"},
+        {"kernel": "rbf", "solver": "auto", "reading": "printed"},
+        {"kernel": "linear", "reading": "full"},
     ]
     model = SCA(3)
     for change in sequence:
@@ -1290,7 +1349,7 @@ def test_ridge_must_be_positive(data, make, ridge):
         ("scale", "paper"),
         ("scale", None),
         ("solver", "arpack"),
-        ("class_rows", "some"),
+        ("reading", "some"),
         ("normalize", "yes"),
         ("normalize", 1),
         ("tol", 0),
@@ -1379,9 +1438,9 @@ def test_the_primal_solver_needs_explicit_features(data, kernel):
 @pytest.mark.parametrize(
     "options", [{"feature_map": Nystroem()}, {"solver": "lanczos"}, {"solver": "dense"}], ids=str
 )
-def test_labelled_class_rows_are_for_plain_kernels_only(data, options):
-    with pytest.raises(ValueError, match="class_rows='labelled' needs"):
-        fit(SCA(class_rows="labelled", kernel=never, **options), data)
+def test_the_printed_reading_is_for_plain_kernels_only(data, options):
+    with pytest.raises(ValueError, match="reading='printed' needs"):
+        fit(SCA(reading="printed", kernel=never, **options), data)
 
 
 @pytest.mark.parametrize(

@@ -432,3 +432,8 @@ def test_half_of_the_variance_is_not_most_of_it():
     assert found.position == 2
     assert found.share == pytest.approx(16 / 20)
     assert dominant_column(np.ones((4, 3))) is None
+
+
+def test_without_a_label_the_classifier_itself_says_what_it_lacks(two_domains):
+    with pytest.raises(ValueError, match="y holds no label, and SCAClassifier learns from some"):
+        SCAClassifier().fit(two_domains.X, np.full(len(two_domains.X), -1))

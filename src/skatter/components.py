@@ -1,64 +1,47 @@
-"""What the estimators of the family share: validate, choose a route, keep the solution."""
+"""What the estimators of the family share: read, choose a space, keep what is solved there."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import gen_batches
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_choice, check_integer, check_real, check_samples, n_rows
-from skatter.distributed import fit_dask, is_dask, transform_dask
+from skatter.checks import check_choice, check_samples, n_rows
 from skatter.domains import Domains, read_domains, read_part
 from skatter.formatting import count, number, percent
-from skatter.kernels import Kernel, centre, check_gram, gram, kernel_of, require_memory
+from skatter.kernels import KERNEL, Kernel, kernel_of
 from skatter.labels import NOT_IN_PARTS
-from skatter.maps import explicit_features, fitted_map
+from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
-from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
-from skatter.scatter import Geometry, Scatters, measure
-from skatter.solve import (
-    INDEFINITE,
-    PrimalPath,
-    Solution,
-    canonical_order,
-    solve_dual,
-    solve_iterative,
-    solve_padded,
+from skatter.objective import SCA_FACTORS, Factors, Objective
+from skatter.out_of_core import Place, backend_of
+from skatter.parameters import (
+    BOOLEAN,
+    COUNT,
+    POSITIVE,
+    Declared,
+    Rules,
+    choice,
+    optional,
+    random_state,
 )
-from skatter.solve.small import column_signs
-from skatter.tensors import (
-    column_norms,
-    copied_rows,
-    device_of,
-    free_memory,
-    host_dtype,
-    is_tensor,
-    like,
-    moved,
-    multiply,
-    require_same_place,
-    take,
-    trace,
-    vstack,
-)
-from skatter.tiles import TiledGram
+from skatter.scatter import Scatters
+from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
+from skatter.spaces import product as dense_product
+from skatter.tensors import copied_rows, like, moved, multiply, require_same_place, vstack
 
 Array = NDArray[Any]
 
-SCALES = ("eigenvalue", "denominator", "numerator", "coefficients")
-SOLVERS = ("auto", "lanczos", "dense", "primal", "iterative")
 UNSUPERVISED_COMPONENTS = 20
 """Components of a method that knows no classes."""
 FEWEST_COMPONENTS = 10
@@ -84,124 +67,6 @@ BATCH = 4096
 """New samples mapped at a time: bounds the memory of ``transform``."""
 
 
-@dataclass(frozen=True)
-class _MappedLinear:
-    """The linear kernel of an explicit map, for when there are more features than samples."""
-
-    feature_map: Any
-
-    def __call__(self, X: Any, Y: Any) -> Any:
-        features = (explicit_features(self.feature_map, X), explicit_features(self.feature_map, Y))
-        return _product(features[0], features[1].T)
-
-
-def _product(X: Any, W: Any) -> Any:
-    """Return X W as a dense array of the kind of X."""
-    return multiply(X, W) if is_tensor(X) else safe_sparse_dot(X, W, dense_output=True)
-
-
-class _Route(NamedTuple):
-    """What a route found, with a denominator of one, and what it subtracts from new samples.
-
-    Attributes
-    ----------
-    eigenvalues, coefficients, residuals : ndarray
-        As in :class:`~skatter.solve.Solution`; coefficients on samples or on features.
-    projections : ndarray or None
-        Of the training samples, where the route has them.
-    mean : ndarray
-        Mean of the features, or of the kernel's columns.
-    before : Scatters
-        Of the feature space.
-    after : callable
-        From coefficients and projections to the scatters of the latter.
-    weights : Objective
-        What was solved.
-    norms : callable
-        Gives the norm of the coefficients on samples.
-    directions : callable
-        Gives what the signs are read from: components in explicit features, or projections.
-    """
-
-    eigenvalues: Array
-    coefficients: Any
-    residuals: Array
-    projections: Any
-    mean: Any
-    before: Scatters
-    after: Callable[[Any, Any], Scatters]
-    weights: Objective
-    norms: Callable[[], Array]
-    directions: Callable[[], Any]
-
-    def within_rounding(self, dtype: Any) -> bool:
-        """Whether the components stand on nothing: β = 1 and class means that coincide."""
-        rounding = 100 * np.finfo(dtype).eps * self.before.total
-        return self.weights.between_only and self.before.between_class <= rounding
-
-    def or_nothing(self, dtype: Any) -> _Route:
-        """Return a component of zeros where nothing was found: downstream steps need a column."""
-        if len(self.eigenvalues) and not self.within_rounding(dtype):
-            return self
-        nothing, Z = np.zeros(1, dtype), self.projections
-        return self._replace(
-            eigenvalues=nothing,
-            coefficients=like(np.zeros((self.coefficients.shape[0], 1)), self.coefficients),
-            residuals=nothing,
-            projections=None if Z is None else like(np.zeros((Z.shape[0], 1)), Z),
-        )
-
-    def times(self, factor: Array) -> _Route:
-        """Return the components times one number each."""
-        Z = self.projections
-        return self._replace(
-            coefficients=self.coefficients * like(factor, self.coefficients),
-            projections=None if Z is None else Z * like(factor, Z),
-        )
-
-
-def scale_factors(scale: str, eigenvalues: Array, norms: Callable[[], Array]) -> Array:
-    """Return factors on components that come with unit denominator; see ``scale`` of SCA.
-
-    Parameters
-    ----------
-    scale : str
-        One of ``SCALES``.
-    eigenvalues : ndarray of shape (k,)
-        λ.
-    norms : callable
-        Gives ‖b‖ of each component, where it is needed.
-    """
-    root = np.sqrt(eigenvalues)
-    if scale == "denominator":
-        return np.ones_like(root)
-    if scale == "eigenvalue":
-        return root
-    whitening = 1 / np.where(root > 0, root, 1)
-    if scale == "numerator":
-        return whitening
-    length = norms()
-    return whitening / np.where(length > 0, length, 1)
-
-
-def dual_coefficients(
-    eigenvalues: Array, Z: Any, coefficients: Coefficients, weights: Objective
-) -> Any:
-    """Return B with K B = Z from the projections: b = (N z/λ − M z)/ρ."""
-    size = like(np.where(eigenvalues > 0, eigenvalues, 1), Z)
-    numerator = coefficients.numerator(weights, Z) / size
-    return (numerator - coefficients.denominator(weights, Z)) / weights.ridge
-
-
-def ordered_gram(X: Any, kernel: Kernel, order: Any) -> Any:
-    """Gram matrix with rows and columns in a given order, in memory of its own."""
-    if kernel.precomputed:
-        check_gram(X)
-        require_memory(len(X), X.dtype.itemsize, device_of(X))
-        return take(take(X, order).T, order).T if is_tensor(X) else X[np.ix_(order, order)]
-    return gram(take(X, order), kernel)
-
-
 def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) -> Domains:
     return read_part(y, sample_domain, labelled=labelled, classes=classes, n_samples=n_rows(X))
 
@@ -214,19 +79,28 @@ def _moments_suffice(estimator: ScatterComponents) -> bool:
     return True
 
 
-class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
+class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """Base of the family; a preset says which objective it solves.
 
-    It implements ``_objective`` and, where it has them, checks of its own parameters and labels.
+    It implements ``objective`` and, where it has them, checks of its own parameters and labels.
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
+    _parameters: ClassVar[Rules] = {
+        "n_components": optional(COUNT),
+        **KERNEL,
+        "scale": choice(*SCALES),
+        "solver": lambda name, value: check_choice(name, value, tuple(SOLVERS)),
+        "normalize": BOOLEAN,
+        "tol": POSITIVE,
+        "random_state": random_state,
+    }
+
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
     label_splines: Any = None
-    class_rows: str = "all"
     normalize: bool = True
     scale: str = "denominator"
 
@@ -252,8 +126,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         self
             The fitted estimator.
         """
-        if is_dask(X):
-            return fit_dask(self, X, y, sample_domain=sample_domain, labelled=labelled)
+        if backend := backend_of(X):
+            return backend.fit(self, X, y, sample_domain=sample_domain, labelled=labelled)
         self._fit(X, y, sample_domain, labelled)
         return self
 
@@ -264,8 +138,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
         Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
         """
-        if is_dask(X):
-            return transform_dask(self.fit(X, y, sample_domain=sample_domain, labelled=labelled), X)
+        if backend_of(X):
+            return self.fit(X, y, sample_domain=sample_domain, labelled=labelled).transform(X)
         Z = self._fit(X, y, sample_domain, labelled)
         return self.transform(X) if Z is None else Z
 
@@ -298,21 +172,16 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         self
             The estimator.
         """
-        if is_dask(X):
+        if backend_of(X):
             raise TypeError("X is a Dask collection, which is in chunks already: give it to fit.")
         number, done = self._chunks_seen()
-        try:
+        with Place("Chunk", number, done, n_rows(X)).named(X):
             known = self.stream_classes_ if number else classes
             domains = _read_part(X, y, sample_domain, labelled, known)
             if not number:
                 self.begin_stream(X, classes)
             part = self.moments_of(X, domains)
             merged = merge_moments([self.moments_, part]) if number else part
-        except (TypeError, ValueError) as error:
-            last = done + n_rows(X) - 1
-            raise type(error)(
-                f"Chunk {number} (samples {done:,} to {last:,}, counted from 0): {error}"
-            ) from error
         self._keep_moments(merged, number + 1)
         return self
 
@@ -387,8 +256,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
             )
         if self._needs_gram:
             return (
-                f"{name} needs the Gram matrix (class_rows='labelled', nugget > 0), which samples "
-                "in parts have none of: use class_rows='all' and nugget=0."
+                f"{name} needs the Gram matrix (reading='printed', nugget > 0), which samples in "
+                "parts have none of: use reading='full' and nugget=0."
             )
         if self.solver not in ("auto", "primal"):
             return (
@@ -396,10 +265,6 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
                 "of: use solver='auto'."
             )
         return None
-
-    def check_parameters(self) -> None:
-        """Raise where a parameter is out of range, before any sample is read."""
-        self._check_parameters()
 
     def check_domains(self, domains: Domains) -> None:
         """Raise where there is nothing to learn from these labels and domains."""
@@ -429,7 +294,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         """
         X = check_samples(self, X, reset=False, tensors=True)
         require_same_place(X, self._beside, "X")
-        return self._collect(X, domains, self._fingerprint)
+        features = partial(explicit_features, self.feature_map_)
+        return collect_moments(X, domains, features, feature_map=self._fingerprint)
 
     def learn_moments(self, moments: Moments, n_chunks: int = 1) -> Any:
         """Learn from the moments of all parts of a stream, and solve for the components.
@@ -465,8 +331,8 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         ndarray, Tensor or Dask collection of shape (n_samples, n_components_)
             Projections, of the kind of ``X``; lazy where that is a Dask collection.
         """
-        if is_dask(X):
-            return transform_dask(self, X)
+        if backend := backend_of(X):
+            return backend.apply(self, "transform", X)
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, precomputed=self._precomputed, tensors=True)
         require_same_place(X, self.offset_, "X")
@@ -488,7 +354,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         if hasattr(self, "dual_coef_"):
             return multiply(self.kernel_(X, self.X_fit_), self.dual_coef_) - self.offset_
         features = explicit_features(self.feature_map_, X)
-        return _product(features, self.components_.T) - self.offset_
+        return dense_product(features, self.components_.T) - self.offset_
 
     def __getattr__(self, name: str) -> Any:
         """Solve for the components of a stream when they are asked for."""
@@ -512,7 +378,7 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
     @property
     def _needs_gram(self) -> bool:
         """Whether the equation is one in the coefficients of samples, and in nothing else."""
-        return self.class_rows == "labelled"
+        return self._own_space() is not None
 
     @property
     def _n_features_out(self) -> int:
@@ -527,9 +393,13 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     # --- what a preset decides ------------------------------------------------------------------
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
-        """Return the weights, given the total scatter in feature space."""
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         raise NotImplementedError
+
+    def _own_space(self) -> MakeSpace | None:
+        """Return what makes the space of an equation that not every solver takes; None if all."""
+        return None
 
     def _factors(self) -> Factors:
         """Return whose means the thin scatters compare."""
@@ -541,39 +411,24 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     # --- one fit path ---------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_choice("scale", self.scale, SCALES)
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("class_rows", self.class_rows, ("all", "labelled"))
-        check_choice("normalize", self.normalize, (True, False))
-        check_real("tol", self.tol, low=0, open_low=True)
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
-        if self.class_rows == "labelled" and (
-            self.feature_map is not None or self.solver != "auto"
-        ):
-            raise ValueError("class_rows='labelled' needs solver='auto' and no feature_map.")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
         """Fit, and return projections of the samples where they come with the solution."""
-        X, domains = self._read(X, y, sample_domain, labelled)
+        X, domains = self.read(X, y, sample_domain, labelled)
         self._forget()
-        self.kernel_, explicit = self._feature_space(X)
-        if explicit:
+        space = self.space(X, domains)
+        self.kernel_, self.feature_map_ = space.problem.kernel, space.problem.feature_map
+        if space.on_features:
             self._beside = X[:0]
-            self._solve_moments(self._collect(X, domains))
-            return None
-        self.X_fit_ = None if self.kernel_.precomputed else copied_rows(X)
-        route = self._in_tiles if self._needs_tiles(X) else self._dual
-        found = self._scaled(route(X, self.kernel_, domains), host_dtype(X))
-        self.dual_coef_ = found.coefficients
-        self._keep(found, domains)
-        self.offset_ = multiply(found.mean, found.coefficients)
-        return found.projections
+        else:
+            self.X_fit_ = None if self.kernel_.precomputed else copied_rows(X)
+        return self._learn(space)
 
-    def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
+    def read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
         """Check everything the user gave before any heavy work."""
         self.check_parameters()
         X = check_samples(self, X, reset=True, precomputed=self._precomputed, tensors=True)
@@ -589,31 +444,32 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
         for name in (*SOLVED, *STREAMED, "dual_coef_", "X_fit_"):
             self.__dict__.pop(name, None)
 
-    def _feature_space(self, X: Any) -> tuple[Kernel, bool]:
-        """Return the kernel, and whether to work on explicit features."""
-        self.feature_map_ = fitted_map(self.feature_map, X)
-        if self.feature_map is None:
-            kernel = kernel_of(self, X)
-        else:
-            kernel = Kernel(_MappedLinear(self.feature_map_))
+    def space(self, X: Any, domains: Domains) -> Space:
+        """Return samples that were read as the feature space of this estimator shows them."""
+        return (self._own_space() or SOLVERS[self.solver])(self._problem(X), domains)
+
+    def _problem(self, X: Any) -> Problem:
+        feature_map = fitted_map(self.feature_map, X)
+        kernel = kernel_of(self, X) if feature_map is None else Kernel(MappedLinear(feature_map))
         if kernel.linear and not sparse.issparse(X):
             # Centred, the linear kernel is blind to a shift, but not to the digits it costs.
             kernel = replace(kernel, origin=X.mean(axis=0))
-        if not self._is_explicit or self._needs_gram or self.solver not in ("auto", "primal"):
-            return kernel, False
-        n_features = explicit_features(self.feature_map_, X[:1]).shape[1]
-        return kernel, self.solver == "primal" or n_features < X.shape[0]
+        return Problem(
+            X,
+            kernel,
+            feature_map,
+            self._is_explicit,
+            self._factors(),
+            self.tol,
+            self.random_state,
+        )
 
-    def _wanted(self, domains: Domains) -> int:
+    def n_wanted(self, domains: Domains) -> int:
+        """Return how many components to look for."""
         default = min(self._default_n_components(domains), domains.n_samples - 1)
         return self.n_components or max(default, 1)
 
     # --- explicit features ----------------------------------------------------------------------
-
-    def _collect(self, X: Any, domains: Domains, feature_map: str = "") -> Moments:
-        """Return the moments of samples, under the fingerprint of the map that made them."""
-        features = partial(explicit_features, self.feature_map_)
-        return collect_moments(X, domains, features, feature_map=feature_map)
 
     def _chunks_seen(self) -> tuple[int, int]:
         """Count the chunks and samples of the stream so far."""
@@ -628,140 +484,47 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
 
     def _solve_moments(self, moments: Moments) -> None:
         """Solve for the components of explicit features, given their moments."""
-        domains = moments.cells
-        self.check_domains(domains)
-        before = moments.scatters()
-        weights = self._objective(domains, before.total)
-        path = PrimalPath(moments, self._factors())
-        found = path.solve(weights, self._wanted(domains))
-        route = _Route(
-            found.values,
-            found.vectors,
-            found.residuals,
-            projections=None,
-            mean=moments.mean,
-            before=before,
-            after=lambda W, _: moments.scatters(W),
-            weights=weights,
-            norms=lambda: path.coefficient_norms(weights, found),
-            directions=lambda: found.vectors,
-        )
-        route = self._scaled(route, moments.dtype)
-        self.components_ = like(route.coefficients.T, self._beside)
-        self._keep(route, domains)
-        self.offset_ = like(route.mean @ route.coefficients, self._beside)
+        self.check_domains(moments.cells)
+        problem = Problem(self._beside, Kernel("linear"), self.feature_map_, True, self._factors())
+        self._learn(MomentSpace(problem, moments.cells, moments=moments))
 
-    # --- the Gram matrix ------------------------------------------------------------------------
+    # --- what all spaces share ------------------------------------------------------------------
 
-    def _dual(self, X: Any, kernel: Kernel, domains: Domains) -> _Route:
-        order = canonical_order(domains)
-        ordered, back = domains.take(order), np.argsort(order)
-        K = ordered_gram(X, kernel, order)
-        means = centre(K)
-        if trace(K) < 0:
-            raise ValueError(INDEFINITE)
-        before = measure(Geometry.of_gram(K), ordered)
-        weights = self._objective(domains, before.total)
-        k = min(self._wanted(domains), len(K) - 1)
-        solution = self._solve(K, ordered, weights, k)
-        solution = solution._replace(
-            coefficients=take(solution.coefficients, back),
-            projections=take(solution.projections, back),
-        )
-        return self._on_samples(X, domains, solution, take(means, back), before, weights)
+    def _learn(self, space: Space) -> Any:
+        """Solve, keep the components, and return projections of the samples where they come along.
 
-    def _needs_tiles(self, X: Any) -> bool:
-        """Whether to compute the Gram matrix in tiles and never store it.
-
-        A graphics card has less memory than its host; what does not fit there is not refused.
+        Components are scaled, and signed so that the largest entry of each is positive.
         """
-        if self.solver != "auto" or self._needs_gram or free_memory(device_of(X)) is None:
-            return self.solver == "iterative"
-        try:
-            require_memory(X.shape[0], host_dtype(X).itemsize, device_of(X))
-        except MemoryError as error:
-            message = str(error).split(" Use ")[0]
-            warnings.warn(f"{message} It is recomputed in tiles: solver='iterative'.", stacklevel=4)
-            return True
-        return False
-
-    def _in_tiles(self, X: Any, kernel: Kernel, domains: Domains) -> _Route:
-        tiles = TiledGram(X, kernel)
-        before = measure(tiles.geometry, domains)
-        weights = self._objective(domains, before.total)
-        solution = solve_iterative(
-            tiles,
-            domains,
-            weights,
-            min(self._wanted(domains), tiles.n - 1),
-            tol=self.tol,
-            random_state=self.random_state,
-            factors=self._factors(),
+        objective = self.objective(space.domains, space.scatters.total)
+        (solved,) = space.solve([objective], self.n_wanted(space.domains))
+        B, Z = solved.coefficients, None if space.on_features else solved.projections
+        if solved.nothing:
+            # A component of zeros: downstream steps need a column.
+            values = residuals = np.zeros(1, space.dtype)
+            B, after = like(np.zeros((B.shape[0], 1)), B), Scatters(*[0.0] * 5)
+            Z = None if Z is None else like(np.zeros((Z.shape[0], 1)), Z)
+        else:
+            values, residuals = solved.eigenvalues, solved.residuals
+            factor = solved.scale(self.scale) * solved.signs()
+            B, after = B * like(factor, B), solved.scatters(factor)
+            Z = None if Z is None else Z * like(factor, Z)
+        self._warn_of_rank(values)
+        self._warn_of_precision(residuals, space.dtype)
+        if space.on_features:
+            self.components_ = like(B.T, self._beside)
+            self.offset_ = like(space.mean @ B, self._beside)
+        else:
+            self.dual_coef_, self.offset_ = B, multiply(space.mean, B)
+        self.eigenvalues_, self.residuals_, self.n_components_ = values, residuals, len(values)
+        domains = space.domains
+        self.classes_, self.class_counts_ = (
+            np.array(domains.classes),
+            np.array(domains.class_counts),
         )
-        return self._on_samples(X, domains, solution, like(tiles.means, X), before, weights)
-
-    def _on_samples(
-        self,
-        X: Any,
-        domains: Domains,
-        solution: Solution,
-        means: Any,
-        before: Scatters,
-        weights: Objective,
-    ) -> _Route:
-        """Return a solution with coefficients on the samples, given the means of the kernel."""
-        B, Z = solution.coefficients, solution.projections
-
-        def norms() -> Array:
-            if self._needs_gram:
-                return column_norms(B)
-            coefficients = Coefficients.like(Z, domains, self._factors())
-            return column_norms(dual_coefficients(solution.eigenvalues, Z, coefficients, weights))
-
-        return _Route(
-            solution.eigenvalues,
-            B,
-            solution.residuals,
-            projections=Z,
-            mean=means,
-            before=before,
-            after=lambda _, Z: measure(Geometry.of_features(Z), domains),
-            weights=weights,
-            norms=norms,
-            directions=lambda: Z if not self._is_explicit else self._in_features(X, B),
-        )
-
-    def _in_features(self, X: Any, B: Any) -> Any:
-        """Return the components in explicit features, so that signs are those of that route."""
-        return _product(explicit_features(self.feature_map_, X).T, B)
-
-    def _solve(self, K: Any, domains: Domains, weights: Objective, k: int) -> Solution:
-        """Solve on the centred Gram matrix, rows in canonical order."""
-        if self.class_rows == "labelled":
-            return solve_padded(K, domains, weights, k)
-        return solve_dual(
-            K,
-            domains,
-            weights,
-            k,
-            tol=self.tol,
-            solver=self.solver,
-            random_state=self.random_state,
-            factors=self._factors(),
-        )
-
-    # --- what both share ------------------------------------------------------------------------
-
-    def _scaled(self, route: _Route, dtype: Any) -> _Route:
-        """Apply ``scale`` and fix the signs: the largest entry of a component is positive."""
-        found = route.or_nothing(dtype)
-        factor = scale_factors(self.scale, found.eigenvalues, found.norms)
-        if found is route:
-            factor = factor * column_signs(route.directions())
-        found = found.times(factor)
-        self._warn_of_rank(found.eigenvalues)
-        self._warn_of_precision(found.residuals, dtype)
-        return found
+        self.domain_ids_ = np.array(domains.domain_ids)
+        self.domain_counts_ = np.array(domains.domain_counts)
+        self.scatter_ = {"before": space.scatters, "after": after}
+        return Z
 
     def _warn_of_rank(self, eigenvalues: Array) -> None:
         if eigenvalues[0] == 0:
@@ -787,18 +550,6 @@ class ScatterComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Shows
                 "Give X in float64, or ask for fewer components.",
                 stacklevel=5,
             )
-
-    def _keep(self, route: _Route, domains: Domains) -> None:
-        """Set what users read."""
-        self.eigenvalues_ = route.eigenvalues
-        self.residuals_ = route.residuals
-        self.n_components_ = len(route.eigenvalues)
-        self.classes_ = np.array(domains.classes)
-        self.class_counts_ = np.array(domains.class_counts)
-        self.domain_ids_ = np.array(domains.domain_ids)
-        self.domain_counts_ = np.array(domains.domain_counts)
-        after = route.after(route.coefficients, route.projections)
-        self.scatter_ = {"before": route.before, "after": after}
 
     def learnt(self) -> list[Section]:
         """Return what a notebook shows; a stream is not solved for this, and says so."""

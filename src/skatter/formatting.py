@@ -15,18 +15,15 @@ def percent(share: float, digits: int | None = None) -> str:
 
     Examples
     --------
-    >>> percent(0.123), percent(0.0123), percent(0.00123), percent(0.0000123), percent(0)
-    ('12 %', '1.2 %', '0.12 %', '<0.01 %', '0 %')
+    >>> percent(0.123), percent(0.05), percent(0.00123), percent(0.0000123), percent(0)
+    ('12 %', '5 %', '0.12 %', '<0.01 %', '0 %')
     >>> percent(0.8534, 1)
     '85.3 %'
     """
     value = 100 * float(share)
-    if digits is None:
-        if 0 < value < 0.005:
-            return "<0.01 %"
-        size = abs(value)
-        digits = 0 if size == 0 or size >= 9.95 else 1 if size >= 0.995 else 2
-    return f"{value:.{digits}f} %"
+    if digits is not None or abs(value) >= 9.95:
+        return f"{value:.{digits or 0}f} %"
+    return "<0.01 %" if 0 < value < 0.005 else f"{round(value, 2):.2g} %"
 
 
 def number(value: float) -> str:

@@ -112,15 +112,7 @@ class Kernel:
         return np.asarray(K, dtype=X.dtype)
 
     def diagonal(self, X: Any, *, batch: int = DIAGONAL_BATCH) -> Array:
-        """Return the kernel of every sample with itself, on the host.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or Tensor
-            Samples; a Gram matrix where the kernel is precomputed.
-        batch : int
-            Samples whose kernel with one another is computed for its diagonal alone.
-        """
+        """Return the kernel of every sample with itself, on the host, ``batch`` rows at a time."""
         if self.precomputed:
             return host(X.diagonal())
         parts = [host(self(X[rows]).diagonal()) for rows in gen_batches(X.shape[0], batch)]
@@ -388,17 +380,7 @@ def centre(K: Tall) -> Tall:
 
 
 def require_memory(n_samples: int, itemsize: int, device: Any = None) -> None:
-    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows of the Gram matrix.
-    itemsize : int
-        Bytes of one entry.
-    device : torch device or None
-        Where it is to be; None is the host's memory.
-    """
+    """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit."""
     one = n_samples**2 * itemsize
     on_card = free_memory(device)
     free = available_memory() if on_card is None else on_card

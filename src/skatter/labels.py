@@ -29,9 +29,6 @@ Array = NDArray[Any]
 Task = Literal["classes", "numbers"]
 """What labels are."""
 
-MANY_VALUES = 50
-"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
-
 NOT_IN_PARTS = (
     "label_splines ranks y where all labels are at hand, and here they come in parts: give "
     "classes, y=skatter.labels.bin_labels(y, edges) for each part, with label_splines=None."
@@ -231,23 +228,6 @@ def edges_of(numbers: Array, bins: int | Array) -> Array:
 
     A part ends at the largest of its own labels, so that no rounding moves a label over an edge.
 
-    Parameters
-    ----------
-    numbers : ndarray of shape (n_samples,)
-        Labels; NaN where unlabelled.
-    bins : int or ndarray
-        What :func:`check_bins` returns.
-
-    Returns
-    -------
-    ndarray of shape (n_bins - 1,)
-        Fewer where equal labels fill a part, or there are fewer distinct labels than parts.
-
-    Raises
-    ------
-    ValueError
-        Where all labels are equal.
-
     Examples
     --------
     >>> edges_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 3)
@@ -285,17 +265,8 @@ def classes_of(numbers: Array, edges: Array) -> Codes:
 def spline_memberships(counts: Codes, n_splines: int) -> Array:
     """Return the B-splines of the mid-ranks of increasing labels; they sum to one.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_levels,)
-        How often each different label occurs, the smallest label first.
-    n_splines : int
-        Number of splines. No more labels than that are a class each.
-
-    Returns
-    -------
-    ndarray of shape (n_levels, n_splines)
-        Rows are labels.
+    ``counts`` says how often each label occurs, the smallest first; where there are no more labels
+    than splines, each is a class.
 
     Examples
     --------

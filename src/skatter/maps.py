@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +40,14 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skatter.checks import check_choice, check_integer, check_samples
+from skatter.checks import check_choice, check_samples
 from skatter.domains import Codes
-from skatter.kernels import Kernel, kernel_of
+from skatter.kernels import KERNEL, Kernel, kernel_of
+from skatter.parameters import COUNT, Declared, Rules, random_state
 from skatter.solve.small import column_signs
 from skatter.tensors import (
     Tall,
@@ -81,7 +83,7 @@ _NEGATIVE = 1e-6
 """Share of negative eigenvalues that rounding does not explain."""
 
 
-class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Explicit features of a kernel, from landmarks among the samples (Nyström's method).
 
     ``SCA(feature_map=LandmarkMap(D))`` approximates ``SCA()``: the kernel and its bandwidth are
@@ -164,6 +166,13 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     10
     """
 
+    _parameters: ClassVar[Rules] = {
+        "n_components": COUNT,
+        **KERNEL,
+        "landmarks": lambda name, value: _check_landmarks(name, value),
+        "random_state": random_state,
+    }
+
     def __init__(
         self,
         n_components: int = 256,
@@ -205,7 +214,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ValueError
             Where a parameter is out of range, or the kernel has values that are not finite.
         """
-        self._check_parameters()
+        self.check_parameters()
         X = check_samples(self, X, reset=True, sparse=self._takes_sparse, tensors=True, least=1)
         kernel = self._resolve_kernel(X)
         landmarks = self._choose(X, kernel) if isinstance(self.landmarks, str) else self._given(X)
@@ -252,14 +261,7 @@ class LandmarkMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _check_parameters(self) -> None:
-        check_integer("n_components", self.n_components, low=1)
-        if isinstance(self.landmarks, str):
-            check_choice("landmarks", self.landmarks, tuple(_CHOICES))
-        elif self.landmarks is None:
-            raise TypeError(
-                f"landmarks must be one of {', '.join(_CHOICES)}, or an array of samples; got None."
-            )
+    def _check_together(self) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(
                 "kernel='precomputed' leaves no samples to choose landmarks from. Give LandmarkMap "
@@ -388,6 +390,15 @@ def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int
     return np.concatenate(scores)
 
 
+def _check_landmarks(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, tuple(_CHOICES))
+    elif value is None:
+        raise TypeError(
+            f"{name} must be one of {', '.join(_CHOICES)}, or an array of samples; got None."
+        )
+
+
 _CHOICES: dict[str, Callable[[Any, Codes, Kernel, int, Any], Codes]] = {
     "kmeans++": _spread_rows,
     "leverage": _leverage_rows,
@@ -479,6 +490,20 @@ def explicit_features(feature_map: Any, X: Any) -> Any:
     if sparse.issparse(features):
         return features.tocsr().astype(X.dtype)
     return np.asarray(features, dtype=X.dtype)
+
+
+@dataclass(frozen=True)
+class MappedLinear:
+    """The linear kernel of an explicit map, for when there are more features than samples."""
+
+    feature_map: Any
+
+    def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the inner products of the features of rows of ``X`` and ``Y``."""
+        left, right = (explicit_features(self.feature_map, W) for W in (X, Y))
+        if is_tensor(left):
+            return multiply(left, right.T)
+        return safe_sparse_dot(left, right.T, dense_output=True)
 
 
 def _thawed(feature_map: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from skatter.formatting import join, number, printable
+from skatter.formatting import join, number, printable, shorten
 
 MOST_NAMES = 10
 """Domains, classes or candidates that are listed; the others are counted."""
@@ -38,12 +38,17 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Section:
-    """One table of plain text: facts, each a name and a value, and lines of cells under heads."""
+    """One table of plain text: facts, each a name and a value, and lines of cells under heads.
+
+    The first columns, as many as ``names`` says, hold names, and the others figures.
+    """
 
     title: str
     facts: tuple[tuple[str, str], ...] = ()
     heads: tuple[str, ...] = ()
     lines: tuple[tuple[str, ...], ...] = ()
+    names: int = 1
+    note: str = ""
 
 
 class ShowsLearnt(BaseEstimator):
@@ -88,10 +93,13 @@ def html_of(estimator: ShowsLearnt) -> str:
     return _styled(f"<details open><summary>What was learnt</summary>{tables}</details>")
 
 
-def text_and_tables(sentences: Iterable[str], sections: Iterable[Section]) -> str:
+def text_and_tables(
+    sentences: Iterable[str], sections: Iterable[Section], *, folded: bool = False
+) -> str:
     """Return sentences and tables as HTML, all of it escaped."""
     words = "".join(f"<p>{_text(sentence)}</p>" for sentence in sentences)
-    return _styled(words + "".join(_table(section) for section in sections))
+    show = _foldable if folded else _table
+    return _styled(words + "".join(show(section) for section in sections))
 
 
 def _styled(content: str) -> str:
@@ -113,40 +121,43 @@ def listed_with_counts(names: Iterable[Any], counts: Iterable[int] | None = None
     >>> listed_with_counts(["here", "there"], [1200, 3])
     'here (1,200) and there (3)'
     """
-    words = [shorten_middle(name) for name in names]
+    words = [shorten(_one_line(name), LONGEST_NAME) for name in names]
     if counts is not None:
         words = [f"{word} ({count:,})" for word, count in zip(words, counts, strict=True)]
     return join(words, MOST_NAMES) or "none"
 
 
-def shorten_middle(name: Any) -> str:
-    """Return a name in one line of printable text, long ones without their middle."""
-    line = _one_line(name)
-    half = LONGEST_NAME // 2
-    return line if len(line) <= LONGEST_NAME else f"{line[:half]}…{line[-half:]}"
+def _foldable(section: Section) -> str:
+    """Return a table that opens under its title, in letters of one width."""
+    note = f"<p>{_text(section.note)}</p>" if section.note else ""
+    table = f'<div style="font-family: monospace">{_lines(section)}</div>'
+    return f"<details><summary>{_text(section.title)}</summary>{table}{note}</details>"
 
 
 def _table(section: Section) -> str:
-    facts = "".join(f"<tr>{_head(name, 'row')}{_cell(value)}</tr>" for name, value in section.facts)
+    facts = "".join(
+        f"<tr>{_cell(name, 'th', 'row')}{_cell(value)}</tr>" for name, value in section.facts
+    )
     table = f"<table><caption>{_text(section.title)}</caption>{facts}</table>"
-    if not section.heads:
-        return table
-    heads = "".join(_head(name, "col") for name in section.heads)
-    lines = "".join(f"<tr>{_line(line)}</tr>" for line in section.lines)
-    return f"{table}<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+    return table + (_lines(section) if section.heads else "")
 
 
-def _line(cells: tuple[str, ...]) -> str:
-    return _head(cells[0], "row") + "".join(_cell(cell, is_number=True) for cell in cells[1:])
+def _lines(section: Section) -> str:
+    heads = "".join(_cell(name, "th", "col") for name in section.heads)
+    lines = "".join(f"<tr>{_line(line, section.names)}</tr>" for line in section.lines)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
-def _head(text: str, scope: str) -> str:
-    return f'<th scope="{scope}">{_text(text)}</th>'
+def _line(cells: tuple[str, ...], names: int) -> str:
+    first, *others = cells
+    return _cell(first, "th", "row") + "".join(
+        _cell(cell, is_number=place >= names) for place, cell in enumerate(others, start=1)
+    )
 
 
-def _cell(text: str, *, is_number: bool = False) -> str:
-    kind = ' class="number"' if is_number else ""
-    return f"<td{kind}>{_text(text)}</td>"
+def _cell(text: str, tag: str = "td", scope: str = "", *, is_number: bool = False) -> str:
+    kind = ' class="number"' if is_number else f' scope="{scope}"' if scope else ""
+    return f"<{tag}{kind}>{_text(text)}</{tag}>"
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ With K the centred Gram matrix, B the coefficients and Z = K B the projections::
     N = total · H/n + between_class · R/n_l
     M = within_class · S/n_l + domain · L + conditional_domain · L_c
 
-This is eq. (19) of the paper with rows over all samples. Every scatter is a mean, so a weight
+This is eq. (18) of the paper with rows over all samples. Every scatter is a mean, so a weight
 means the same at any sample size; the paper's own sums are a choice of weights
 (:func:`sca` with ``normalize=False``).
 """
@@ -46,17 +46,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Objective:
-    """Weights of the five scatters, and of the size of the projection.
-
-    Attributes
-    ----------
-    total, between_class : float
-        Scatters to be large: the numerator.
-    within_class, domain, conditional_domain : float
-        Scatters to be small: the denominator.
-    ridge : float
-        Weight ρ > 0 of ‖W‖² = tr BᵀKB in the denominator.
-    """
+    """Weights of the five scatters, and of the size of the projection, tr BᵀKB (``ridge``)."""
 
     total: float = 1.0
     between_class: float = 0.0
@@ -82,21 +72,8 @@ def sca(
 ) -> Objective:
     """Scatter Component Analysis.
 
-    Parameters
-    ----------
-    beta : float
-        Share of between-class scatter in the numerator; total scatter has the rest.
-    delta : float
-        Weight of domain scatter.
-    conditional_delta : float
-        Weight of conditional domain scatter.
-    ridge : float
-        Weight of the size of the projection.
-    normalize : bool
-        True: class scatters are means, as total and domain scatter are. False: sums over the
-        labelled samples, as printed in eqs. (13) and (14).
-    n_labelled : int
-        Turns a mean into a sum.
+    With ``normalize`` class scatters are means, as the others are; without it sums over labelled
+    samples, as printed in eqs. (13) and (14).
 
     Examples
     --------
@@ -124,14 +101,7 @@ class Factors:
     """Whose means the thin scatters compare: SCA's own, or those of a relative.
 
     Each is a function of the domains that returns a matrix U with n rows and few columns, whose
-    scatter is ‖Uᵀ Z‖².
-
-    Attributes
-    ----------
-    between : callable
-        F of the between-class scatter, R = F Fᵀ. Orthonormal where total scatter is beside it.
-    domain, conditional_domain : callable
-        U of the domain and of the conditional domain scatter.
+    scatter is ‖Uᵀ Z‖². That of ``between`` is orthonormal where total scatter is beside it.
     """
 
     between: Callable[[Domains], Array] = class_factor
@@ -145,18 +115,9 @@ SCA_FACTORS = Factors()
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """The matrices H, R, S, L and L_c of one sample, as thin factors that are never multiplied out.
+    """The matrices H, R, S, L and L_c of a sample, as thin factors that are never multiplied out.
 
-    Attributes
-    ----------
-    domains : Domains
-        Labels and domains of the sample.
-    dtype : dtype
-        Floating type of the factors.
-    factors : Factors
-        How R, L and L_c are made of labels and domains.
-    device : torch device or None
-        Where the factors live; None: they are NumPy arrays.
+    Without a ``device`` they are NumPy arrays of ``dtype``.
     """
 
     domains: Domains

@@ -8,7 +8,7 @@ matrix; that is all the accuracy a basis needs, for whatever it spans, features 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from sklearn.decomposition import KernelPCA
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_integer, check_samples
-from skatter.kernels import gram, kernel_of
+from skatter.checks import check_samples
+from skatter.kernels import KERNEL, gram, kernel_of
+from skatter.parameters import COUNT, Declared, Rules, random_state
 from skatter.tensors import copied_rows
 
 Array = NDArray[Any]
@@ -32,7 +33,7 @@ BATCH = 4096
 """New samples mapped at a time."""
 
 
-class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrincipalMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map samples to the leading principal components of a kernel.
 
     It is :class:`sklearn.decomposition.KernelPCA` with the kernels of :class:`~skatter.SCA`, for
@@ -69,6 +70,8 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     >>> PrincipalMap(4).fit_transform(load_iris().data).shape
     (150, 4)
     """
+
+    _parameters: ClassVar[Rules] = {"n_components": COUNT, **KERNEL, "random_state": random_state}
 
     def __init__(
         self,
@@ -110,12 +113,7 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _fit(self, X: Any) -> Array:
         """Fit, and return the features of the samples, which come with the components."""
-        check_integer("n_components", self.n_components, low=1)
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' is not taken here: give the samples, and the kernel as a "
-                "function of two arrays."
-            )
+        self.check_parameters()
         X = check_samples(self, X, reset=True)
         self.kernel_ = kernel_of(self, X)
         self.X_fit_ = copied_rows(X)
@@ -143,6 +141,13 @@ class PrincipalMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.offset_ = row_means @ self.dual_coef_
         return features
+
+    def _check_together(self) -> None:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' is not taken here: give the samples, and the kernel as a "
+                "function of two arrays."
+            )
 
     @property
     def _n_features_out(self) -> int:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skatter import objective as objectives
-from skatter.checks import check_integer, check_real, n_rows
+from skatter.checks import n_rows
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.labels import MOST_LEVELS, classes_of, edges_of, read_numbers, spline_memberships
 from skatter.objective import Objective
+from skatter.parameters import NON_NEGATIVE, POSITIVE, SHARE, Rules, choice, integer, optional
+from skatter.spaces import MakeSpace, PaddedSpace
 
 DEFAULT_RIDGE = 1e-3
 """Share of the total scatter, where scatters are means."""
 
 DEFAULT_BETA = 0.1
+
+RIDGE = optional(POSITIVE)
+"""Rule of a ridge that has a default."""
 
 NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
 """The same where labels are numbers; chosen by ``benchmarks/label_splines.py``."""
@@ -83,9 +88,14 @@ class SCA(LabelledComponents):
         BᵀCB = I. ``"eigenvalue"``: times Λ^½, so that leading components weigh more.
         ``"numerator"``: times Λ^-½, the printed rule: the numerator of each is one.
         ``"coefficients"``: unit-norm b times Λ^-½, as in public code.
-    class_rows : {"all", "labelled"}
-        ``"labelled"`` is the zero-padded form printed in the paper, for imitation only: dense and
-        slow.
+    reading : {"full", "printed"}
+        ``"full"``: class scatters are those of the projections, over the rows of all samples.
+        ``"printed"``: P and Q as Algorithm 1 of the paper has them, which are something else. Their
+        rows are those of labelled samples and zero elsewhere, their kernel is not yet centred, and
+        class means are compared with the mean of all samples. To the letter it is
+        ``SCA(reading="printed", normalize=False, scale="numerator")``; ``scale="coefficients"``
+        and ``"denominator"`` are other readings of its last line. It needs memory for two Gram
+        matrices.
     solver : {"auto", "lanczos", "dense", "primal", "iterative"}
         ``"primal"`` works on explicit features (linear kernel or ``feature_map``), the others on
         the Gram matrix; ``"iterative"`` recomputes it in tiles and never stores it, for samples
@@ -137,6 +147,15 @@ class SCA(LabelledComponents):
     True
     """
 
+    _parameters: ClassVar[Rules] = {
+        "beta": optional(SHARE),
+        "delta": NON_NEGATIVE,
+        "conditional_delta": NON_NEGATIVE,
+        "label_splines": optional(integer(2)),
+        "ridge": RIDGE,
+        "reading": choice("full", "printed"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -154,7 +173,7 @@ class SCA(LabelledComponents):
         ridge: float | None = None,
         normalize: bool = True,
         scale: str = "eigenvalue",
-        class_rows: str = "all",
+        reading: str = "full",
         solver: str = "auto",
         tol: float = 1e-6,
         random_state: Any = None,
@@ -173,43 +192,39 @@ class SCA(LabelledComponents):
         self.ridge = ridge
         self.normalize = normalize
         self.scale = scale
-        self.class_rows = class_rows
+        self.reading = reading
         self.solver = solver
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.beta is not None:
-            check_real("beta", self.beta, low=0, high=1)
-        check_real("delta", self.delta, low=0)
-        check_real("conditional_delta", self.conditional_delta, low=0)
-        if self.label_splines is not None:
-            check_integer("label_splines", self.label_splines, low=2)
-        check_ridge(self.ridge)
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
+            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
 
-    def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
+    def _own_space(self) -> MakeSpace | None:
+        return PaddedSpace if self.reading == "printed" else None
+
+    def read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
         """Rank labels that are numbers, and check everything."""
         if self.label_splines is None or y is None:
-            return super()._read(X, y, sample_domain, labelled)
+            return super().read(X, y, sample_domain, labelled)
         self.check_parameters()
         numbers = read_numbers(y, labelled=labelled, n_samples=n_rows(X))
         levels = classes_of(numbers, edges_of(numbers, MOST_LEVELS))
-        X, domains = super()._read(X, levels, sample_domain, ~np.isnan(numbers))
+        X, domains = super().read(X, levels, sample_domain, ~np.isnan(numbers))
         memberships = spline_memberships(domains.class_counts, self.label_splines)
         return X, replace(domains, memberships=memberships)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if beta_of(self) == 1 else None
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
-        return self._objective_at(beta_of(self), self.delta, domains, total)
-
-    def _objective_at(self, beta: float, delta: float, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         default = DEFAULT_RIDGE if self.label_splines is None else NUMBERS_RIDGE
         return objectives.sca(
-            beta,
-            delta,
+            beta_of(self),
+            self.delta,
             conditional_delta=self.conditional_delta,
             ridge=ridge_weight(self.ridge, self.normalize, total, default),
             normalize=self.normalize,
@@ -250,6 +265,8 @@ class USCA(ScatterComponents):
     (60, 2)
     """
 
+    _parameters: ClassVar[Rules] = {"delta": NON_NEGATIVE, "ridge": RIDGE}
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -283,12 +300,8 @@ class USCA(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("delta", self.delta, low=0)
-        check_ridge(self.ridge)
-
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.usca(self.delta, ridge=ridge_weight(self.ridge, self.normalize, total))
 
 
@@ -324,6 +337,8 @@ class KernelFisher(LabelledComponents):
     2
     """
 
+    _parameters: ClassVar[Rules] = {"ridge": RIDGE}
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -355,14 +370,11 @@ class KernelFisher(LabelledComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_ridge(self.ridge)
-
     def _two_classes(self) -> tuple[str, str] | None:
         return "KernelFisher", "use USCA or SCA with beta < 1"
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.sca(
             1.0,
             0.0,
@@ -425,14 +437,9 @@ class KPCA(ScatterComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.usca(0.0, ridge=1.0)
-
-
-def check_ridge(ridge: Any) -> None:
-    """Raise where ``ridge`` is neither None nor a positive number."""
-    if ridge is not None:
-        check_real("ridge", ridge, low=0, open_low=True)
 
 
 def beta_of(sca: SCA) -> float:

@@ -52,22 +52,8 @@ DEVICE_TILE_BYTES = 2**31
 class TiledGram:
     """Products with the centred Gram matrix of samples, in memory that one tile bounds.
 
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or Tensor of shape (n, n_features)
-        Samples; a Gram matrix, which may be a memory map, where the kernel is precomputed.
-    kernel : Kernel
-        The kernel, its parameters resolved.
-    tile : int or None
-        Rows of a tile. None: as many as fit into ``HOST_TILE_BYTES``, or into
-        ``DEVICE_TILE_BYTES`` on a graphics card.
-
-    Attributes
-    ----------
-    X, kernel, tile
-        As given, or chosen.
-    products : int
-        How often the kernel of all pairs was computed so far.
+    A precomputed Gram matrix may be a memory map. ``products`` counts how often the kernel of all
+    pairs was computed.
 
     Examples
     --------

@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -23,23 +24,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from skatter.cli.files import prepare_folder
 from skatter.files import write_atomically
-from skatter.formatting import printable
+from skatter.formatting import duration, printable
 from skatter.methods import Method
 from skatter.methods.plugins import all_methods
 from skatter.tables import TableError
 from skatter_bench.cells import Cell, run_cell
+from skatter_bench.charts import figures_of
 from skatter_bench.contestants import Contestant
 from skatter_bench.progress import Event, Summary
 from skatter_bench.protocols import PROTOCOLS, TIMED
 from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter_bench.runner import run
-from skatter_bench.show import costs_of, figures_of, table_of
-from skatter_bench.store import Store, StoreError
+from skatter_bench.store import PackedStore, Store, StoreError, open_store
 from skatter_bench.suite import Suite
 from skatter_bench.suites import SUITES, get_suite
+from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
 from skatter_bench.tasks import load_data
+from skatter_bench.views import costs_of, table_of
 
 app = typer.Typer(
     name="bench",
@@ -48,69 +50,17 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-Suites = Annotated[
-    list[str],
-    typer.Argument(metavar="SUITE...", help="See `skatter bench list`.", show_default=False),
-]
-StoreFolder = Annotated[
-    Path, typer.Option("--store", help="Folder of finished results; made if missing.")
-]
-DataHome = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-home",
-        help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data.",
-        show_default=False,
-    ),
-]
-Methods = Annotated[
-    str | None,
-    typer.Option("--methods", help="These alone, with commas between.", show_default=False),
-]
-Named = Annotated[
-    list[str] | None,
-    typer.Option("--method", help="A method of yours, module:Class.", show_default=False),
-]
-Protocols = Annotated[
-    str | None,
-    typer.Option(
-        "--protocol",
-        help=f"How settings are chosen, with commas between: {', '.join(PROTOCOLS)}. "
-        "Else the first that suits the suite.",
-        show_default=False,
-    ),
-]
-GridName = Annotated[
-    Literal["coarse", "full"], typer.Option("--grid", help="How many settings are tried.")
-]
-Seeds = Annotated[
-    int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
-]
-DEFAULT_STORE = Path("skatter-bench")
-
 MOST_NAMES = 60
 """More tasks than these are not listed by name."""
+
+FORMATS = {"markdown": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
+
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for, checked.
-
-    Attributes
-    ----------
-    suites : list of Suite
-        Experiments.
-    protocols : dict of str to tuple of str
-        How settings are chosen, by name of the suite.
-    seeds : range
-        Repetitions.
-    methods : mapping of str to Method
-        The registry, with what the user brought.
-    names : list of str or None
-        These contestants alone.
-    grid : str
-        How many settings are tried.
-    """
+    """What a user asks for, checked: which suites, under which protocols, and who takes part."""
 
     suites: list[Suite]
     protocols: dict[str, tuple[str, ...]]
@@ -118,70 +68,149 @@ class Request:
     methods: Mapping[str, Method]
     names: list[str] | None
     grid: str
+    folder: Path
+    home: str | None
 
     def rows(self, suite: Suite, protocol: str) -> list[Contestant]:
         """Return who takes part."""
         return suite.contestants(protocol, grid=self.grid, names=self.names, methods=self.methods)
 
+    def parts(self) -> Iterator[tuple[Suite, str]]:
+        """Yield every suite with each of its protocols."""
+        for suite in self.suites:
+            for protocol in self.protocols[suite.name]:
+                yield suite, protocol
+
     def cells(self) -> list[Cell]:
         """Return the work; suites and protocols may name a cell more than once."""
         return [
             cell
-            for suite in self.suites
-            for protocol in self.protocols[suite.name]
+            for suite, protocol in self.parts()
             for cell in plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
         ]
 
-    def outcomes(self, suite: Suite, protocol: str, store: Store) -> list[Outcome]:
+    def store(self) -> Store | PackedStore:
+        """Return the store, which has to be there; it may be packed into one file."""
+        if not self.folder.exists():
+            raise typer.BadParameter(
+                f"there is no folder {self.folder}; run a suite first: skatter bench run table2.",
+                param_hint="--store",
+            )
+        try:
+            return open_store(self.folder)
+        except StoreError as error:
+            raise typer.BadParameter(str(error), param_hint="--store") from None
+
+    def outcomes(self, suite: Suite, protocol: str, store: Store | PackedStore) -> list[Outcome]:
         """Return what was reached so far."""
         return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
 
-    def results(self, store: Store) -> list[SuiteResults]:
+    def results(self, store: Store | PackedStore) -> list[SuiteResults]:
         """Return what was reached so far under every protocol, without suites that have nothing."""
-        found = [
-            SuiteResults(
-                suite,
-                [
-                    outcome
-                    for protocol in self.protocols[suite.name]
-                    for outcome in self.outcomes(suite, protocol, store)
-                ],
-            )
-            for suite in self.suites
-        ]
-        return [results for results in found if results.outcomes]
+        found: dict[str, SuiteResults] = {}
+        for suite, protocol in self.parts():
+            own = found.setdefault(suite.name, SuiteResults(suite, []))
+            own.outcomes.extend(self.outcomes(suite, protocol, store))
+        return [results for results in found.values() if results.outcomes]
+
+
+# --- the options that commands share --------------------------------------------------------------
 
 
 def _request(
-    suites: Sequence[str],
-    methods: str | None,
-    named: Sequence[str] | None,
-    protocols: str | None,
-    grid: str,
-    repeats: int,
+    suites: Annotated[
+        list[str],
+        typer.Argument(metavar="SUITE...", help="See `skatter bench list`.", show_default=False),
+    ],
+    store: Annotated[
+        Path,
+        typer.Option(
+            "--store",
+            help="Folder of finished results, made if missing; or a packed file, to read.",
+        ),
+    ] = Path("skatter-bench"),
+    data_home: Annotated[
+        Path | None,
+        typer.Option(
+            "--data-home",
+            help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data.",
+            show_default=False,
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help="These alone, with commas between.", show_default=False),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="A method of yours, module:Class.", show_default=False),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            help=f"How settings are chosen, with commas between: {', '.join(PROTOCOLS)}. "
+            "Else the first that suits the suite.",
+            show_default=False,
+        ),
+    ] = None,
+    grid: Annotated[
+        Literal["coarse", "full"], typer.Option("--grid", help="How many settings are tried.")
+    ] = "coarse",
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
+    ] = 1,
 ) -> Request:
     """Check everything that was asked for, before any work."""
-    if named:
+    if method:
         sys.path.insert(0, "")  # a method of the user's lies where the user is
     with _blame("--method"):
-        known = all_methods(named or ())
+        known = all_methods(method or ())
     with _blame("SUITE"):
-        chosen = [get_suite(name) for name in suites]
+        chosen = [get_suite(name) for name in suites or ()]
     asked = None if methods is None else [name.strip() for name in methods.split(",")]
-    if asked is not None and named:
+    if asked is not None and method:
         asked += [name for name in known if name not in all_methods()]
     request = Request(
         chosen,
-        {suite.name: _protocols(suite, protocols) for suite in chosen},
+        {suite.name: _protocols(suite, protocol) for suite in chosen},
         range(repeats),
         known,
         asked,
         grid,
+        store,
+        None if data_home is None else str(data_home),
     )
     with _blame("--methods"):
         for suite in chosen:
             request.rows(suite, suite.protocols[0])
     return request
+
+
+def _with_request(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :func:`_request`; it receives them as one request.
+
+    Where it declares one of them itself, that declaration counts.
+    """
+    shared = signature(_request, eval_str=True).parameters
+    own = dict(signature(command, eval_str=True).parameters)
+    del own["request"]
+    every = sorted({**shared, **own}.values(), key=lambda each: each.default is not Parameter.empty)
+
+    @wraps(command)
+    def wrapped(**values: Any) -> None:
+        request = _request(**{name: values[name] for name in shared})
+        try:
+            command(request, **{name: values[name] for name in own})
+        except ImportError as error:
+            typer.echo(f'skatter: {error}; all of it: pip install "skatter[bench]"', err=True)
+            raise typer.Exit(1) from None
+
+    # What typer reads of a function.
+    wrapped.__signature__ = Signature(  # type: ignore[attr-defined]
+        [each.replace(kind=Parameter.KEYWORD_ONLY) for each in every]
+    )
+    return wrapped
 
 
 def _protocols(suite: Suite, asked: str | None) -> tuple[str, ...]:
@@ -269,15 +298,9 @@ def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 @app.command("run")
+@_with_request
 def run_suites(
-    suites: Suites,
-    store: StoreFolder = DEFAULT_STORE,
-    data_home: DataHome = None,
-    methods: Methods = None,
-    method: Named = None,
-    protocol: Protocols = None,
-    grid: GridName = "coarse",
-    repeats: Seeds = 1,
+    request: Request,
     jobs: Annotated[int, typer.Option("--jobs", help="Processes; -1 is one a core.")] = -1,
     dask: Annotated[
         str | None,
@@ -293,15 +316,13 @@ def run_suites(
     it was. Two runs with one store share the work. The exit code is 1 where something failed, or
     was left out because its data are not here.
     """
-    request = _request(suites, methods, method, protocol, grid, repeats)
-    home = None if data_home is None else str(data_home)
     errors = Console(stderr=True, highlight=False)
-    ready = [_with_data(suite, home, errors) for suite in request.suites]
+    ready = [_with_data(suite, request.home, errors) for suite in request.suites]
     whole = ready == request.suites
     request = replace(request, suites=[suite for suite in ready if suite.tasks])
     if not request.suites:
         raise typer.Exit(1)
-    folder = Store(store)
+    folder = Store(request.folder)
     if any(TIMED in names for names in request.protocols.values()) and jobs != 1:
         errors.print("One piece at a time, for the clock.")
         jobs = 1
@@ -310,7 +331,7 @@ def run_suites(
             summary = run(
                 request.cells(),
                 folder,
-                partial(run_cell, data_home=home),
+                partial(run_cell, data_home=request.home),
                 n_jobs=jobs,
                 dask=dask,
                 retry_failed=retry_failed,
@@ -323,11 +344,10 @@ def run_suites(
         errors.print("Stopped; everything finished is kept. Run it again to go on.")
         raise typer.Exit(130) from None
     console = Console(highlight=False)
-    for suite in request.suites:
-        for name in request.protocols[suite.name]:
-            found = request.outcomes(suite, name, folder)
-            if _print_table(console, suite, name, found, folder, "terminal"):
-                console.print(Text(f"{costs_of(found)}\n"))
+    for suite, name in request.parts():
+        found = request.outcomes(suite, name, folder)
+        if _print_table(console, suite, name, found, folder, "terminal"):
+            console.print(Text(f"{costs_of(found)}\n"))
     _print_summary(errors, summary)
     if summary.n_failed or not whole:
         raise typer.Exit(1)
@@ -368,7 +388,7 @@ def _progress(console: Console) -> Iterator[Callable[[Event], None]]:
 
     def show(event: Event) -> None:
         nonlocal said
-        left = "" if event.seconds_left is None else f"{_duration(event.seconds_left)} left"
+        left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
         bar.update(
             task, total=event.total, completed=event.done, description=event.label, left=left
         )
@@ -383,24 +403,10 @@ def _progress(console: Console) -> Iterator[Callable[[Event], None]]:
         yield show
 
 
-def _duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    Examples
-    --------
-    >>> _duration(42), _duration(754), _duration(7500)
-    ('42 s', '13 min', '2 h 5 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def _print_summary(console: Console, summary: Summary) -> None:
     console.print(
         f"{summary.n_done} pieces done, {summary.n_found} found, {summary.n_failed} failed, "
-        f"in {_duration(summary.seconds)}."
+        f"in {duration(summary.seconds)}."
     )
     reasons: dict[str, list[str]] = defaultdict(list)
     for failure in summary.failed:
@@ -415,38 +421,23 @@ def _print_summary(console: Console, summary: Summary) -> None:
 
 
 @app.command("table")
+@_with_request
 def show_tables(
-    suites: Suites,
-    store: StoreFolder = DEFAULT_STORE,
-    methods: Methods = None,
-    method: Named = None,
-    protocol: Protocols = None,
-    grid: GridName = "coarse",
-    repeats: Seeds = 1,
+    request: Request,
     form: Annotated[
-        Literal["terminal", "markdown", "latex", "html"], typer.Option("--format", help="How.")
+        Literal["terminal", "markdown", "latex", "html", "csv"],
+        typer.Option("--format", help="How."),
     ] = "terminal",
 ) -> None:
     """Show what is in a store, with the published numbers beside ours."""
-    request = _request(suites, methods, method, protocol, grid, repeats)
-    folder = _existing(store)
+    folder = request.store()
     console = Console(highlight=False)
     shown = [
         _print_table(console, suite, name, request.outcomes(suite, name, folder), folder, form)
-        for suite in request.suites
-        for name in request.protocols[suite.name]
+        for suite, name in request.parts()
     ]
     if not any(shown):
         raise typer.Exit(1)
-
-
-def _existing(folder: Path) -> Store:
-    if not folder.is_dir():
-        raise typer.BadParameter(
-            f"there is no folder {folder}; run a suite first: skatter bench run table2.",
-            param_hint="--store",
-        )
-    return Store(folder)
 
 
 def _print_table(
@@ -454,12 +445,10 @@ def _print_table(
     suite: Suite,
     protocol: str,
     found: Sequence[Outcome],
-    store: Store,
+    store: Store | PackedStore,
     form: str,
 ) -> bool:
     """Show one table; say so where nothing has been run."""
-    from skatter_bench.render import to_html, to_latex, to_markdown
-
     if not found:
         Console(stderr=True).print(
             f"{suite.name}, {protocol}: nothing finished yet in {store.folder}."
@@ -471,8 +460,7 @@ def _print_table(
         if suite.note:
             console.print(Text(suite.note))
     else:
-        write = {"markdown": to_markdown, "latex": to_latex, "html": to_html}[form]
-        typer.echo(write(table))
+        typer.echo(FORMATS[form](table))
     return True
 
 
@@ -480,35 +468,32 @@ def _print_table(
 
 
 @app.command("figure")
+@_with_request
 def draw_figures(
-    suites: Suites,
-    store: StoreFolder = DEFAULT_STORE,
-    data_home: DataHome = None,
-    methods: Methods = None,
-    method: Named = None,
-    protocol: Protocols = None,
-    grid: GridName = "coarse",
-    repeats: Seeds = 1,
+    request: Request,
     out: Annotated[Path, typer.Option("--out", help="Folder; made if missing.")] = Path("figures"),
     form: Annotated[
         Literal["png", "svg", "pdf"], typer.Option("--format", help="Of the files.")
     ] = "png",
 ) -> None:
     """Draw mean ranks, accuracy against time, and the paper's figures."""
-    request = _request(suites, methods, method, protocol, grid, repeats)
-    results = _existing(store)
-    folder = prepare_folder(out)
-    home = None if data_home is None else str(data_home)
+    store = request.store()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"cannot create the folder {out}: {error.strerror}.", param_hint="--out"
+        ) from error
     drawn = 0
-    for suite in request.suites:
-        for name in request.protocols[suite.name]:
-            found = request.outcomes(suite, name, results)
-            rows = request.rows(suite, name)
-            for title, figure in figures_of(suite, found, rows, home).items():
-                path = folder / f"{suite.name}-{name}-{title}.{form}"
-                write_atomically(path, partial(figure.savefig, format=form, dpi=150))
-                typer.echo(path)
-                drawn += 1
+    for suite, name in request.parts():
+        found = request.outcomes(suite, name, store)
+        for title, figure in figures_of(
+            suite, found, request.rows(suite, name), request.home
+        ).items():
+            path = out / f"{suite.name}-{name}-{title}.{form}"
+            write_atomically(path, partial(figure.savefig, format=form, dpi=150))
+            typer.echo(path)
+            drawn += 1
     if not drawn:
         typer.echo("There is nothing to draw: not enough is finished yet.", err=True)
         raise typer.Exit(1)
@@ -518,41 +503,33 @@ def draw_figures(
 
 
 @app.command("report")
+@_with_request
 def report(
-    suites: Suites,
-    store: StoreFolder = DEFAULT_STORE,
-    data_home: DataHome = None,
-    methods: Methods = None,
-    method: Named = None,
-    protocol: Protocols = None,
-    grid: GridName = "coarse",
-    repeats: Seeds = 1,
+    request: Request,
     out: Annotated[Path, typer.Option("--out", help="The file.")] = Path("skatter-bench.html"),
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Force = False,
 ) -> None:
     """Write one self-contained HTML page about some suites."""
     from skatter_bench.report import write_report
 
-    request = _request(suites, methods, method, protocol, grid, repeats)
-    folder = _existing(store)
-    home = None if data_home is None else str(data_home)
-    results = request.results(folder)
+    store = request.store()
+    results = request.results(store)
+    if not results:
+        typer.echo(f"There is nothing to report: nothing finished yet in {store.folder}.", err=True)
+        raise typer.Exit(1)
     figures = {}
     for suite, found in ((each.suite, each.outcomes) for each in results):
         if suite.kind == "synthetic":
             rows = request.rows(suite, request.protocols[suite.name][0])
-            figures[suite.name] = figures_of(suite, found, rows, home)["panels"]
-    if not results:
-        typer.echo(f"There is nothing to report: nothing finished yet in {store}.", err=True)
-        raise typer.Exit(1)
-    stamp = stamps(folder)
+            figures[suite.name] = figures_of(suite, found, rows, request.home)["panels"]
+    stamp = stamps(store)
     try:
         path = write_report(
             out,
             results,
             title="skatter bench",
             machine=stamp.machine,
-            command=f"skatter bench run {' '.join(suites)}",
+            command=f"skatter bench run {' '.join(suite.name for suite in request.suites)}",
             versions=stamp.versions,
             date=stamp.finished,
             figures=figures,
@@ -568,7 +545,9 @@ def report(
 
 
 @app.command("export")
+@_with_request
 def export(
+    request: Request,
     out: Annotated[Path, typer.Argument(metavar="FILE", help="results.parquet or results.csv.")],
     suites: Annotated[
         list[str] | None,
@@ -576,13 +555,7 @@ def export(
             metavar="[SUITE...]", help="Outcomes of these; else every score.", show_default=False
         ),
     ] = None,
-    store: StoreFolder = DEFAULT_STORE,
-    methods: Methods = None,
-    method: Named = None,
-    protocol: Protocols = None,
-    grid: GridName = "coarse",
-    repeats: Seeds = 1,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Force = False,
 ) -> None:
     """Write results as one tidy table, Parquet or CSV.
 
@@ -595,13 +568,12 @@ def export(
         raise typer.BadParameter(f"{out} exists; --force replaces it.", param_hint="FILE")
     import pandas as pd
 
-    folder = _existing(store)
+    store = request.store()
     if suites:
-        request = _request(suites, methods, method, protocol, grid, repeats)
-        found = [outcome for each in request.results(folder) for outcome in each.outcomes]
-        rows = tidy_outcomes(found, folder)
+        found = [outcome for each in request.results(store) for outcome in each.outcomes]
+        rows = tidy_outcomes(found, store)
     else:
-        rows = tidy(folder)
+        rows = tidy(store)
     table = pd.DataFrame(rows)
     write = table.to_parquet if out.suffix == ".parquet" else table.to_csv
     write_atomically(out, partial(write, index=False))

@@ -12,10 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 from skatter.components import ScatterComponents
-from skatter.methods import METHODS, TCA, Method, family, hedging
+from skatter.methods import METHODS, TCA, Method
+from skatter.methods.generalization import Generalizer
 from skatter.methods.plugins import load_object
-from skatter.methods.record import Kind
-from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, Tuning, tuning
+from skatter.methods.record import Kind, Tuning
+from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuning
 from skatter_bench.tasks import Task
 
 RAW, OWN = "raw", "own"
@@ -36,12 +37,6 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
     "boosting": "gradient boosting",
 }
 
-WITHOUT_TARGET_LABELS_USELESS = frozenset({"easyadapt"})
-"""A map that needs no target labels itself, and is of no use to a classifier that sees none."""
-
-TRAINED_ON_THE_TARGET = frozenset({"hedged", "sca-classifier"})
-"""They work without a target, and have nothing to learn there that others do not."""
-
 Values = dict[str, Any]
 
 
@@ -49,24 +44,11 @@ Values = dict[str, Any]
 class Contestant:
     """A method, the classifier behind it, and the settings to try.
 
-    Attributes
-    ----------
-    name : str
-        Of the method or variant; ``"raw"`` is the samples as they are.
-    classifier : str
-        A name in :data:`CLASSIFIER_NAMES`; ``"own"`` where the method predicts by itself.
-    estimator : str
-        ``"module:Class"``; empty for raw samples.
-    kind : "features", "classifier" or "weights"
-        What the method gives; weights are for the classifier.
-    fixed : mapping
-        Parameters that are not tuned.
-    grid : mapping
-        Values of those that are; ``classifier__C`` and the like are the classifier's.
-    nested : bool
-        Whether the first k features of a fit with more components are those of a fit with k.
-    shares_gram : bool
-        Whether it is a function of an RBF Gram matrix that others use as well.
+    ``name`` is ``"raw"`` for the samples as they are, ``classifier`` is ``"own"`` where the method
+    predicts by itself, ``estimator`` is ``"module:Class"``. ``fixed`` parameters are not tuned,
+    those of ``grid`` are; ``classifier__C`` and the like are the classifier's. ``nested``: the
+    first k features of a larger fit are those of a fit with k. ``shares_gram``: it is a function of
+    an RBF Gram matrix that others use as well.
     """
 
     name: str
@@ -139,23 +121,8 @@ def contestants(
     """Return the rows of a table.
 
     Raw samples with every plain classifier come first: they are what a user would pick instead.
-
-    Parameters
-    ----------
-    setting : "adaptation" or "generalization"
-        Whether a target is seen; methods that cannot work there are left out.
-    classifiers : sequence of str
-        Behind methods that give features; names in :data:`CLASSIFIER_NAMES`.
-    grid : {"coarse", "full", "none"}
-        What is tuned; see :mod:`skatter_bench.grids`.
-    names : sequence of str or None
-        These contestants alone; None is all.
-    methods : mapping of str to Method
-        The registry, with what a user added to it.
-    tunings : mapping of str to Tuning or None
-        What is tuned instead, by name of the contestant.
-    sparse : bool
-        Leave out what does not take sparse samples.
+    Methods that cannot work in the setting, or on sparse samples, are left out; ``tunings`` say
+    what is tuned instead, by name of the contestant.
 
     Examples
     --------
@@ -184,11 +151,6 @@ def regressors(
 ) -> list[Contestant]:
     """Return the rows of a table where labels are numbers.
 
-    Parameters
-    ----------
-    grid, names, methods
-        As in :func:`contestants`.
-
     Examples
     --------
     >>> [row.label for row in regressors(names=["raw", "sca"], methods=METHODS)][1:]
@@ -209,18 +171,17 @@ def _with_variants(methods: Mapping[str, Method]) -> Iterator[tuple[str, Method]
     """Yield contestants by name; a variant follows its method."""
     for name, method in methods.items():
         yield name, method
-        yield from ((variant, method) for variant, (of, _) in VARIANTS.items() if of == name)
+        yield from ((own, method) for own, variant in VARIANTS.items() if variant.method == name)
 
 
 def _fits(method: Method, setting: str) -> bool:
-    """Whether a method has something to learn from, and all that it needs."""
-    if method.name in WITHOUT_TARGET_LABELS_USELESS or "target labels" in method.needs:
+    """Whether a method has something to learn from, and all that it needs to be of use."""
+    asks = (*method.needs, *method.wants)
+    if "target labels" in asks:
         return False
     if setting == "generalization":
-        return "one target" not in method.needs and method.name not in TRAINED_ON_THE_TARGET
-    # The rest of the registry is made for several labelled sources and learns nothing here.
-    ours = (*family.METHODS, *hedging.METHODS)
-    return "one target" in method.needs or method in ours or method.name not in METHODS
+        return "one target" not in asks
+    return "several sources" not in asks and not issubclass(method.estimator, Generalizer)
 
 
 def _takes_sparse(method: Method) -> bool:
@@ -240,7 +201,7 @@ def _raw(classifier: str, grid: str) -> Contestant:
 
 
 def _contestant(name: str, method: Method, classifier: str, tuned: Tuning, grid: str) -> Contestant:
-    fixed = {**VARIANTS[name][1], **tuned.fixed} if name in VARIANTS else tuned.fixed
+    fixed = {**VARIANTS[name].parameters, **tuned.fixed} if name in VARIANTS else tuned.fixed
     estimator = method.estimator
     own_kernel = grid == "none" or {"kernel", "gamma"} & {*tuned.grid, *fixed}
     return Contestant(

@@ -15,12 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-import scipy
-import sklearn
-
-import skatter
-
 T = TypeVar("T")
 
 
@@ -28,15 +22,8 @@ T = TypeVar("T")
 class Cost:
     """What a call took.
 
-    Attributes
-    ----------
-    seconds : float
-        By the clock.
-    cpu_seconds : float
-        Of the processor, all threads of this process together.
-    peak_bytes : int or None
-        By how much the peak of this process's memory lay above its memory before the call; None
-        where it cannot be measured.
+    Seconds of the processor are those of all threads; ``peak_bytes`` is how far the peak of memory
+    lay above the memory before the call, None where it cannot be measured.
     """
 
     seconds: float
@@ -46,18 +33,6 @@ class Cost:
 
 def measure(call: Callable[[], T]) -> tuple[T, Cost]:
     """Make a call; return what it returned, and its cost.
-
-    Parameters
-    ----------
-    call : callable
-        Called without arguments.
-
-    Returns
-    -------
-    result : object
-        What it returned.
-    cost : Cost
-        What it took.
 
     Examples
     --------
@@ -93,23 +68,6 @@ def peak_bytes() -> int | None:
         return None
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(found[1]) * 1024 if found else None
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what the numbers depend on.
-
-    Examples
-    --------
-    >>> list(versions())
-    ['python', 'numpy', 'scipy', 'scikit-learn', 'skatter']
-    """
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "skatter": skatter.__version__,
-    }
 
 
 def machine() -> str:

@@ -46,17 +46,7 @@ UNTUNED = (DEFAULTS, TIMED)
 
 
 class Split(NamedTuple):
-    """What a fold learns from and what it is scored on, as rows of a problem.
-
-    Attributes
-    ----------
-    learn : ndarray of int
-        Samples to learn from.
-    labelled : ndarray of int
-        Those of them whose class is seen.
-    score : ndarray of int
-        Samples to predict.
-    """
+    """What a fold learns from and what it is scored on, as rows of a problem."""
 
     learn: Codes
     labelled: Codes
@@ -118,13 +108,10 @@ def _in(rows: Codes, mask: Array) -> Codes:
 
 
 def choose(scores: Mapping[str, Sequence[float]]) -> int:
-    """Return the index of the chosen setting.
+    """Return the index of the best mean, the first of equally good ones.
 
-    Parameters
-    ----------
-    scores : mapping of str to sequence of float
-        Scores of all settings on each of the :func:`choosing_folds`, and on no others; nan where
-        a setting is not possible. Of equally good settings the first is chosen.
+    ``scores`` are those of the :func:`choosing_folds` and of no others; nan where a setting is not
+    possible.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skatter.checks import check_real
+from skatter.diagnosis.significance import holm
 
 Floats = NDArray[np.float64]
 
@@ -32,24 +33,9 @@ _DECIMALS = 9
 class Ranking:
     """Mean ranks of methods over the same tasks, best first.
 
-    Attributes
-    ----------
-    methods : tuple of str
-        In the order of their mean ranks.
-    mean_ranks : tuple of float
-        1 is the best possible.
-    n_tasks : int
-        Over which ranks are averaged.
-    friedman, p_value : float
-        Friedman's chi-square and its p-value; nan with fewer than three methods or two tasks.
-    critical_difference : float
-        Mean ranks further apart than this differ, by Nemenyi's test.
-    alpha : float
-        Its level.
-    cliques : tuple of tuple of str
-        Largest groups of methods whose mean ranks all lie within the critical difference.
-    left_out : tuple of str
-        Methods without an accuracy on every task.
+    ``cliques`` are the largest groups of methods whose mean ranks lie within the critical
+    difference of Nemenyi's test at level ``alpha``; ``left_out`` lack an accuracy on some task.
+    Friedman's statistic and its p-value are nan with fewer than three methods or two tasks.
     """
 
     methods: tuple[str, ...]
@@ -67,18 +53,8 @@ class Ranking:
 class Duel:
     """One method against the reference.
 
-    Attributes
-    ----------
-    method, reference : str
-        The two.
-    wins, ties, losses : int
-        Tasks on which the reference is better, equal and worse.
-    difference : float
-        Mean accuracy of the reference minus that of the method.
-    p_value : float
-        Of Wilcoxon's signed-rank test, exact and two-sided, zero differences split evenly.
-    adjusted : float
-        The same after Holm's correction for the number of duels.
+    Wins are tasks on which the reference is better, ``difference`` is its mean accuracy minus that
+    of the method. The p-value is Wilcoxon's, exact and two-sided; ``adjusted`` is after Holm.
     """
 
     method: str
@@ -95,15 +71,6 @@ def mean_ranks(accuracy: Any) -> Floats:
     """Return the mean rank of every method; the highest accuracy of a task has rank 1.
 
     Equal accuracies share the mean of their ranks.
-
-    Parameters
-    ----------
-    accuracy : array-like of shape (n_tasks, n_methods)
-        No missing values.
-
-    Returns
-    -------
-    ndarray of shape (n_methods,)
 
     Examples
     --------
@@ -124,15 +91,6 @@ def critical_difference(n_methods: int, n_tasks: int, alpha: float = 0.05) -> fl
 
     for k methods on N tasks; :math:`q_\alpha` is the upper quantile of the studentised range of k
     normal variables, divided by :math:`\sqrt 2`.
-
-    Parameters
-    ----------
-    n_methods : int
-        k, two or more.
-    n_tasks : int
-        N.
-    alpha : float
-        Level of the test of all pairs together.
 
     Examples
     --------
@@ -156,24 +114,7 @@ def rank(accuracy: Any, methods: Sequence[str], alpha: float = 0.05) -> Ranking:
     .. math:: \chi^2_F = \frac{12 N}{k (k + 1)} \Big( \sum_j R_j^2 - \frac{k (k + 1)^2}{4} \Big)
 
     and follows a chi-square distribution with k - 1 degrees of freedom if all methods are equal.
-
-    Parameters
-    ----------
-    accuracy : array-like of shape (n_tasks, n_methods)
-        nan where a method has no result; such a method is left out and named.
-    methods : sequence of str
-        Names of the columns.
-    alpha : float
-        Level of Nemenyi's test.
-
-    Returns
-    -------
-    Ranking
-
-    Raises
-    ------
-    ValueError
-        If names and columns do not match, or fewer than two methods are complete.
+    A method without an accuracy on every task (nan) is left out and named.
 
     Examples
     --------
@@ -211,22 +152,9 @@ def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -
     r"""Compare one method with each of the others by Wilcoxon's signed-rank test.
 
     Holm's correction takes the m p-values from the smallest to the largest and replaces the i-th
-    by :math:`\max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})`.
-
-    Parameters
-    ----------
-    accuracy : array-like of shape (n_tasks, n_methods)
-        nan where a method has no result; such a method is left out.
-    methods : sequence of str
-        Names of the columns.
-    reference : str or None
-        The method to compare with; None takes the best mean rank. Having been picked by the same
-        numbers, the best looks better than it is: name one in advance where you can.
-
-    Returns
-    -------
-    list of Duel
-        In the order of ``methods``.
+    by :math:`\max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})`. Without a reference the best mean rank
+    is taken. Having been picked by the same numbers, the best looks better than it is: name one in
+    advance where you can.
 
     Examples
     --------
@@ -245,6 +173,7 @@ def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -
     best = table[:, names.index(reference)]
     gaps = [np.round(best - table[:, names.index(name)], _DECIMALS) for name in others]
     p_values = [_wilcoxon(gap) for gap in gaps]
+    adjusted = holm(np.array(p_values)).tolist()
     return [
         Duel(
             method=name,
@@ -254,26 +183,10 @@ def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -
             losses=int(np.sum(gap < 0)),
             difference=float(gap.mean()),
             p_value=p_value,
-            adjusted=adjusted,
+            adjusted=corrected,
         )
-        for name, gap, p_value, adjusted in zip(others, gaps, p_values, holm(p_values), strict=True)
+        for name, gap, p_value, corrected in zip(others, gaps, p_values, adjusted, strict=True)
     ]
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's step-down procedure.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")
-    scaled = np.minimum(1.0, p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.maximum.accumulate(scaled)
-    return [float(each) for each in adjusted]
 
 
 def _check_table(accuracy: Any) -> Floats:

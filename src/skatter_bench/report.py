@@ -11,27 +11,28 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skatter.datasets.registry import DATASETS
+from skatter.formatting import count, duration
 from skatter.pages import check_path, read_part, render_page, write_page
-from skatter_bench.measure import versions as installed_versions
-from skatter_bench.pictures import Picture, picture_of, pictures_of
+from skatter.versions import versions as installed_versions
+from skatter_bench.charts import drawings_of, inline_svg
 from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
 from skatter_bench.published import published
 from skatter_bench.results import Outcome, SuiteResults
-from skatter_bench.sheets import (
+from skatter_bench.table import Table
+from skatter_bench.views import (
     METHOD,
-    Sheet,
-    costs_sheet,
+    costs_table,
     cpu_seconds,
-    duration,
-    failures_sheet,
+    failures_table,
+    has_averages,
     of_protocol,
+    page_table,
     paper_labels,
-    results_sheet,
-    settings_sheet,
-    summary_sheet,
+    settings_table,
+    summary_table,
 )
 
 if TYPE_CHECKING:
@@ -47,37 +48,27 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Extra:
-    """A sheet that is closed until somebody wants to see it; ``count`` says how much there is."""
+class Picture:
+    """A figure inside the page: ``svg`` is markup, the rest is text."""
 
     title: str
-    count: str
-    sheet: Sheet
+    caption: str
+    svg: str
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One protocol of one part of the page.
+    """One protocol of one part of the page: its numbers, and what stands below them.
 
-    Attributes
-    ----------
-    id : str
-        Unique in the page.
-    protocol : str
-        How settings were chosen.
-    sheet : Sheet
-        The numbers.
-    pictures, extras : tuple
-        What stands below them.
-    paper : frozenset of str
-        Labels of the paper's methods.
+    Extras are tables that are closed until somebody wants to see them, each with a count of its
+    rows in words; ``paper`` holds the labels of the paper's methods.
     """
 
     id: str
     protocol: str
-    sheet: Sheet
+    table: Table
     pictures: tuple[Picture, ...] = ()
-    extras: tuple[Extra, ...] = ()
+    extras: tuple[tuple[Table, str], ...] = ()
     paper: frozenset[str] = frozenset()
 
     @property
@@ -102,6 +93,16 @@ class Panel:
         bound = " Tuned on target labels: an upper bound." if self.oracle else ""
         return f"Protocol: {self.title}.{bound}"
 
+    @property
+    def mixes_paper(self) -> bool:
+        """Whether some rows are the paper's and others are not."""
+        return len({row.label in self.paper for row in self.table.rows}) > 1
+
+    @property
+    def has_published(self) -> bool:
+        """Whether there are published numbers to hide."""
+        return self.table.has("published")
+
 
 @dataclass(frozen=True)
 class Part:
@@ -114,83 +115,24 @@ class Part:
 
     @property
     def of_methods(self) -> bool:
-        """Whether its lines are methods, which can be looked for by name."""
-        return all(panel.sheet.corner == METHOD for panel in self.panels)
-
-    @property
-    def mixes_paper(self) -> bool:
-        """Whether it makes sense to ask for the paper's methods alone."""
-        return any(panel.sheet.mixes_paper for panel in self.panels)
-
-    @property
-    def has_printed(self) -> bool:
-        """Whether there are published numbers to hide."""
-        return any(panel.sheet.has("printed") for panel in self.panels)
+        """Whether its rows are methods, which can be looked for by name."""
+        return all(panel.table.corner == METHOD for panel in self.panels)
 
 
 def write_report(
     path: str | os.PathLike[str],
     results: Sequence[SuiteResults],
     *,
-    title: str,
-    machine: str,
-    command: str,
-    versions: Mapping[str, str] | None = None,
-    date: str = "",
-    figures: Mapping[str, Figure] | None = None,
     force: bool = False,
+    **about: Any,
 ) -> Path:
-    """Write the report of some suites into one HTML file.
+    """Write the report of some suites into one HTML file, whole or not at all.
 
-    Parameters
-    ----------
-    path : path
-        The file to write. It appears whole or not at all.
-    results : sequence of SuiteResults
-        What to report, in the order of the page.
-    title : str
-        Heading of the page.
-    machine : str
-        Where the numbers were computed.
-    command : str
-        What to type to compute them again.
-    versions : mapping of str to str or None
-        Version by name of the software that computed them; None for what is installed here.
-    date : str
-        When the last number was computed; not shown where empty. No clock is read here, so that the
-        same results give the same file.
-    figures : mapping of str to matplotlib Figure or None
-        Figures that need more than outcomes, by name of the suite that they belong to.
-    force : bool
-        Replace a file that is there.
-
-    Returns
-    -------
-    Path
-        Of the file.
-
-    Raises
-    ------
-    FileExistsError
-        If there is a file and ``force`` is not set.
-    ValueError
-        If there are no results, or a suite comes twice.
-    ImportError
-        If jinja2 or matplotlib is not installed.
-    OSError
-        If the file cannot be written; what was there stays as it was.
+    A file that is there is replaced where ``force`` is set; ``about`` is that of
+    :func:`render_report`.
     """
     target = check_path(path, force=force)
-    page = render_report(
-        results,
-        title=title,
-        machine=machine,
-        command=command,
-        versions=versions,
-        date=date,
-        figures=figures,
-    )
-    write_page(target, page, force=force)
+    write_page(target, render_report(results, **about), force=force)
     return target
 
 
@@ -204,7 +146,12 @@ def render_report(
     date: str = "",
     figures: Mapping[str, Figure] | None = None,
 ) -> str:
-    """Return the page as text; parameters as in :func:`write_report`."""
+    """Return the page as text.
+
+    ``versions`` are those that computed the numbers, None for what is installed here; no clock is
+    read, ``date`` is when the last number was computed. ``figures`` need more than outcomes and are
+    given by name of their suite.
+    """
     shown = _check_results(results)
     software = {"skatter": "unknown", **(installed_versions() if versions is None else versions)}
     drawn = dict(figures or {})
@@ -258,24 +205,44 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
 
 
 def _summary(results: Sequence[SuiteResults]) -> Part:
-    sheets = {protocol: summary_sheet(results, protocol) for protocol in TITLES}
+    tables = {protocol: summary_of(results, protocol) for protocol in TITLES}
+    paper = frozenset(
+        label for each in results for label in paper_labels(each.suite, each.outcomes)
+    )
     panels = tuple(
-        Panel(f"summary-{protocol}", protocol, sheet)
-        for protocol, sheet in sheets.items()
-        if sheet is not None
+        Panel(f"summary-{protocol}", protocol, table, paper=paper)
+        for protocol, table in tables.items()
+        if table is not None
     )
     return Part("summary", "Summary", panels)
+
+
+def summary_of(results: Sequence[SuiteResults], protocol: str) -> Table | None:
+    """Put the averages of all suites beside each other; None where no suite has any."""
+    chosen = [each for each in results if has_averages(each.suite)]
+    outcomes = [outcome for each in chosen for outcome in of_protocol(each, protocol)]
+    if not outcomes:
+        return None
+    return summary_table(
+        outcomes,
+        published={each.suite.name: each.suite.published for each in chosen},
+        titles={each.suite.name: each.suite.title for each in chosen},
+    )
 
 
 def _part(results: SuiteResults, name: str, figure: Figure | None) -> Part:
     """Return the section of a suite; a figure drawn elsewhere stands under its first protocol."""
     title = results.suite.title
-    drawn = [] if figure is None else [picture_of(figure, name=f"{name}-drawn", title=title)]
+    drawn = () if figure is None else (_picture(figure, f"{name}-drawn", title, f"{title}."),)
     panels = tuple(
         _panel(results, protocol, f"{name}-{protocol}", () if i else drawn)
         for i, protocol in enumerate(_protocols(results))
     )
     return Part(name, title, panels, results.suite.note)
+
+
+def _picture(figure: Figure, name: str, title: str, caption: str) -> Picture:
+    return Picture(title, caption, inline_svg(figure, name=name, title=title))
 
 
 def _protocols(results: SuiteResults) -> list[str]:
@@ -285,35 +252,31 @@ def _protocols(results: SuiteResults) -> list[str]:
     return sorted((name for name in order if name in ran), key=TARGET_ORACLE.__eq__)
 
 
-def _panel(results: SuiteResults, protocol: str, name: str, drawn: Sequence[Picture] = ()) -> Panel:
+def _panel(results: SuiteResults, protocol: str, name: str, drawn: tuple[Picture, ...]) -> Panel:
     outcomes = of_protocol(results, protocol)
+    pictures = (
+        _picture(each.figure, f"{name}-{each.name}", each.title, each.caption)
+        for each in drawings_of(results.suite, outcomes)
+    )
     return Panel(
         name,
         protocol,
-        results_sheet(results, protocol),
-        pictures=(*drawn, *pictures_of(results.suite, outcomes, name)),
+        page_table(results.suite, outcomes),
+        pictures=(*drawn, *pictures),
         extras=tuple(_extras(outcomes)),
         paper=paper_labels(results.suite, outcomes),
     )
 
 
-def _extras(outcomes: Sequence[Outcome]) -> Iterator[Extra]:
-    costs, settings, failures = (
-        costs_sheet(outcomes),
-        settings_sheet(outcomes),
-        failures_sheet(outcomes),
-    )
-    yield Extra("Time and memory", _counted(costs, "method"), costs)
-    if settings.lines:
-        yield Extra("Chosen settings", _counted(settings, "setting"), settings)
-    if failures.lines:
-        yield Extra("Failures", _counted(failures, "failure"), failures)
-
-
-def _counted(sheet: Sheet, what: str) -> str:
-    """Count the lines of a sheet in words."""
-    n = len(sheet.lines)
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+def _extras(outcomes: Sequence[Outcome]) -> Iterator[tuple[Table, str]]:
+    for make, what in (
+        (costs_table, "method"),
+        (settings_table, "setting"),
+        (failures_table, "failure"),
+    ):
+        table = make(outcomes)
+        if table.rows:
+            yield table, count(len(table.rows), what)
 
 
 def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:

@@ -19,7 +19,7 @@ from skatter_bench.protocols import (
     mean_scores,
 )
 from skatter_bench.scoring import share
-from skatter_bench.store import Store
+from skatter_bench.store import PackedStore, Store
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -28,34 +28,12 @@ from skatter_bench.tasks import Task
 class Outcome:
     """What one contestant reached on one task under one protocol.
 
-    Attributes
-    ----------
-    suite, task, group : str
-        Which experiment, which task of it, and the group whose average it belongs to.
-    contestant, classifier, label : str
-        Name of the method, the classifier behind it, and both as people read them.
-    protocol : str
-        How the setting was chosen.
-    seed, draw : int
-        Of everything random in the methods and folds; number of the random draw of samples.
-    accuracy : float
-        Percent of the target's test samples predicted right; R² in percent where labels are
-        numbers; nan where it failed.
-    n_test : int
-        Their number.
-    setting : mapping
-        The setting that was chosen.
-    selection_score : float or None
-        Percent reached in the folds that chose it; None where nothing was chosen by folds.
-    seconds : float
-        CPU seconds of all the work behind this outcome: every fold and every setting.
-    fit_seconds : float
-        By the clock, of the chosen setting, to learn from all source labels and to predict the
-        target; where settings share a fit, its share.
-    peak_bytes : int or None
-        Largest growth of memory in any piece of that work.
-    error : str
-        Why there is no accuracy; empty where there is one.
+    ``accuracy`` is the percent of the target's test samples predicted right, or R² in percent where
+    labels are numbers; nan where it failed, and ``error`` says why. ``selection_score`` is the
+    percent reached in the folds that chose ``setting``, None where nothing was chosen. ``seconds``
+    are CPU seconds of every fold and setting; ``fit_seconds`` are by the clock, of the chosen
+    setting, to learn and to predict, its share where settings share a fit; ``peak_bytes`` is the
+    largest growth of memory in any piece.
     """
 
     suite: str
@@ -91,19 +69,7 @@ Record = Mapping[str, Any]
 def plan(
     suite: Suite, rows: Sequence[Contestant], protocols: Sequence[str], seeds: Sequence[int] = (0,)
 ) -> list[Cell]:
-    """Return all cells of a suite, those of one task together, each once.
-
-    Parameters
-    ----------
-    suite : Suite
-        What to run.
-    rows : sequence of Contestant
-        Who takes part.
-    protocols : sequence of str
-        Names in :data:`skatter_bench.protocols.PROTOCOLS`; they share cells.
-    seeds : sequence of int
-        Repeat everything with each.
-    """
+    """Return all cells of a suite, those of one task together, each once."""
     found: dict[str, Cell] = {}
     for task, seed, contestant in product(suite.tasks, seeds, rows):
         for protocol in protocols:
@@ -123,24 +89,10 @@ def outcomes(
     suite: Suite,
     rows: Sequence[Contestant],
     protocol: str,
-    store: Store,
+    store: Store | PackedStore,
     seeds: Sequence[int] = (0,),
 ) -> list[Outcome]:
-    """Read what was reached; what has not been run yet is left out.
-
-    Parameters
-    ----------
-    suite : Suite
-        Which experiment.
-    rows : sequence of Contestant
-        Whose outcomes.
-    protocol : str
-        How settings are chosen.
-    store : Store
-        Where the records are.
-    seeds : sequence of int
-        Which repetitions.
-    """
+    """Read what was reached; what has not been run yet is left out."""
     found = (
         _outcome(suite.name, task, contestant, protocol, seed, store)
         for task, seed, contestant in product(suite.tasks, seeds, rows)
@@ -149,7 +101,12 @@ def outcomes(
 
 
 def _outcome(
-    suite: str, task: Task, contestant: Contestant, protocol: str, seed: int, store: Store
+    suite: str,
+    task: Task,
+    contestant: Contestant,
+    protocol: str,
+    seed: int,
+    store: Store | PackedStore,
 ) -> Outcome | None:
     records = {
         fold: [store.get(cell.key) for cell in cells(task, contestant, fold, seed)]
@@ -243,7 +200,7 @@ class Stamp:
     finished: str
 
 
-def stamps(store: Store) -> Stamp:
+def stamps(store: Store | PackedStore) -> Stamp:
     """Return where and when the records of a store were made, several values with commas."""
     records = list(store)
     names = dict.fromkeys(name for record in records for name in record["versions"])
@@ -258,7 +215,7 @@ def _listed(values: Iterable[str]) -> str:
     return ", ".join(sorted({value for value in values if value}))
 
 
-def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]]:
+def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[dict[str, Any]]:
     """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
     stamp = stamps(store)
     made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
@@ -268,7 +225,7 @@ def tidy_outcomes(found: Iterable[Outcome], store: Store) -> list[dict[str, Any]
     ]
 
 
-def tidy(store: Store) -> list[dict[str, Any]]:
+def tidy(store: Store | PackedStore) -> list[dict[str, Any]]:
     """Return every score in the store as one flat row: a table for your own questions.
 
     Settings are columns named ``setting.beta`` and the like; accuracies are shares.

@@ -56,38 +56,9 @@ def run(
     """Do the cells that are not in the store yet, and put them there.
 
     May be stopped at any moment, even by ``kill -9``, and called again: what was finished is kept.
-    May be called by several processes for one store at a time: they share the cells.
-
-    Parameters
-    ----------
-    cells : sequence
-        What to do. Cells of the same key are done once.
-    store : Store
-        Where the records are kept.
-    work : callable
-        Does one cell and returns its scores, a list of dicts that JSON can hold. Runs in another
-        process, so it is a function of a module or a ``functools.partial`` of one.
-    n_jobs : int
-        Number of processes; -1 is one for each core. With 1, all is done in this process.
-    dask : str, distributed.Client or None
-        Do the cells on a Dask cluster: the address of its scheduler, or a client. Each worker
-        does one cell at a time; workers with one thread use a machine best.
-    retry_failed : bool
-        Do cells again that failed in an earlier run.
-    on_event : callable or None
-        Called with every :class:`Event`, in this thread.
-
-    Returns
-    -------
-    Summary
-        How many cells were done, found and failed.
-
-    Raises
-    ------
-    StoreError
-        If the store cannot be written; before any work where that is known then.
-    ConnectionError
-        If the Dask cluster cannot be reached, or is lost.
+    May be called by several processes for one store at a time: they share the cells. ``work`` does
+    one cell and returns its scores; it runs in another process, so it is a function of a module or
+    a partial of one. ``on_event`` is called in this thread.
 
     Examples
     --------
@@ -334,13 +305,7 @@ class _Loop:
         job.claim.release()
 
     def _has_died(self, future: Future[dict[str, Any]]) -> bool:
-        """Tell whether the worker died; what else may go wrong outside of a cell is raised.
-
-        Raises
-        ------
-        ConnectionError
-            If the cluster is lost.
-        """
+        """Tell whether the worker died; what else may go wrong outside of a cell is raised."""
         try:
             error = future.exception()
         except CancelledError as cancelled:

@@ -45,28 +45,7 @@ K = "n_components"
 def score_settings(
     contestant: Contestant, settings: Sequence[Values], problem: Problem, split: Split, seed: int
 ) -> list[Score]:
-    """Score a contestant with every setting on one fold.
-
-    Parameters
-    ----------
-    contestant : Contestant
-        What is scored.
-    settings : sequence of mapping
-        Values of the parameters that are tuned.
-    problem : Problem
-        Samples.
-    split : Split
-        What is learnt from and what is predicted.
-    seed : int
-        Of everything random in the method.
-
-    Returns
-    -------
-    list of dict
-        One for each setting, in their order: ``setting``, ``correct``, ``total`` and ``seconds``,
-        with ``r2`` in place of ``correct`` where labels are numbers; or ``setting`` and ``error``
-        where it is not possible here.
-    """
+    """Score a contestant with every setting on one fold, in their order; see :data:`Score`."""
     found: list[Score | None] = [None] * len(settings)
     for group in _groups(contestant, settings):
         chosen = [settings[i] for i in group]

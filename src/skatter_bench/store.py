@@ -6,8 +6,8 @@ A store is a folder::
     cells/3f/3f9a....lock      the cell is claimed, while a process holds a lock on this file
 
 A record is written atomically, so that a process that is killed leaves the whole record or none,
-and carries a checksum of its content.
-The lock belongs to the operating system and dies with the process.
+and carries a checksum of its content. The lock belongs to the operating system and dies with the
+process. :func:`pack` makes one small file of a store, which :class:`PackedStore` reads.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import lzma
 import os
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from skatter.files import remove_stale, sync_folder, write_atomically
@@ -50,29 +50,23 @@ class Claim:
     Made by :meth:`Store.claim`. Also a context manager that releases at its end.
     """
 
-    def __init__(self, store: Store, key: str, lock: int | None) -> None:
-        self._store = store
-        self._lock = lock
+    def __init__(self, key: str, path: Path, lock: int | None, claimed: set[str]) -> None:
         self.key = key
+        self._path, self._lock, self._claimed = path, lock, claimed
 
     def release(self) -> None:
         """Let others claim the cell; nothing happens the second time."""
-        self._store._claimed.discard(self.key)
+        self._claimed.discard(self.key)
         if self._lock is not None:
             # Removed while the lock is held: see _lock_file for those who wait for it.
-            self._store._path(self.key, ".lock").unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
 
     def __enter__(self) -> Claim:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
 
@@ -81,16 +75,6 @@ class Store:
 
     Several processes may use one folder at the same time, each with a store of its own. One store
     is for one thread.
-
-    Parameters
-    ----------
-    folder : path
-        The folder; it need not exist.
-
-    Raises
-    ------
-    StoreError
-        If there is something at ``folder`` that is not a folder.
 
     Examples
     --------
@@ -120,11 +104,6 @@ class Store:
         A file that does not hold a record of this cell counts as none, with a warning that names
         it: the cell can always be done again, and one damaged file must not stop a run of
         thousands of cells.
-
-        Raises
-        ------
-        StoreError
-            If there is a file that cannot be read.
         """
         path = self._path(key, ".json")
         try:
@@ -160,11 +139,6 @@ class Store:
         """Make the folder, and see that files can be written there, before any work is done.
 
         Removes what killed processes left behind, and nothing that a living one uses.
-
-        Raises
-        ------
-        StoreError
-            If that is not possible.
         """
         try:
             self._cells.mkdir(parents=True, exist_ok=True)
@@ -189,21 +163,6 @@ class Store:
         """Keep the record of a cell, in place of the one that is there.
 
         Where another process holds a claim on the cell, this waits for its end.
-
-        Parameters
-        ----------
-        key : str
-            64 hexadecimal digits.
-        record : dict
-            What JSON can hold, with ``status``, ``scores``, ``error`` and ``seconds`` at least.
-            The key is kept with it, as ``"key"``.
-
-        Raises
-        ------
-        ValueError
-            If it is not a record.
-        StoreError
-            If it cannot be written, as on a full disk. The store is as it was before.
         """
         record = {"key": key, **record}
         record[CHECKSUM] = _checksum(record)
@@ -224,16 +183,6 @@ class Store:
         A claim keeps two runs on one folder from doing the same cell twice. It is no more than
         an agreement between runs: reading needs none. On systems without ``fcntl``, and on file
         systems without locks, every claim is granted.
-
-        Parameters
-        ----------
-        key : str
-            64 hexadecimal digits.
-
-        Raises
-        ------
-        StoreError
-            If the folder cannot be written.
         """
         return self._claim(key, wait=False)
 
@@ -247,7 +196,7 @@ class Store:
         except OSError as error:
             raise _cannot_write(path, error) from error
         self._claimed.add(key)
-        return Claim(self, key, lock)
+        return Claim(key, path, lock, self._claimed)
 
     def _write(self, key: str, text: bytes) -> None:
         path = self._path(key, ".json")
@@ -266,6 +215,66 @@ class Store:
         if not _is_key(key):
             raise ValueError(f"key must be 64 hexadecimal digits, got {key!r}.")
         return self._cells / key[:2] / f"{key}{suffix}"
+
+
+# --- a store in one file --------------------------------------------------------------------------
+
+
+class PackedStore:
+    """The records of a store in one compressed file that is read and never written to."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.folder = Path(path).expanduser()
+        try:
+            with lzma.open(self.folder, "rt", encoding="utf-8") as lines:
+                records = [json.loads(line) for line in lines]
+        except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+            raise StoreError(f"{self.folder} is not a packed store: {error}") from error
+        for record in records:
+            key = record.get("key") if isinstance(record, dict) else None
+            if not isinstance(key, str) or not _is_record(record, key):
+                raise StoreError(f"{self.folder} is damaged: the record {key} is not whole.")
+            del record[CHECKSUM]
+        self._records = {record["key"]: record for record in records}
+
+    def get(self, key: str) -> Record | None:
+        """Return the record of a cell, or None where there is none."""
+        return self._records.get(key)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records.values())
+
+
+def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> int:
+    """Write the records of stores into one file, and return their number.
+
+    Of two records of a cell the later store's counts. The name of the host is left out, and the
+    same records give the same bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(folder)
+    ...     store.put("0" * 64, {"status": "done", "scores": [], "error": None, "seconds": 0.1})
+    ...     pack([store], f"{folder}/packed.xz")
+    ...     PackedStore(f"{folder}/packed.xz").get("0" * 64)["status"]
+    1
+    'done'
+    """
+    found = {record["key"]: record for store in stores for record in store}
+    lines = []
+    for _, record in sorted(found.items()):
+        own = {name: value for name, value in record.items() if name != "host"}
+        lines.append(json.dumps({**own, CHECKSUM: _checksum(own)}, separators=(",", ":")))
+    text = "".join(f"{line}\n" for line in lines).encode()
+    write_atomically(Path(path), lambda part: part.write_bytes(lzma.compress(text, preset=9)))
+    return len(lines)
+
+
+def open_store(path: str | os.PathLike[str]) -> Store | PackedStore:
+    """Open a folder of records, or the file that they were packed into, to read them."""
+    return PackedStore(path) if os.path.isfile(path) else Store(path)
 
 
 def _is_key(text: str) -> bool:
@@ -316,11 +325,6 @@ def _lock_file(path: Path, *, wait: bool) -> int | None:
     Whoever holds the lock removes the file before letting go. A process that opened the file just
     before then gets the lock on a file that is not there any more, which locks nobody out, and
     has to open the new one.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process holds the lock, and ``wait`` is false.
     """
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skatter.methods import METHODS, Method
+from skatter.methods.record import Tuning
 from skatter_bench.contestants import Contestant, contestants, regressors
-from skatter_bench.grids import Tuning
 from skatter_bench.protocols import DEFAULTS, SOURCE_CV, TARGET_ORACLE, UNTUNED
 from skatter_bench.tasks import Setting, Task
 
@@ -19,30 +19,10 @@ SuiteKind = Literal["accuracy", "runtime", "matrix", "synthetic"]
 class Suite:
     """Tasks that belong together, and how they are run.
 
-    Attributes
-    ----------
-    name : str
-        As users type it.
-    title : str
-        What it shows.
-    tasks : tuple of Task
-        Its tasks.
-    protocols : tuple of str
-        Ways to choose settings that make sense here; the first is run unless another is asked for.
-    kind : "accuracy", "runtime", "matrix" or "synthetic"
-        What its table looks like.
-    published : str or None
-        Key of the paper's numbers; see :mod:`skatter_bench.published`.
-    methods : tuple of str or None
-        Contestants; None is every method that fits.
-    classifiers : tuple of str
-        Behind methods that give features.
-    tunings : mapping of str to Tuning or None
-        What is tuned instead of the table in :mod:`skatter_bench.grids`, by contestant.
-    sparse : bool
-        Whether samples are sparse, so that not every method takes them.
-    note : str
-        What a reader should know.
+    The first of ``protocols`` is run unless another is asked for; ``kind`` says what its table
+    looks like; ``published`` is the key of the paper's numbers; ``methods`` None is every method
+    that fits; ``tunings`` replace what is tuned, by contestant; ``sparse`` samples are not for
+    every method.
     """
 
     name: str
@@ -75,17 +55,7 @@ class Suite:
         names: Sequence[str] | None = None,
         methods: Mapping[str, Method] = METHODS,
     ) -> list[Contestant]:
-        """Return who takes part under a protocol; where nothing is tuned, each has one setting.
-
-        Parameters
-        ----------
-        protocol : str
-            A name in :data:`skatter_bench.protocols.PROTOCOLS`.
-        grid, methods
-            As in :func:`skatter_bench.contestants.contestants`.
-        names : sequence of str or None
-            These alone; None is all of the suite.
-        """
+        """Return who takes part under a protocol; untuned, each has one setting."""
         grid = "none" if protocol in UNTUNED else grid
         names = names or self.methods
         if not self.has_classes:

@@ -30,7 +30,8 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from skatter_bench.measure import machine, measure, versions
+from skatter.versions import versions
+from skatter_bench.measure import machine, measure
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -68,18 +69,6 @@ def attempt(work: Work, cell: Any) -> dict[str, Any]:
     """Do one cell on one thread, and return its record but for what the cell is.
 
     Whatever the work raises goes into the record: a cell that fails is a result like others.
-
-    Parameters
-    ----------
-    work : callable
-        Does a cell and returns its scores.
-    cell : object
-        What it is given.
-
-    Returns
-    -------
-    dict
-        Status, scores, error, warnings, cost, and where and when. Plain values alone.
 
     Examples
     --------
@@ -158,13 +147,8 @@ def _end_with(parent: int) -> None:
 class Pool(Protocol):
     """Where calls are made.
 
-    Attributes
-    ----------
-    deaths : tuple of exception types
-        What a future raises where the process that worked on it died.
-    one_for_all : bool
-        Whether the death of one process takes along everything that the pool was given, so that
-        nobody knows whose fault it was.
+    ``deaths`` are what a future raises where its process died; ``one_for_all`` says that one death
+    takes along everything that the pool was given, so that nobody knows whose fault it was.
     """
 
     deaths: tuple[type[BaseException], ...]
@@ -205,13 +189,7 @@ class Here:
 
 
 class Processes:
-    """Processes on this machine, by loky.
-
-    Parameters
-    ----------
-    n_jobs : int
-        How many.
-    """
+    """Processes on this machine, by loky."""
 
     deaths: tuple[type[BaseException], ...] = (TerminatedWorkerError,)
     one_for_all = True
@@ -243,16 +221,6 @@ class Cluster:
     """The workers of a Dask cluster, one call at a time on each.
 
     Dask itself starts a worker again that died, and gives a call up after several deaths.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the cluster; it is not closed.
-
-    Raises
-    ------
-    ConnectionError
-        If the cluster has no workers.
     """
 
     one_for_all = False
@@ -290,26 +258,7 @@ class Cluster:
 
 @contextmanager
 def open_pool(n_jobs: int, dask: str | Client | None) -> Iterator[Pool]:
-    """Open the pool that a user asked for; close it at the end.
-
-    Parameters
-    ----------
-    n_jobs : int
-        Number of processes, negative counting back from the number of cores as in joblib. One is
-        this process.
-    dask : str, distributed.Client or None
-        Address of the scheduler of a Dask cluster, or a client of one. ``n_jobs`` then does not
-        count.
-
-    Raises
-    ------
-    ValueError
-        If ``n_jobs`` is no such number.
-    ImportError
-        If Dask is asked for and not installed.
-    ConnectionError
-        If there is no scheduler at this address, or it has no workers.
-    """
+    """Open the pool that a user asked for; close it at the end."""
     if dask is None:
         with closing(_local_pool(n_jobs)) as pool:
             yield pool

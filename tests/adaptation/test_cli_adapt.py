@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -125,9 +126,8 @@ def test_what_a_model_expects_can_be_read_from_its_file(table, tmp_path):
 def test_the_report_is_told_of_the_model_and_its_time(table, tmp_path, monkeypatch, frame):
     asked = {}
 
-    def report(model, X, y, sample_domain, **given):
-        asked.update(given, columns=list(X.columns), domain=set(sample_domain))
-        asked["predicted"] = model.answers(X.assign(town=sample_domain))["adapted"].label
+    def report(result, **given):
+        asked.update(given, result=result)
         return "<p>é</p>"
 
     monkeypatch.setattr(skatter.reporting, "report", report)
@@ -135,12 +135,13 @@ def test_the_report_is_told_of_the_model_and_its_time(table, tmp_path, monkeypat
     result = run_adapt(table, "--out", tmp_path / "out.csv", "--report", path)
     assert result.exit_code == 0, result.output
     assert path.read_text(encoding="utf-8") == "<p>é</p>"
-    assert asked["domain"] == {"amsterdam", "basel"}
     assert asked["settings"]["seconds"] > 0
-    assert asked["labelled"].tolist() == frame["tree"].notna().tolist()
+    told = asked["result"]
+    assert set(told.samples.sample_domain) == {"amsterdam", "basel"}
+    assert told.samples.labelled.tolist() == frame["tree"].notna().tolist()
     hidden = frame["tree"].isna()
-    found = asked["predictions"]["adapted_tree"][hidden].tolist()
-    assert found == asked["predicted"][hidden].tolist()
+    found = told.predictions["adapted_tree"][hidden].tolist()
+    assert found == told.model.answers(frame[hidden])["adapted"].label.tolist()
 
 
 def test_a_real_report_is_a_page(table, tmp_path, require):
@@ -378,3 +379,24 @@ def test_a_terminal_that_knows_no_accents_gets_question_marks(frame, tmp_path):
     assert result.returncode == 0, result.stderr
     assert b"B?le" in result.stdout
     assert "Bäle" in out.read_text(encoding="utf-8")
+
+
+def test_json_for_scripts_holds_what_the_function_returns(table, tmp_path, frame):
+    out = tmp_path / "out.csv"
+    result = run_adapt(table, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    direct = adapt(frame, label="tree", domain="town").to_dict()
+    for name in ("words", "ship", "judgement", "predicted", "columns"):
+        assert said[name] == direct[name]
+    assert said["files"] == {"out": str(out)}
+
+
+def test_every_column_is_named_with_what_is_done_to_it(frame, tmp_path):
+    path = tmp_path / "trees.csv"
+    frame.assign(day=[f"2024-01-{1 + i % 28:02d}" for i in range(len(frame))]).to_csv(
+        path, index=False
+    )
+    said = " ".join(run_adapt(path, "--out", tmp_path / "out.csv").stdout.split())
+    for name in ("x0", "x1", "x2", "x3", "x4", "day"):
+        assert name in said.split("Columns")[1]

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
+from skatter_bench.charts import inline_svg
 from skatter_bench.published import published
-from skatter_bench.report import render_report, write_report
+from skatter_bench.report import render_report, summary_of, write_report
 from skatter_bench.results import Outcome, SuiteResults
-from skatter_bench.sheets import Sheet, results_sheet, summary_sheet
 from skatter_bench.suites import get_suite
-from skatter_bench.svg import inline_svg
+from skatter_bench.table import Column, Table
+from skatter_bench.views import of_protocol, page_table
 
 pytest_plugins = ["report_fixtures"]
 
@@ -443,46 +444,52 @@ def test_bad_paths_and_results_are_refused_before_any_work(results, tmp_path):
 # --- what it says -------------------------------------------------------------------------------
 
 
-def column(sheet: Sheet, name: str, group: str = "") -> dict[str, Any]:
-    places = [(head.name, head.group) for head in sheet.heads]
-    j = places.index((name, group))
-    return {line.label: line.cells[j] for line in sheet.lines}
+def table_of(results: SuiteResults, protocol: str) -> Table:
+    return page_table(results.suite, of_protocol(results, protocol))
+
+
+PERCENT = Column("any")
 
 
 def test_published_number_stands_beside_ours_but_never_beside_an_upper_bound(results):
-    ours = results_sheet(results[0], "source-cv")
-    assert column(ours, "A->W")["sca + 1NN"].printed == "33.90"
-    assert column(ours, "Average")["raw + 1NN"].printed == "31.37"
-    assert column(ours, "A->W")["jda + 1NN"].printed == ""
-    assert not results_sheet(results[0], "target-oracle").has("printed")
+    ours = table_of(results[0], "source-cv")
+    assert PERCENT.printed(ours.column("A->W")["sca + 1NN"]) == "33.90"
+    assert PERCENT.printed(ours.column("average")["raw + 1NN"]) == "31.37"
+    assert PERCENT.printed(ours.column("A->W")["jda + 1NN"]) == ""
+    assert not table_of(results[0], "target-oracle").has("published")
 
 
 def test_figure_that_the_paper_tuned_on_the_target_has_its_published_numbers(results):
-    sheet = results_sheet(results[-1], "target-oracle")
-    assert column(sheet, "source->target")["sca + 1NN"].printed == "77.00"
+    table = table_of(results[-1], "target-oracle")
+    assert PERCENT.printed(table.column("source->target")["sca + 1NN"]) == "77.00"
+
+
+def test_averages_come_before_what_they_sum_up(results):
+    names = [column.name for column in table_of(results[0], "source-cv").columns]
+    assert names[:2] == ["average", "mean rank"]
 
 
 def test_average_over_some_of_the_tasks_is_not_shown_as_a_number(results):
-    averages = column(results_sheet(results[0], "source-cv"), "Average")
+    averages = table_of(results[0], "source-cv").column("average")
     for label, value in _values(results[0], "Average").items():
-        cell = averages[label]
+        entry = averages[label]
         if math.isnan(value):
-            assert cell.value is None
-            assert "Failed on" in cell.reason
+            assert entry.missing
+            assert "Failed on" in entry.reason
         else:
-            assert cell.text == f"{value:.2f}"
+            assert PERCENT.ours(entry) == f"{value:.2f}"
 
 
 def test_marks_of_a_column_are_its_largest_and_second_largest_number(results):
-    cells = column(results_sheet(results[0], "source-cv"), "Average")
-    known = sorted((cell.value for cell in cells.values() if cell.value is not None), reverse=True)
-    marked = {cell.mark: cell.value for cell in cells.values()}
+    entries = table_of(results[0], "source-cv").column("average").values()
+    known = sorted((entry.value for entry in entries if not entry.missing), reverse=True)
+    marked = {entry.mark: entry.value for entry in entries}
     assert marked["best"] == known[0]
     assert marked["second"] == known[1]
 
 
 def test_tasks_of_the_same_name_in_two_groups_are_kept_apart(results):
-    sheet = results_sheet(results[2], "source-cv")
+    table = table_of(results[2], "source-cv")
     for group in ("Office+Caltech (SURF-BoW)", "Office+Caltech (DeCAF6)"):
         own = [
             each.accuracy
@@ -490,24 +497,27 @@ def test_tasks_of_the_same_name_in_two_groups_are_kept_apart(results):
             if (each.group, each.label) == (group, "sca + linear SVM")
         ]
         assert len(own) == 12
-        average = column(sheet, group, "Averages")["sca + linear SVM"]
+        average = table.column(group, "Averages")["sca + linear SVM"]
         assert average.value == pytest.approx(fmean(own))
-        assert column(sheet, "A->W", group)["sca + linear SVM"].value == own[0]
-    raw = column(sheet, "Office+Caltech (SURF-BoW)", "Averages")["raw + linear SVM"]
-    assert raw.printed == f"{published('table4').value('L-SVM', 'Office+Caltech (SURF-BoW)'):.2f}"
+        assert table.column("A->W", group)["sca + linear SVM"].value == own[0]
+    raw = table.column("Office+Caltech (SURF-BoW)", "Averages")["raw + linear SVM"]
+    assert raw.published == published("table4").value("L-SVM", "Office+Caltech (SURF-BoW)")
 
 
 def test_summary_has_the_averages_of_every_suite_that_has_accuracies(results):
-    sheet = summary_sheet(results, "source-cv")
-    assert [head.name for head in sheet.heads] == ["table2", "table1-draws", *["figure2"] * 3]
-    cells = {line.label: line.cells[0] for line in sheet.lines}
-    averages = column(results_sheet(results[0], "source-cv"), "Average")
-    assert {label: cells[label] for label in averages} == averages
-    assert summary_sheet(results, "leave-one-domain-out") is None
+    table = summary_of(results, "source-cv")
+    assert [column.name for column in table.columns] == [
+        *("table2", "table1-draws"),
+        *["figure2"] * 3,
+    ]
+    entries = {row.label: row.entries[0] for row in table.rows}
+    averages = table_of(results[0], "source-cv").column("average")
+    assert {label: entries[label] for label in averages} == averages
+    assert summary_of(results, "leave-one-domain-out") is None
 
 
 def test_runs_of_several_draws_are_averaged_with_their_spread(results):
-    cell = column(results_sheet(results[1], "source-cv"), "usps->mnist")
+    entry = table_of(results[1], "source-cv").column("usps->mnist")["sca + 1NN"]
     own = [
         each.accuracy
         for each in results[1].outcomes
@@ -516,11 +526,11 @@ def test_runs_of_several_draws_are_averaged_with_their_spread(results):
     mean = fmean(own)
     assert len(own) == 5
     if math.isnan(mean):
-        assert cell["sca + 1NN"].kind == "failed"
+        assert entry.note == "failed"
     else:
         spread = math.sqrt(sum((each - mean) ** 2 for each in own) / 4)
-        assert cell["sca + 1NN"].text == f"{mean:.2f}"
-        assert cell["sca + 1NN"].spread == f"{spread:.2f}"
+        assert PERCENT.ours(entry) == f"{mean:.2f}"
+        assert PERCENT.spread(entry) == f"{spread:.2f}"
 
 
 # --- figures inside a page ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 typer_testing = pytest.importorskip("typer.testing", reason='pip install "skatter[cli]"')
 
 from skatter.cli import build_app  # noqa: E402
-from skatter_bench.store import Store  # noqa: E402
+from skatter_bench.store import Store, pack  # noqa: E402
 from skatter_bench.suites import SUITES  # noqa: E402
 
 FAST = ["figure1", "--methods", "raw,kpca", "--jobs", "1"]
@@ -70,12 +70,26 @@ def test_run_says_what_each_contestant_took(store):
         ("markdown", "| kpca + 1NN |"),
         ("latex", r"\toprule"),
         ("html", "<table"),
+        ("csv", "method,source->target"),
     ],
 )
-def test_tables_come_in_four_formats(store, form, sign):
+def test_tables_come_in_five_formats(store, form, sign):
     assert sign in call(
         "table", "figure1", "--methods", "raw,kpca", "--store", store, "--format", form
     )
+
+
+def test_a_packed_store_shows_what_its_folder_shows(store, tmp_path):
+    pack([Store(store)], tmp_path / "packed.xz")
+    arguments = ("table", "figure1", "--methods", "raw,kpca", "--format", "csv", "--store")
+    assert call(*arguments, tmp_path / "packed.xz") == call(*arguments, store)
+
+
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(store, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    printed = call("export", "scores.csv", "--store", store, code=1)
+    assert "pandas" in printed
+    assert 'pip install "skatter[bench]"' in printed
 
 
 def test_a_table_of_nothing_says_so(store):

@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 
 from skatter.datasets import make_figure1
 from skatter.plots import PALETTE
-from skatter_bench.figures import (
+from skatter_bench.charts import (
     Panel,
     accuracy_against_time,
     critical_difference_diagram,
@@ -281,10 +281,10 @@ def test_the_same_results_give_the_same_picture(ranking, panels):
 def test_pictures_leave_pyplot_alone_and_matplotlib_is_loaded_late():
     code = """
 import sys
-import skatter_bench.figures as figures
+import skatter_bench.charts as charts
 assert "matplotlib" not in sys.modules
 from skatter_bench.ranks import rank
-figures.critical_difference_diagram(rank([[1.0, 2.0], [1.0, 3.0]], ["a", "b"]))
+charts.critical_difference_diagram(rank([[1.0, 2.0], [1.0, 3.0]], ["a", "b"]))
 assert "matplotlib" in sys.modules and "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skatter.versions import versions
 from skatter_bench import measure as module
-from skatter_bench.measure import machine, measure, versions
+from skatter_bench.measure import machine, measure
 
 
 def busy(cpu_seconds: float) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skatter_bench.ranks import critical_difference, duels, holm, mean_ranks, rank
+from skatter.diagnosis.significance import holm
+from skatter_bench.ranks import critical_difference, duels, mean_ranks, rank
 
 # J. Demšar, JMLR 7, 2006, table 6: AUC of C4.5 with no, with m, with cf, and with both tuned. Two
 # entries of the last row but one are printed alike and ranked 2 and 3: a digit keeps them apart.
@@ -215,9 +216,9 @@ def test_holm_multiplies_by_the_number_of_hypotheses_left_and_never_decreases():
     for i, value in enumerate(sorted(p)):
         running = max(running, min(1.0, (len(p) - i) * value))
         expected[value] = running
-    assert holm(p) == pytest.approx([expected[value] for value in p])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert holm(np.array(p)).tolist() == pytest.approx([expected[value] for value in p])
+    assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
+    assert holm(np.array([])).tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import lzma
 import os
 import resource
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from skatter_bench import store as module
-from skatter_bench.store import Store, StoreError
+from skatter_bench.store import PackedStore, Store, StoreError, open_store, pack
 
 KEY = hashlib.sha256(b"one").hexdigest()
 OTHER = hashlib.sha256(b"two").hexdigest()
@@ -365,3 +366,52 @@ def test_system_without_locks_grants_every_claim(store, monkeypatch):
         store.put(KEY, record())
     assert KEY in store
     assert leftovers(store) == []
+
+
+# --- in one file ----------------------------------------------------------------------------------
+
+
+def test_a_packed_store_has_the_records_of_all_stores_and_the_later_one_counts(store, tmp_path):
+    store.put(KEY, record(1, host="here"))
+    other = Store(tmp_path / "other")
+    other.put(KEY, record(2))
+    other.put(OTHER, record(3))
+    assert pack([store, other], tmp_path / "packed.xz") == 2
+    packed = PackedStore(tmp_path / "packed.xz")
+    assert list(packed) == list(other)
+    assert packed.get(KEY) == other.get(KEY)
+    assert packed.get("0" * 64) is None
+
+
+def test_packing_leaves_out_the_host_and_gives_the_same_bytes_again(store, tmp_path):
+    store.put(KEY, record(host="a name that is nobody's business"))
+    pack([store], tmp_path / "one.xz")
+    pack([PackedStore(tmp_path / "one.xz")], tmp_path / "two.xz")
+    assert (tmp_path / "one.xz").read_bytes() == (tmp_path / "two.xz").read_bytes()
+    assert "host" not in PackedStore(tmp_path / "one.xz").get(KEY)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace('"correct":1', '"correct":2'),
+        lambda text: text[:-10],
+        lambda text: "[]\n",
+    ],
+    ids=["changed", "cut", "other"],
+)
+def test_a_packed_store_that_was_changed_is_refused(store, tmp_path, damage):
+    path = tmp_path / "packed.xz"
+    store.put(KEY, record())
+    pack([store], path)
+    text = lzma.decompress(path.read_bytes()).decode()
+    path.write_bytes(lzma.compress(damage(text).encode()))
+    with pytest.raises(StoreError, match=r"packed\.xz is"):
+        PackedStore(path)
+
+
+def test_a_file_that_is_no_packed_store_is_named(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("mine")
+    with pytest.raises(StoreError, match=r"mine\.txt is not a packed store"):
+        open_store(path)

@@ -18,12 +18,11 @@ from skatter_bench.cells import cells, run_cell
 from skatter_bench.protocols import split
 from skatter_bench.results import Outcome, outcomes, plan
 from skatter_bench.runner import run
-from skatter_bench.show import table_of
 from skatter_bench.store import Store
 from skatter_bench.suites import SUITES
 from skatter_bench.table_suites import TABLE_SUITES
-from skatter_bench.tables import AVERAGE, MANY_GROUPS, MEAN_RANK, accuracy_table
 from skatter_bench.tasks import Problem, Task, load_problem, prepare_table
+from skatter_bench.views import AVERAGE, MANY_GROUPS, MEAN_RANK, accuracy_table, table_of
 
 HOME = str(Path(__file__).parents[2] / "benchmarks" / "data")
 FREE = [table for table in EVERYDAY_TABLES.values() if table.in_repository]

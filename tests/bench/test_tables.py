@@ -1,8 +1,10 @@
-"""Tables say what the outcomes say, beside what the paper says, in four languages."""
+"""Tables say what the outcomes say, beside what the paper says, in five formats."""
 
 from __future__ import annotations
 
+import csv
 import html.parser
+import io
 import math
 import re
 import shutil
@@ -13,15 +15,22 @@ import numpy as np
 import pytest
 
 from skatter_bench.published import published
-from skatter_bench.render import number, to_html, to_latex, to_markdown, to_text
 from skatter_bench.results import Outcome
-from skatter_bench.tables import (
-    AVERAGE,
-    MEAN_RANK,
+from skatter_bench.table import (
     Column,
     Entry,
     Row,
     Table,
+    number,
+    to_csv,
+    to_html,
+    to_latex,
+    to_markdown,
+    to_text,
+)
+from skatter_bench.views import (
+    AVERAGE,
+    MEAN_RANK,
     accuracy_table,
     mark,
     matrix_table,
@@ -160,7 +169,7 @@ def test_a_failed_run_leaves_no_number_and_says_why():
 
 def test_a_task_that_was_not_run_is_not_a_failure():
     table = accuracy_table([outcome("raw"), outcome("raw", "A->D"), outcome("sca")])
-    assert table.column("A->D")["sca + 1NN"] == Entry(note="n/a")
+    assert table.column("A->D")["sca + 1NN"] == Entry(note="n/a", reason="Not run.")
     assert table.column(AVERAGE)["sca + 1NN"].note == "n/a"
     assert "failed" not in notes(table)
 
@@ -333,7 +342,7 @@ def test_a_matrix_with_a_gap_has_no_margins_there():
     table = matrix_table(
         outcome("raw", task, protocol="defaults") for task in ("P->P", "P->S", "S->S")
     )
-    assert table.column("P")["S"] == Entry(note="n/a")
+    assert table.column("P")["S"] == Entry(note="n/a", reason="Not run.")
     assert table.column("mean others")["S"].note == "n/a"
     assert table.column("mean others")["P"].value == 50.0
 
@@ -548,3 +557,26 @@ def test_the_same_outcomes_give_the_same_text(surf):
     again = accuracy_table(paper_outcomes(), published="table2", title="Office+Caltech SURF")
     assert again == surf
     assert to_html(again) == to_html(surf)
+
+
+# --- CSV ----------------------------------------------------------------------------------------
+
+
+def test_csv_has_every_number_with_all_its_digits(surf):
+    lines = list(csv.DictReader(io.StringIO(to_csv(surf))))
+    assert [line["method"] for line in lines] == [row.label for row in surf.rows]
+    for line in lines:
+        for column in surf.columns:
+            entry = surf.column(column.name)[line["method"]]
+            assert float(line[column.name]) == entry.value
+            if entry.published is not None:
+                assert float(line[f"{column.name} published"]) == entry.published
+
+
+def test_csv_leaves_missing_values_empty_and_quotes_names():
+    row = Row('a, "b"', (Entry(note="failed"), Entry(1.5, spread=0.25)))
+    table = Table("t", "m", (Column("x"), Column("y")), (row,))
+    assert list(csv.reader(io.StringIO(to_csv(table)))) == [
+        ["m", "x", "y", "y spread"],
+        ['a, "b"', "", "1.5", "0.25"],
+    ]

@@ -100,7 +100,25 @@ def test_numbers_are_told_by_mean_and_spread_and_nothing_is_said_of_classes(tabl
     assert "class" not in words.replace("A classifier tells", "")
     assert "class balance does not apply" in notes
     as_classes = invoke(file, "-d", "site", "-l", "ill", "--task", "classes")
-    assert (as_classes.exit_code == 0) == whole
+    assert as_classes.exit_code == 1
+    assert "too many for classes" in as_classes.output
+
+
+def test_where_labels_may_be_either_it_asks_as_adapt_does(table, tmp_path):
+    file = tmp_path / "either.csv"
+    table.assign(ill=np.arange(120) % 30).to_csv(file, index=False)
+    asked = invoke(file, "-d", "site", "-l", "ill")
+    assert asked.exit_code == 1
+    assert "30 different whole numbers, from 0 to 29: classes or numbers?" in asked.output
+    for task in ("classes", "numbers"):
+        assert invoke(file, "-d", "site", "-l", "ill", "--task", task).exit_code == 0
+
+
+@pytest.mark.parametrize("value", ["0.5", "3", "yes"])
+def test_a_label_that_is_the_same_everywhere_is_one_class(table, tmp_path, value):
+    file = tmp_path / "constant.csv"
+    table.assign(ill=value).to_csv(file, index=False)
+    assert invoke(file, "-d", "site", "-l", "ill").exit_code == 0
 
 
 def test_text_is_no_number(path):

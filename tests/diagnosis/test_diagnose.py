@@ -11,9 +11,10 @@ import pytest
 from scipy.stats import binomtest
 
 from skatter.diagnosis import diagnose, recognition
-from skatter.diagnosis.layout import Grid, cells, grid_as_text
+from skatter.diagnosis.layout import cells, section_as_text
 from skatter.diagnosis.samples import draw, quota, standardise
 from skatter.domains import read_domains
+from skatter.notebook import Section
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m[bold]\n"
 
@@ -340,8 +341,8 @@ def test_names_stay_text_in_html_and_on_the_terminal(few_trees):
 
 
 def test_columns_of_figures_line_up_with_wide_characters():
-    grid = Grid("t", ("name", "n"), (("脈拍", "1"), ("pulse", "22")))
-    lines = grid_as_text(grid, 80).splitlines()
+    grid = Section("t", (), ("name", "n"), (("脈拍", "1"), ("pulse", "22")))
+    lines = section_as_text(grid, 80).splitlines()
     assert {cells(line) for line in lines} == {cells(lines[0])}
 
 
@@ -365,3 +366,56 @@ def test_a_data_frame_names_its_features(require, few_trees):
     frame = pandas.DataFrame(X, columns=list("uvwxyz"))
     found = diagnose(frame, pandas.Series(y), sample_domain=pandas.Series(domain))
     assert found.features[0].name == "w"
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def test_a_table_and_its_samples_are_diagnosed_alike(require):
+    pandas = require("pandas", "table")
+    rng = np.random.default_rng(0)
+    site = np.repeat(["here", "there"], 60)
+    frame = pandas.DataFrame(rng.normal(size=(120, 2)), columns=["age", "dose"])
+    frame.loc[site == "there", "dose"] += 1
+    kind = np.tile(["a", "b"], 60)
+    direct = diagnose(frame, kind, sample_domain=site)
+    table = frame.assign(site=site, kind=kind)
+    found = diagnose(table, label="kind", domain="site")
+    assert found.words == direct.words
+    with pytest.raises(TypeError, match="Give sample_domain"):
+        diagnose(frame)
+
+
+def test_a_feature_that_is_constant_in_one_domain_has_no_ratio_of_spreads():
+    rng = np.random.default_rng(0)
+    X, site = rng.normal(size=(100, 2)), np.repeat(["a", "b"], 50)
+    X[site == "a", 0] = 0.1 + 0.2  # a constant that rounding blurs when it is centred
+    shift = next(f for f in diagnose(X, sample_domain=site).features if f.name == "x0")
+    assert shift.spread_ratio is None
+
+
+def test_text_that_is_missing_unequally_is_listed(require):
+    pandas = require("pandas", "table")
+    rng = np.random.default_rng(0)
+    site = np.repeat(["here", "there"], 100)
+    ward = np.where(rng.uniform(size=200) < np.where(site == "here", 0.9, 0.01), None, "x")
+    ward[(site == "there") & (rng.uniform(size=200) < 0.5)] = "y"
+    frame = pandas.DataFrame({"dose": rng.normal(size=200), "ward": ward, "site": site})
+    found = diagnose(frame, domain="site")
+    empty = frame["ward"].isna().groupby(site).mean()
+    assert found.missing[0].name == "ward"
+    assert found.missing[0].highest == pytest.approx(empty["here"])
+    assert "Values are missing unequally: ward" in found.words
+
+
+def test_a_column_that_looks_like_the_label_is_left_out_with_a_word(require):
+    pandas = require("pandas", "table")
+    rng = np.random.default_rng(0)
+    site = np.repeat(["here", "there"], 60)
+    ill = np.where(site == "here", rng.choice(["yes", "no"], 120), None)
+    frame = pandas.DataFrame({"dose": rng.normal(size=120), "ill": ill, "site": site})
+    found = diagnose(frame, domain="site")
+    assert [feature.name for feature in found.features] == ["dose"]
+    assert "empty in all rows of there" in found.left_out["ill"]
+    assert any("label='ill'" in note for note in found.notes)
+    assert not diagnose(frame, label="ill", domain="site").left_out

@@ -91,7 +91,7 @@ def change_array(data: bytes, draw: random.Random) -> bytes:
     elif how == 5 and array.dtype.kind in "fiu" and array.size:
         wild = [-1, 0, 10**6, 2**31 - 1, -(2**31)]
         flat = array.ravel()
-        flat[draw.randrange(array.size)] = draw.choice(wild)
+        flat[draw.randrange(array.size)] = np.array(draw.choice(wild)).astype(array.dtype)
         array = flat.reshape(array.shape)
     elif how == 6 and array.dtype.kind == "f":
         array = array * draw.choice([np.nan, np.inf, 1e300, 0.0, -1.0])

@@ -158,7 +158,7 @@ def test_another_instrument_moves_all_weight_to_members_scaled_in_each_domain(fi
     assert model.score(X[60:], y[60:], sample_domain=site[60:]) > 0.8
     assert model.champion_.score(X[60:], y[60:]) < 0.6
     assert model.judgement_.verdict == "adapt"
-    assert doubt_in_pooled(1.3, 1.0) == pytest.approx(0.5)
+    assert doubt_in_pooled(1.1, 1.0) == pytest.approx(0.5)
 
 
 def test_transfer_between_sources_moves_weight_as_well():

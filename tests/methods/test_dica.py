@@ -159,7 +159,7 @@ class NoWithin(ScatterComponents):
         self.kernel, self.gamma, self.degree, self.coef0 = "rbf", GAMMA, 3, 1
         self.kernel_params = None
 
-    def _objective(self, domains, total):
+    def objective(self, domains, total):
         return Objective(total=0.0, between_class=float(domains.n_labelled), domain=1.0, ridge=1.0)
 
     def _default_n_components(self, domains):

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import PCA
 
-from skatter import SCA, SCAClassifier
+from skatter import SCA, SCAClassifier, adapt
 from skatter.reporting import report
 
 HOSTILE = (
@@ -30,6 +30,28 @@ def file(story: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def adapted(require: Any) -> Any:
+    """A table of two places, adapted; the label of one is hidden."""
+    pandas = require("pandas", "report")
+    rng = np.random.default_rng(3)
+    y, site = np.tile([0, 1, 2], 40), np.repeat(["north", "south"], 60)
+    X = rng.normal(size=(120, 3)) + 2.2 * np.eye(3)[y]
+    X[site == "south"] += [0, 0, 2]
+    frame = pandas.DataFrame(X, columns=["height", "girth", "altitude"])
+    frame["site"], frame["kind"] = (
+        site,
+        np.where(site == "north", np.array(["a", "b", "c"])[y], None),
+    )
+    return adapt(frame, label="kind", domain="site")
+
+
+@pytest.fixture(scope="module")
+def table_file(adapted: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "table.html"
+    return report(adapted, path=path)
+
+
 def positions(page: Any, name: str) -> np.ndarray:
     return np.array(page.evaluate(f"skatterReport.positions('{name}')"))
 
@@ -42,7 +64,9 @@ def slide(page: Any, name: str, value: int) -> None:
 
 def middle(page: Any, name: str, row: int) -> tuple[float, float]:
     """Where a point is on the screen."""
-    box = page.locator(f"[data-plot={name}] canvas").bounding_box()
+    canvas = page.locator(f"[data-plot={name}] canvas")
+    canvas.evaluate("each => each.scrollIntoView({ block: 'center' })")
+    box = canvas.bounding_box()
     _, x, y = positions(page, name)[row]
     return box["x"] + x, box["y"] + y
 
@@ -118,6 +142,69 @@ def test_hostile_names_stay_text_and_run_nothing(open_page, story, require, tmp_
     raw = path.read_text(encoding="utf-8")
     assert raw.count("</script>") == 2
     assert not re.search("[\u2028\u2029\u202e\x00]", raw)
+
+
+# --- four questions -------------------------------------------------------------------------------
+
+
+def test_four_questions_come_first_and_in_order(open_page, table_file):
+    page = open_page(table_file).page
+    asked = [
+        "Is there a shift, and where?",
+        "How well will it do there?",
+        "Which rows should I look at?",
+        "What would settle it?",
+    ]
+    assert page.locator(".answers dt").all_inner_texts() == asked
+    assert page.locator("main h2").all_inner_texts()[:4] == asked
+
+
+def test_answers_are_those_of_the_adaptation(open_page, adapted, table_file):
+    page = open_page(table_file).page
+    answers = page.locator(".answers dd").all_inner_texts()
+    assert "altitude" in answers[0]
+    assert str(adapted.judgement.accuracy) in answers[1]
+    told = adapted.predictions.iloc[60:]
+    apart = int((told["adapted_kind"] != told["plain_kind"]).sum())
+    assert f"disagree on {apart} row" in answers[2] or (not apart and "agree on all" in answers[2])
+    assert "skatter ask" in answers[3]
+    first = page.locator("#rows table").first.locator("tbody tr")
+    counts = {
+        row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in first.all()
+    }
+    assert counts == {name: str(n) for name, n in told["predicted_kind"].value_counts().items()}
+
+
+def test_rows_to_look_at_are_those_on_which_the_models_disagree(open_page, adapted, table_file):
+    page = open_page(table_file).page
+    told = adapted.predictions.iloc[60:]
+    apart = told[told["adapted_kind"] != told["plain_kind"]].sort_values(
+        "confidence", kind="stable"
+    )
+    shown = page.locator("#rows table[aria-label], #rows table").all()
+    titles = page.locator("#rows h3").all_inner_texts()
+    rows = dict(zip(titles, shown, strict=True))
+    listed = rows["The models disagree"].locator("tbody th").all_inner_texts()
+    assert [int(each) - 1 for each in listed] == apart.index[:10].tolist()
+    unsure = told.sort_values("confidence", kind="stable").index[:10]
+    listed = rows["The model is least sure"].locator("tbody th").all_inner_texts()
+    assert [int(each) - 1 for each in listed] == unsure.tolist()
+
+
+def test_an_empty_table_of_accuracies_is_left_out_and_the_grey_group_has_a_name(
+    open_page, table_file
+):
+    page = open_page(table_file).page
+    assert "Accuracy in each domain" not in page.locator("#accuracy").inner_text()
+    page.locator("#pictures [data-colour=class]").click()
+    names = page.locator("#pictures [data-legend] button span:first-of-type").all_inner_texts()
+    assert names == ["a", "b", "c", "no label"]
+
+
+def test_a_table_that_goes_on_beyond_a_narrow_screen_shows_a_shadow(open_page, table_file):
+    page = open_page(table_file, width=360).page
+    style = page.locator("#accuracy .scroll").evaluate("e => getComputedStyle(e).backgroundImage")
+    assert style.count("linear-gradient") == 2
 
 
 # --- the path explorer ---------------------------------------------------------------------------
@@ -219,8 +306,8 @@ def test_hover_tells_the_row(open_page, file, story):
     page = open_page(file).page
     page.mouse.move(*middle(page, "after", 100))
     told = page.locator("#tip").inner_text().split("\n")
-    row = page.evaluate("skatterReport.data.rows.number[100]")
-    assert told[0] == f"Row {row}"
+    row = page.evaluate("skatterReport.data.rows.number[100]") - 1
+    assert told[0] == f"Row {row + 1}"
     assert told[1] == f"domain: {story.site[row]}"
     assert told[2] == f"class: {story.y[row]} (hidden from the fit)"
     assert told[-1].startswith("feature 4: ")
@@ -231,6 +318,7 @@ def test_hover_tells_the_row(open_page, file, story):
 
 def test_lasso_lists_exactly_the_rows_inside(open_page, file):
     page = open_page(file).page
+    page.locator("[data-plot=before]").evaluate("e => e.scrollIntoView({ block: 'center' })")
     box = page.locator("[data-plot=before]").bounding_box()
     left, top, right, bottom = 120, 90, 300, 260
     page.mouse.move(box["x"] + left, box["y"] + top)
@@ -243,7 +331,7 @@ def test_lasso_lists_exactly_the_rows_inside(open_page, file):
     held = (x + border > left) & (x + border < right) & (y + border > top) & (y + border < bottom)
     assert 0 < held.sum() < 180
     listed = page.locator("#pictures [data-rows] tbody th").all_inner_texts()
-    assert [int(each) for each in listed] == sorted(row[held].astype(int))
+    assert [int(each) - 1 for each in listed] == sorted(row[held].astype(int))
     assert page.locator("#pictures .count").inner_text() == f"{held.sum()} rows chosen"
     page.locator("#pictures [data-clear]").click()
     assert not page.locator("#pictures [data-rows]").is_visible()
@@ -261,7 +349,7 @@ def test_chosen_rows_are_copied_as_csv_without_formulas(open_page, story, requir
     page.locator("#pictures [data-copy]", has_text="Copied").wait_for()
     lines = page.evaluate("navigator.clipboard.readText()").split("\n")
     assert lines[0] == 'row,domain,class,seen in fit,predicted,\'=1+1,"a ""b""","c,d",e,f'
-    assert [line.split(",")[0] for line in lines[1:]] == ["3", "7", ""]
+    assert [line.split(",")[0] for line in lines[1:]] == ["4", "8", ""]
     assert float(lines[1].split(",")[-1]) == pytest.approx(story.X[3, 4], rel=1e-4)
 
 
@@ -385,7 +473,17 @@ def test_text_stands_out_from_its_background_by_four_and_a_half_to_one(open_page
     assert poor == []
 
 
-@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing_to_complain_of(open_page, accessibility, table_file, width, scheme):
+    page = open_page(table_file, width=width, height=844, color_scheme=scheme).page
+    page.evaluate("skatterReport.choose([1])")
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    page.wait_for_timeout(100)
+    assert accessibility(page) == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
 def test_nothing_but_tables_is_wider_than_the_screen(open_page, file, width):
     page = open_page(file, width=width, height=844).page
     page.evaluate("skatterReport.choose([1, 2, 3])")
@@ -428,7 +526,7 @@ def test_paper_is_light_without_controls_and_clips_no_table(open_page, file):
 
 def test_readers_without_the_script_get_every_table(open_page, file):
     page = open_page(file, java_script_enabled=False).page
-    for part in ("scatters", "spectrum", "distances", "accuracy"):
+    for part in ("shift", "rows", "settle", "scatters", "spectrum", "distances", "accuracy"):
         assert page.locator(f"#{part}").is_visible()
     assert page.locator("#pictures .needs-script").is_visible()
     assert not page.locator(".sliders").is_visible()

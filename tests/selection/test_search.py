@@ -639,11 +639,6 @@ def test_parameters_of_the_template_are_checked(data, options, message):
         fit(SCACV(SCA(kernel=never, **options)), data)
 
 
-def test_padding_cannot_be_searched(data):
-    with pytest.raises(ValueError, match="class_rows='all' only"):
-        fit(SCACV(SCA(class_rows="labelled", kernel=never)), data)
-
-
 def test_a_search_needs_labels_in_a_source_domain(data):
     with pytest.raises(ValueError, match="no labelled sample"):
         SCACV(SCA(kernel=never)).fit(data.X, np.full(60, -1), sample_domain=data.site)

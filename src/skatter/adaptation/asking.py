@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import FEWEST_LEFT, make_sheet
 from skatter.checks import check_integer
+from skatter.formatting import count, percent
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
 from skatter.selection import LabelSheet, pick_numbers_to_label, pick_rows_to_label
@@ -63,6 +64,7 @@ def ask(
     class_frequencies: Mapping[Any, float] | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    categorical: Collection[str] = (),
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Questions:
@@ -83,7 +85,7 @@ def ask(
         Column that says where a row comes from.
     n_labels : int
         Rows to draw, 3 or more.
-    task, plain, metric, class_frequencies, features, ignore, random_state, progress
+    task, plain, metric, class_frequencies, features, ignore, categorical, random_state, progress
         As in :func:`skatter.adapt`; give both functions the same.
 
     Returns
@@ -126,6 +128,7 @@ def ask(
         class_frequencies=class_frequencies,
         features=features,
         ignore=ignore,
+        categorical=categorical,
         random_state=random_state,
         say=say,
     )
@@ -167,41 +170,33 @@ def _draw(predicted: Mapping[Ship, Answer], n_labels: int, task: Task, seed: int
 def _tell(drawn: LabelSheet, label: str, task: Task) -> tuple[str, ...]:
     """Say what to do with the sheet, and what it is for."""
     return (
-        f"{len(drawn.rows):,} rows to label, of {drawn.n_rows:,} without {label}: fill in the "
-        f"column {label} of the sheet, from the top down.",
+        f"{count(len(drawn.rows), 'row')} to label, of {drawn.n_rows:,} without {label}: fill in "
+        f"the column {label} of the sheet, from the top down.",
         "Skip no row because it is hard: rows that are passed over make both models look better "
         "than they are. Stop wherever you like; rows below stay empty.",
-        _dispute(drawn) if task == "classes" else _far_apart(drawn),
+        _dispute(drawn, task),
         "Leave all other columns, and the table, as they are. Then adapt with the same settings "
         "and the sheet as checked.",
     )
 
 
-def _dispute(drawn: LabelSheet) -> str:
+def _dispute(drawn: LabelSheet, task: Task) -> str:
     sizes = dict(zip(drawn.strata, drawn.sizes, strict=True))
     if DISAGREE not in sizes:
+        what = "accurate they are" if task == "classes" else "large their errors are"
         return (
             "The adapted and the plain model predict the same for every row: labels will tell how "
-            "accurate they are, and not which to ship."
+            f"{what}, and not which to ship."
         )
     n_asked = int(np.sum(drawn.stratum == drawn.strata.index(DISAGREE)))
-    share = 100 * sizes[DISAGREE] / drawn.n_rows
-    return (
-        f"The adapted and the plain model differ on {sizes[DISAGREE]:,} rows ({share:.0f} %), and "
-        f"{n_asked:,} of these are on the sheet: they tell which model is better."
-    )
-
-
-def _far_apart(drawn: LabelSheet) -> str:
-    sizes = dict(zip(drawn.strata, drawn.sizes, strict=True))
-    if DISAGREE not in sizes:
+    rows, sheet = count(sizes[DISAGREE], "row"), f"and {n_asked:,} of these are on the sheet"
+    if task == "classes":
+        share = percent(sizes[DISAGREE] / drawn.n_rows)
         return (
-            "The adapted and the plain model predict the same for every row: labels will tell how "
-            "large their errors are, and not which to ship."
+            f"The adapted and the plain model differ on {rows} ({share}), {sheet}: they tell which "
+            "model is better."
         )
-    n_asked = int(np.sum(drawn.stratum == drawn.strata.index(DISAGREE)))
     return (
-        f"Half of what the models differ by lies in {sizes[DISAGREE]:,} rows, and {n_asked:,} of "
-        "these are on the sheet: they tell which model is better, and all of them whether the "
-        "target lies higher or lower than the sources."
+        f"Half of what the models differ by lies in {rows}, {sheet}: they tell which model is "
+        "better, and all of them whether the target lies higher or lower than the sources."
     )

@@ -110,8 +110,7 @@ def _check_needs(method: Method, roles: Roles) -> None:
         raise MethodError(
             f"method {name} predicts sets of rows and not single ones; use it from Python."
         )
-    wants_target_labels = "target labels" in needs or name == "easyadapt"
-    if wants_target_labels and not roles.target_knows_labels:
+    if "target labels" in (*needs, *method.wants) and not roles.target_knows_labels:
         raise MethodError(
             f"method {name} learns from a few labels of the target, and the table has none there. "
             "Label some rows of it, or use the method auto."

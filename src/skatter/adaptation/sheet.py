@@ -13,7 +13,6 @@ from skatter.adaptation.classes import class_code
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
-from skatter.adaptation.task import as_numbers
 from skatter.domains import UNLABELLED, Codes, Mask
 from skatter.formatting import listed, quoted
 from skatter.selection import (
@@ -26,6 +25,7 @@ from skatter.selection import (
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
 from skatter.tables.naming import check_names, missing_column
+from skatter.tables.task import as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -186,7 +186,8 @@ def predicted_section(answer: Answer, label: str) -> Section:
     rows: list[tuple[Any, ...]]
     heads: tuple[str, ...]
     if answer.interval is None:
-        heads, rows = (label, "rows", "mean confidence"), list(class_counts(answer))
+        heads = (label, "rows", "mean confidence")
+        rows = [(str(name), n, sure) for name, n, sure in class_counts(answer)]
     else:
         heads = ("rows", label, "low", "high")
         rows = [(name, *values.tolist()) for name, values in quantiles(answer)]

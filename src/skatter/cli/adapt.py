@@ -26,6 +26,7 @@ from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
     METRIC,
     AsJson,
+    Categorical,
     Domain,
     Features,
     Force,
@@ -34,6 +35,7 @@ from skatter.cli.options import (
     KeyFile,
     Label,
     LabelTask,
+    Missing,
     Out,
     Scored,
     Seed,
@@ -81,6 +83,8 @@ def adapt_file(
     ] = None,
     features: Features = None,
     ignore: Ignored = None,
+    categorical: Categorical = None,
+    na_values: Missing = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skatter.")
     ] = None,
@@ -111,7 +115,7 @@ def adapt_file(
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            table = stack.enter_context(open_table(file))
+            table = stack.enter_context(open_table(file, na_values=split_names(na_values, ())))
             frame = table.frame
             result = adapt(
                 frame,
@@ -125,6 +129,7 @@ def adapt_file(
                 checked=None if checked is None else read_table(checked),
                 features=split_names(features, frame.columns) or None,
                 ignore=split_names(ignore, frame.columns),
+                categorical=split_names(categorical, frame.columns),
                 random_state=seed,
                 progress=say,
             )
@@ -172,20 +177,10 @@ def _jobs(
 def _report(result: Adaptation, say: Callable[[str], None]) -> str:
     from skatter.reporting import report
 
-    samples = result.samples
     say("making the report")
-    return report(
-        result.model,
-        samples.X,
-        samples.y,
-        samples.sample_domain,
-        labelled=samples.labelled,
-        benefit=result.judgement if result.model.task == "classes" else result.by_labels,
-        predictions=result.predictions,
-        settings={**result.settings, "seconds": round(result.seconds, 1)},
-        random_state=result.settings["random_state"],
-        progress=say,
-    )
+    settings = {"seconds": round(result.seconds, 1)}
+    seed = result.settings["random_state"]
+    return str(report(result, settings=settings, random_state=seed, progress=say))
 
 
 # --- words ----------------------------------------------------------------------------------------

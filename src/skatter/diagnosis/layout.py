@@ -1,32 +1,17 @@
-"""Grids of text for two readers: a terminal of some width, and a web page.
-
-Cells hold what users named, so everything is escaped on its way to a web page; what could command a
-terminal is escaped where the cells are made (:mod:`skatter.diagnosis.grids`).
-"""
+"""Tables of text for a terminal of some width."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
 from textwrap import fill
+
+from skatter.notebook import Section
 
 GAP = "  "
 KEPT = "\N{NO-BREAK SPACE}"
 SHORTEST = 6
 """To which a column may be cut where the line is too short."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """One table of a diagnosis."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    names: int = 1
-    note: str = ""
 
 
 def prose(text: str, width: int, *, bullet: str = "") -> str:
@@ -75,19 +60,19 @@ def cells(text: str) -> int:
     )
 
 
-def grid_as_text(grid: Grid, width: int) -> str:
-    """Lay out a grid for a terminal, names to the left and figures to the right."""
-    table = [grid.headings, *grid.rows]
-    widths = [max(cells(row[j]) for row in table) for j in range(len(grid.headings))]
+def section_as_text(section: Section, width: int) -> str:
+    """Lay out a table for a terminal, names to the left and figures to the right."""
+    table = [section.heads, *section.lines]
+    widths = [max(cells(row[j]) for row in table) for j in range(len(section.heads))]
     spare = width - sum(widths) - len(GAP) * (len(widths) - 1)
     while spare < 0:
-        j = max(range(grid.names), key=lambda j: widths[j])
+        j = max(range(section.names), key=lambda j: widths[j])
         if widths[j] <= SHORTEST:
             break
         widths[j], spare = widths[j] - 1, spare + 1
-    lines = [_line(row, widths, grid.names) for row in table]
+    lines = [_line(row, widths, section.names) for row in table]
     lines.insert(1, GAP.join("-" * w for w in widths))
-    return "\n".join([*lines, prose(grid.note, width)] if grid.note else lines)
+    return "\n".join([*lines, prose(section.note, width)] if section.note else lines)
 
 
 def _line(row: Sequence[str], widths: Sequence[int], names: int) -> str:
@@ -97,26 +82,3 @@ def _line(row: Sequence[str], widths: Sequence[int], names: int) -> str:
         space = " " * (width - cells(text))
         parts.append(text + space if j < names else space + text)
     return GAP.join(parts).rstrip()
-
-
-def grid_as_html(grid: Grid) -> str:
-    """Lay out a grid for a web page; every cell is escaped."""
-    head = "".join(_cell("th", j, cell, grid) for j, cell in enumerate(grid.headings))
-    body = "".join(
-        f"<tr>{''.join(_cell('td', j, cell, grid) for j, cell in enumerate(row))}</tr>"
-        for row in grid.rows
-    )
-    note = f"<p>{escape(grid.note)}</p>" if grid.note else ""
-    # In letters of one width, a map of single characters lines up.
-    return (
-        f"<details><summary>{escape(grid.title)}</summary>"
-        '<table style="font-family:monospace;border-spacing:1em 0">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}</details>"
-    )
-
-
-def _cell(tag: str, j: int, text: str, grid: Grid) -> str:
-    side = "left" if j < grid.names else "right"
-    name = tag if tag == "th" or j else "th"
-    scope = ' scope="col"' if tag == "th" else ' scope="row"' if not j else ""
-    return f'<{name}{scope} style="text-align:{side};white-space:nowrap">{escape(text)}</{name}>'

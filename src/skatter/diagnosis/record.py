@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,15 @@ from numpy.typing import NDArray
 
 from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.features import FeatureShift
-from skatter.diagnosis.grids import grids_of
-from skatter.diagnosis.layout import grid_as_html, grid_as_text, prose
+from skatter.diagnosis.layout import prose, section_as_text
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.pairs import PairShift
+from skatter.diagnosis.tables import tables_of
 from skatter.diagnosis.transfer import Transfer
 from skatter.diagnosis.variance import VarianceShares
 from skatter.diagnosis.words import say_notes, say_words
 from skatter.formatting import json_ready, printable
+from skatter.notebook import Section, text_and_tables
 
 WIDTH = 80
 WIDEST = 110
@@ -166,9 +166,9 @@ class Diagnosis:
         """Return titles and texts for a terminal of this width."""
         line = min(width, WIDEST)
         words = "\n".join(prose(printable(sentence), line) for sentence in say_words(self))
-        grids = [(grid.title, grid_as_text(grid, width)) for grid in grids_of(self, width)]
+        tables = [(each.title, section_as_text(each, width)) for each in tables_of(self, width)]
         notes = "\n".join(prose(printable(note), line, bullet="- ") for note in self.notes)
-        return [("Is there a shift?", words), *grids, ("Notes", notes)]
+        return [("Is there a shift?", words), *tables, ("Notes", notes)]
 
     def __str__(self) -> str:
         return "\n\n".join(f"{title}\n{text}" for title, text in self.sections())
@@ -178,8 +178,5 @@ class Diagnosis:
         return f"<Diagnosis: {found}, {len(self.domains)} domains, {len(self.features)} features>"
 
     def _repr_html_(self) -> str:
-        words = "".join(f"<p>{escape(printable(line))}</p>" for line in say_words(self))
-        grids = "".join(grid_as_html(grid) for grid in grids_of(self, WIDTH))
-        notes = "".join(f"<li>{escape(printable(note))}</li>" for note in self.notes)
-        notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
-        return f"<div>{words}{grids}{notes}</div>"
+        notes = Section("Notes", (), ("note",), tuple((note,) for note in self.notes))
+        return text_and_tables(say_words(self), [*tables_of(self, WIDTH), notes], folded=True)

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.formatting import join, quoted
-from skatter.labels import MANY_VALUES, Task
+from skatter.labels import Task
 from skatter.tables import (
     Samples,
-    TableError,
     align_columns,
     as_text,
     describe_columns,
@@ -21,11 +20,15 @@ from skatter.tables import (
     read_columns,
     to_numbers,
 )
+from skatter.tables.task import tell_task
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[Any]
+
+LIKE_A_LABEL = "; if it is the label, say so"
+"""Why a column is left out where no label is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +51,12 @@ def read_frame(
     task: Task | None,
     features: Sequence[str] | None,
     ignore: Sequence[str],
+    categorical: Sequence[str],
 ) -> Frame:
     """Read the columns of a table; one that looks like a label is left out where none is named."""
     samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
     missing = samples.X.apply(lambda column: as_text(column).isna())
-    plans = describe_columns(samples.X)
+    plans = describe_columns(samples.X, categorical=categorical)
     left_out = {plan.name: plan.why for plan in plans if not plan.used}
     if label is None:
         alike = _like_labels(missing, samples.sample_domain)
@@ -63,7 +67,9 @@ def read_frame(
     columns = samples.X[used_names]
     prepare = make_preprocessor(columns, [plan for plan in plans if plan.name in used_names])
     X, names = to_numbers(columns, prepare.fit(align_columns(columns, prepare)))
-    return Frame(samples, X, names, _task_of(samples, task), missing, left_out)
+    if samples.labelled.any():
+        samples, task = tell_task(samples, task)
+    return Frame(samples, X, names, task, missing, left_out)
 
 
 def _like_labels(missing: pd.DataFrame, sample_domain: Any) -> dict[str, str]:
@@ -71,19 +77,7 @@ def _like_labels(missing: pd.DataFrame, sample_domain: Any) -> dict[str, str]:
     empty = missing.groupby(np.asarray(sample_domain)).all()
     found = empty.columns[empty.any() & ~empty.all()]
     return {
-        str(name): f"empty in all rows of {join([str(d) for d in empty.index[empty[name]]])}; if "
-        f"it is the label, say so (--label, label={quoted(name)})"
+        str(name): f"empty in all rows of {join([str(d) for d in empty.index[empty[name]]])}"
+        f"{LIKE_A_LABEL} (--label, label={quoted(name)})"
         for name in found
     }
-
-
-def _task_of(samples: Samples, task: Task | None) -> Task | None:
-    """Tell numbers from classes: as told, else many whole numbers are numbers too."""
-    y = samples.y
-    if y is None or y.dtype.kind not in "iuf":
-        if y is not None and task == "numbers":
-            raise TableError(f"column {quoted(samples.label)} holds text: leave the task out.")
-        return None
-    if task is None and len(np.unique(y[samples.labelled])) > MANY_VALUES:
-        return "numbers"
-    return task

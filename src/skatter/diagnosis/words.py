@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
+from skatter.diagnosis.table import LIKE_A_LABEL
 from skatter.diagnosis.transfer import WORTH_SAYING, TransferPair
 from skatter.formatting import join, percent
 
@@ -145,6 +146,9 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
     labels = found.labels
     if labels is None:
         yield "No label is known, so nothing can be said of labels."
+        alike = [name for name, why in found.left_out.items() if LIKE_A_LABEL in why]
+        if alike:
+            yield f"{join(alike)} may be it, for it is empty in some domains: name the label."
         return
     if isinstance(labels, NumberShift):
         yield _say_numbers(labels)

@@ -52,27 +52,15 @@ def error_numbers() -> Mapping[str, Any]:
 
 
 def widening(spread: float, *, by_source: bool) -> float:
-    """Return √S, times what makes errors on whole sources left out comparable.
-
-    Parameters
-    ----------
-    spread : float
-        S, disagreement of members in the target in units of that on held-out source samples.
-    by_source : bool
-        Whether whole sources were held out.
-    """
+    """Return √S, times what makes errors on whole sources left out comparable."""
     return float(np.sqrt(spread)) * (error_numbers()["several_sources"] if by_source else 1.0)
 
 
 def expected_error(source_error: float, residuals: Array) -> Estimate:
     """Return the root mean squared error to expect in the target, with a 90 % interval.
 
-    Parameters
-    ----------
-    source_error : float
-        On held-out source labels, times :func:`widening`.
-    residuals : ndarray
-        Errors on labelled samples of the target that were held out; may be empty.
+    ``source_error`` is that on held-out source labels times :func:`widening`, ``residuals`` are
+    errors on labelled samples of the target that were held out, if there are any.
 
     Examples
     --------
@@ -198,19 +186,7 @@ def judge_numbers(
     plain_residuals: Array = NO_LABELS,
     shift: float = 0.0,
 ) -> NumberJudgement:
-    """Judge two models by what they and the hedge predict for the target.
-
-    Parameters
-    ----------
-    hedge, adapted, plain : ndarray of shape (n_target,)
-        Predictions.
-    error : Estimate
-        Error to expect of the hedge.
-    plain_residuals : ndarray
-        Errors of the plain model on labelled samples of the target that were held out.
-    shift : float
-        What was learnt from them.
-    """
+    """Judge two models by what they and the hedge predict for the target."""
     numbers = error_numbers()["gain"]
     ours, theirs = (
         np.sqrt(error.value**2 + numbers["distance"] * float(np.mean((each - hedge) ** 2)))

@@ -9,8 +9,13 @@ counts
 (or the largest of them where ``criterion="worst"``), and the prediction is the weighted mean of the
 members' probabilities. The fewer domains were left out, the less is made of how they went. Log loss
 tells members apart sooner than accuracy does, and punishes one that is sure and wrong elsewhere;
-but worse than guessing among C classes is all one. Members with next to no weight are not fitted
-again.
+but worse than guessing among C classes is all one. So that a member does not lose for being too
+modest, or win a vote by being too sure, its probabilities are raised to the power that left-out
+domains like best, and divided by their sum. Members with next to no weight are not fitted again.
+
+Trees never extrapolate, and lines do: a line that was good on left-out domains is sure and wrong on
+the first one that lies elsewhere. So values beyond those of the sources are cut off at these, for
+all members whose columns are not scaled in each domain; in the judgement as well.
 
 Some members need a batch of the new domain: their columns are scaled by its own mean and standard
 deviation. They are judged in the same way, on domains left out that are scaled by their own
@@ -64,8 +69,10 @@ Array = NDArray[Any]
 Criterion = Literal["mean", "worst"]
 CRITERIA = ("mean", "worst")
 BY_DOMAIN = "leave-one-domain-out"
+Reach = tuple[Array, Array] | None
+"""Least and largest value of each column."""
 
-SHARPNESS = 30.0
+SHARPNESS = 45.0
 """η: how much less a member counts that predicts left-out domains worse."""
 
 DOMAIN_VOICE = 0.5
@@ -76,6 +83,12 @@ LEAST_WEIGHT = 0.02
 
 SMOOTHING = 0.01
 """Share of guessing that is mixed into probabilities before their logarithm is taken."""
+
+POWERS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+"""Of probabilities, among which left-out domains choose; below one a member becomes more modest."""
+
+LEAST_SHARE = 1e-6
+"""Probability that is raised to a power in place of none."""
 
 COSTS = (10.0, 100.0)
 """Of logistic regressions beside that of cost 1, where columns are not standardised."""
@@ -126,6 +139,8 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         What was left out in turn: domains, or the numbers of folds where one domain has labels.
     scores_, losses_ : dict of str to ndarray
         Accuracy and log loss of each candidate on each of these, whether it votes or not.
+    powers_ : dict of str to float
+        What the probabilities of each candidate are raised to.
     held_out_scores_ : dict of str to ndarray
         Accuracy of the vote on each of these: ``"alone"`` of the members that can vote on a single
         sample, ``"batch"`` of all.
@@ -227,7 +242,8 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
     def member_probabilities(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return what each member says, an array of shape (n_members, n_samples, n_classes).
 
-        It is NaN where a member that needs a batch of the domain does not vote.
+        Probabilities are raised to the power of ``powers_``. They are NaN where a member that needs
+        a batch of the domain does not vote.
         """
         check_is_fitted(self)
         X = self.scaler_.transform(check_with_gaps(self, X, reset=False))
@@ -238,11 +254,12 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
             rows = np.flatnonzero(np.bincount(ids)[ids] >= FEWEST_OF_A_BATCH)
             if len(rows):
                 batches = DomainScaler().fit_transform(X[rows], sample_domain=ids[rows])
+        X = _cut_off(X, self.reach_)
         for place, each in enumerate(self.members_):
-            if each.scaling == "pooled":
-                out[place] = probabilities(each.estimator, X, len(self.classes_))
-            elif len(rows):
-                out[place, rows] = probabilities(each.estimator, batches, len(self.classes_))
+            alone = each.scaling == "pooled"
+            if alone or len(rows):
+                said = probabilities(each.estimator, X if alone else batches, len(self.classes_))
+                out[place, slice(None) if alone else rows] = temper(said, self.powers_[_name(each)])
         return out
 
     # --- parameters and candidates ----------------------------------------------------------------
@@ -314,6 +331,8 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         label, unit = domains.label[rows], unit[rows]
         judged = [self._judge(candidates, X, domains, fold, seed) for fold in folds]
         shares = np.concatenate(judged, axis=1)
+        powers = [best_power(each, label, unit) for each in shares]
+        shares = np.stack([temper(each, p) for each, p in zip(shares, powers, strict=True)])
         right = np.stack([_means(each.argmax(axis=1) == label, unit) for each in shares])
         loss = np.stack([_means(log_loss(each, label), unit) for each in shares])
         alone = np.array([each.scaling == "pooled" for each in candidates])
@@ -321,6 +340,7 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         names = [_name(each) for each in candidates]
         self.scores_ = dict(zip(names, right, strict=True))
         self.losses_ = dict(zip(names, loss, strict=True))
+        self.powers_ = dict(zip(names, powers, strict=True))
         self.held_out_scores_ = {
             kind: _means(np.tensordot(own, shares, axes=1).argmax(axis=1) == label, unit)
             for kind, own in (("alone", weights * alone), ("batch", weights))
@@ -331,6 +351,7 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         }
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         views = _Views(self.scaler_.transform(X), domains)
+        self.reach_ = views.reach
         self.members_ = tuple(
             replace(
                 each,
@@ -350,7 +371,7 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         learn = learn[draw_rows(domains.label[learn], self.max_rows, seed)]
         scaler = make_scaler(sparse.issparse(X), self.standardize).fit(X[learn])
         known = _Views(scaler.transform(X[learn]), domains.take(learn))
-        new = _Views(scaler.transform(X[held]), domains.take(held))
+        new = _Views(scaler.transform(X[held]), domains.take(held), known.reach)
         fitted = [
             self._fit_one(replace(each, estimator=cheaper(each.estimator)), known, seed)
             for each in candidates
@@ -410,20 +431,47 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
 
 
 class _Views:
-    """Samples under both scalings; that in each domain is computed when asked for."""
+    """Samples under both scalings: cut off at what was seen, or scaled in each domain if asked."""
 
-    def __init__(self, pooled: Any, domains: Domains) -> None:
+    def __init__(self, pooled: Any, domains: Domains, reach: Reach = None) -> None:
         self.pooled, self.domains = pooled, domains
+        self.reach = reach
+        if reach is None and not sparse.issparse(pooled):
+            self.reach = pooled.min(axis=0), pooled.max(axis=0)
         self._domain: Any = None
 
     def of(self, scaling: Scaling) -> Any:
         if scaling == "pooled":
-            return self.pooled
+            return _cut_off(self.pooled, self.reach)
         if self._domain is None:
             self._domain = DomainScaler().fit_transform(
                 self.pooled, sample_domain=self.domains.domain
             )
         return self._domain
+
+
+def _cut_off(X: Any, reach: Reach) -> Any:
+    """Return samples without values beyond those that were seen; sparse ones as they are."""
+    return X if reach is None else np.clip(X, *reach)
+
+
+def temper(shares: Array, power: float) -> Array:
+    """Return probabilities raised to a power, and divided by their sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> temper(np.array([0.2, 0.8]), 2).round(2)
+    array([0.06, 0.94])
+    """
+    raised = np.maximum(shares, LEAST_SHARE) ** power
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+def best_power(shares: Array, label: Codes, unit: Codes) -> float:
+    """Return the power of the least log loss, the mean over what was left out."""
+    losses = [_means(log_loss(temper(shares, power), label), unit).mean() for power in POWERS]
+    return POWERS[int(np.argmin(losses))]
 
 
 def member_weights(
@@ -435,20 +483,8 @@ def member_weights(
 ) -> Array:
     """Return the weights of members by their loss on what was left out; they sum to one.
 
-    Those with next to nothing get nothing, so that they need not be fitted again.
-
-    Parameters
-    ----------
-    loss : ndarray of shape (n_members, n_domains)
-        Log loss.
-    alone : ndarray of bool of shape (n_members,)
-        Members that can vote on a single sample; one of them keeps a weight.
-    n_classes : int
-        Number of classes.
-    criterion : {"mean", "worst"}
-        Which loss counts.
-    sharpness : float
-        η.
+    Those with next to nothing get nothing, so that they need not be fitted again; one of those that
+    can vote ``alone``, on a single sample, keeps its weight.
 
     Examples
     --------
@@ -456,7 +492,7 @@ def member_weights(
     >>> loss = np.array([[0.3, 0.3, 0.6], [0.4, 0.4, 0.4], [2.0, 2.0, 2.0]])
     >>> alone = np.array([True, True, True])
     >>> member_weights(loss, alone, 4).round(2), member_weights(loss, alone, 4, "worst").round(2)
-    (array([0.5, 0.5, 0. ]), array([0.12, 0.88, 0.  ]))
+    (array([0.5, 0.5, 0. ]), array([0.05, 0.95, 0.  ]))
     """
     n_domains = loss.shape[1]
     counts = loss.mean(axis=1) if criterion == "mean" else loss.max(axis=1)

@@ -292,24 +292,6 @@ class HeldOut:
 
     Where there are several sources, a fold holds whole sources; labelled samples of targets are
     spread over all folds.
-
-    Parameters
-    ----------
-    numbers : ndarray of shape (n_samples,)
-        Labels; NaN where unknown.
-    domains : Domains
-        Domains of the samples.
-    seed : int
-        Shuffles folds, and draws rows where there are many.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Samples that are predicted.
-    truth : ndarray
-        Their labels.
-    predictions : list of ndarray
-        What each regressor predicted for them.
     """
 
     def __init__(self, numbers: Array, domains: Domains, seed: int) -> None:

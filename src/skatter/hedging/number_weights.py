@@ -16,7 +16,7 @@ in all of them, which most tables contradict: so pooled members have all the wei
 instrument is the exception: its samples can be told from the sources' at a glance, and pooled
 members contradict one another on them. The weight of the members scaled in each domain is the doubt
 
-    (κ s − 1.1) / 0.4,    between 0 and 1,
+    (κ s − 0.9) / 0.4,    between 0 and 1,
 
 where κ is the disagreement of the pooled members on the target in units of that on held-out source
 samples, divided by the same of the members scaled in each domain, and s is how much larger the
@@ -46,7 +46,7 @@ POOLED_POWER, SCALED_POWER = 6.0, 1.0
 MARGIN = 0.05
 """Share of the range of labels that predictions may exceed it by."""
 
-DOUBTED, DISTRUSTED = 1.1, 1.5
+DOUBTED, DISTRUSTED = 0.9, 1.3
 """Contradiction × separation from which pooled members are doubted, and not believed at all."""
 
 BETTER = 0.25
@@ -58,11 +58,6 @@ PENALTY = 0.1
 
 def disagreement(predictions: Array) -> float:
     """Return the root mean squared difference of two members.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_members, n_samples)
-        What they predict.
 
     Examples
     --------
@@ -76,13 +71,6 @@ def disagreement(predictions: Array) -> float:
 
 def distances(predictions: Array, errors: Array) -> Array:
     """Return how far each member is from the median member, in units of its own error.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_members, n_samples)
-        For the target.
-    errors : ndarray of shape (n_members,)
-        Root mean squared errors on held-out source labels.
 
     Examples
     --------
@@ -111,11 +99,6 @@ def number_weights(distance: Array, errors: Array, power: float) -> Array:
 
 def contradiction(target: Sequence[Array], held_out: Sequence[Array]) -> float:
     """Return how much more pooled members contradict one another than those scaled by domain.
-
-    Parameters
-    ----------
-    target, held_out : two arrays of shape (n_members, n_samples) each
-        Predictions of pooled members, and of those scaled in each domain.
 
     Examples
     --------

@@ -14,14 +14,14 @@ has the same weight in every domain. Both are thin, so that SCA's solver solves
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from skatter.checks import check_real
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
-from skatter.sca import check_ridge, ridge_weight
+from skatter.parameters import NON_NEGATIVE, SHARE, Rules
+from skatter.sca import RIDGE, ridge_weight
 from skatter.scatter import balanced_domain_factor
 
 
@@ -90,6 +90,14 @@ class CIDG(LabelledComponents):
     True
     """
 
+    _parameters: ClassVar[Rules] = {
+        "beta": SHARE,
+        "within_weight": NON_NEGATIVE,
+        "conditional_weight": NON_NEGATIVE,
+        "prior_weight": NON_NEGATIVE,
+        "ridge": RIDGE,
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -129,20 +137,14 @@ class CIDG(LabelledComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("beta", self.beta, low=0, high=1)
-        for name in ("within_weight", "conditional_weight", "prior_weight"):
-            check_real(name, getattr(self, name), low=0)
-        check_ridge(self.ridge)
-
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if self.beta == 1 else None
 
     def _factors(self) -> Factors:
         return Factors(domain=balanced_domain_factor)
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(
             total=1 - self.beta,
             between_class=self.beta,
@@ -163,15 +165,13 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + n_l³/3 + m C n²",
-        citation=(
-            "Y. Li, M. Gong, X. Tian, T. Liu, D. Tao: Domain Generalization via Conditional "
-            "Invariant Representations. AAAI, 2018."
-        ),
         grid={
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "conditional_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
     ),
 )

@@ -19,25 +19,20 @@ within-class scatter, and is solved as SCA is.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.checks import check_choice, check_real
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
-from skatter.methods.record import COMPONENTS, Method
-from skatter.objective import Coefficients, Factors, Objective
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
+from skatter.objective import Factors, Objective
+from skatter.parameters import NON_NEGATIVE, POSITIVE, Rules, choice
 from skatter.scatter import class_factor
-from skatter.solve import NuggetPencil, Solution, solve_not_symmetric, solve_nugget
+from skatter.spaces import MakeSpace, NuggetSpace
 
 Array = NDArray[Any]
-
-_DICA = (
-    "K. Muandet, D. Balduzzi, B. Schölkopf: Domain Generalization via Invariant Feature "
-    "Representation. ICML, 2013."
-)
 
 
 def central_factor(domains: Domains, epsilon: float) -> Array:
@@ -65,25 +60,15 @@ class _InvariantComponents(ScatterComponents):
     ridge: float
     nugget: float
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("ridge", self.ridge, low=0, open_low=True)
-        check_real("nugget", self.nugget, low=0)
+    _parameters: ClassVar[Rules] = {"ridge": POSITIVE, "nugget": NON_NEGATIVE}
+
+    def _check_together(self) -> None:
+        super()._check_together()
         if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
             raise ValueError("nugget > 0 needs solver='auto' and no feature_map.")
 
-    @property
-    def _needs_gram(self) -> bool:
-        return self.nugget > 0
-
-    def _solve(self, K: Array, domains: Domains, weights: Objective, k: int) -> Solution:
-        if not self._needs_gram:
-            return super()._solve(K, domains, weights, k)
-        coefficients = Coefficients(domains, K.dtype, self._factors())
-        return self._solve_with_nugget(NuggetPencil(K, coefficients, weights, self.nugget), k)
-
-    def _solve_with_nugget(self, pencil: NuggetPencil, k: int) -> Solution:
-        return solve_nugget(pencil, k, tol=self.tol, random_state=self.random_state)
+    def _own_space(self) -> MakeSpace | None:
+        return partial(NuggetSpace, nugget=self.nugget) if self.nugget > 0 else None
 
 
 class DICA(_InvariantComponents, LabelledComponents):
@@ -151,6 +136,11 @@ class DICA(_InvariantComponents, LabelledComponents):
     (4, 2)
     """
 
+    _parameters: ClassVar[Rules] = {
+        "epsilon": NON_NEGATIVE,
+        "form": choice("symmetric", "released"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -186,10 +176,8 @@ class DICA(_InvariantComponents, LabelledComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("epsilon", self.epsilon, low=0)
-        check_choice("form", self.form, ("symmetric", "released"))
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.form == "released" and self.nugget == 0:
             raise ValueError("form='released' needs nugget > 0, such as 1e-3.")
 
@@ -199,14 +187,15 @@ class DICA(_InvariantComponents, LabelledComponents):
     def _factors(self) -> Factors:
         return Factors(between=partial(central_factor, epsilon=float(self.epsilon)))
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         between = float(domains.n_labelled)
         return Objective(total=0.0, between_class=between, domain=1.0, ridge=float(self.ridge))
 
-    def _solve_with_nugget(self, pencil: NuggetPencil, k: int) -> Solution:
+    def _own_space(self) -> MakeSpace | None:
         if self.form == "released":
-            return solve_not_symmetric(pencil, k)
-        return super()._solve_with_nugget(pencil, k)
+            return partial(NuggetSpace, nugget=self.nugget, symmetric=False)
+        return super()._own_space()
 
 
 class UDICA(_InvariantComponents):
@@ -289,7 +278,8 @@ class UDICA(_InvariantComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(total=float(domains.n_samples), domain=1.0, ridge=float(self.ridge))
 
 
@@ -303,13 +293,17 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + C n²",
-        citation=_DICA,
         grid={
             "epsilon": (1e-3, 1e-1, 1e1, 1e3),
             "ridge": (1e-3, 1e-2, 1e-1, 1.0),
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning(
+            {"epsilon": (0.001, 0.1), "ridge": (0.001, 0.1, 1.0)},
+            why="Muandet et al. 2013, fewer values",
+        ),
     ),
     Method(
         name="udica",
@@ -320,12 +314,16 @@ METHODS = (
         needs=(),
         uses=("several sources",),
         cost="n²p + k n²",
-        citation=_DICA,
         grid={
             "n_components": COMPONENTS,
             "ridge": (1e-3, 1e-2, 1e-1, 1.0),
             "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning(
+            {"n_components": CLASS_COMPONENTS, "ridge": (0.001, 0.1, 1.0)},
+            why="Muandet et al. 2013, fewer values",
+        ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skatter.methods.record import COMPONENTS, Method
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.selection import BETAS, DELTAS
 from skatter.self_training import SCAClassifier
@@ -29,6 +29,18 @@ METHODS = (
             "delta": DELTAS,
         },
         nested=True,
+        coarse=Tuning(
+            {"n_components": CLASS_COMPONENTS, "beta": BETAS},
+            why="the paper tunes k and beta, with delta = 1",
+        ),
+        unseen=Tuning(
+            {
+                "n_components": CLASS_COMPONENTS,
+                "delta": (0.1, 1.0, 10.0, 100.0),
+                "beta": (0.0, 0.1, 0.5, 1.0),
+            },
+            why="all three, since whole domains can be held out",
+        ),
     ),
     Method(
         name="sca-classifier",
@@ -41,6 +53,8 @@ METHODS = (
         cost="n²p + r n² + rounds (n r² + r³)",
         citation=_SCA,
         grid={"confidence": (0.5, 0.8)},
+        wants=("one target",),
+        coarse=Tuning({}, why="it chooses by itself, without a label of the target"),
     ),
     Method(
         name="usca",
@@ -54,6 +68,10 @@ METHODS = (
         citation=_SCA,
         grid={"n_components": COMPONENTS, "delta": (0.1, 1.0, 10.0, 100.0)},
         nested=True,
+        coarse=Tuning(
+            {"n_components": CLASS_COMPONENTS, "delta": (1.0, 10.0, 100.0, 1000.0)},
+            why="values of public code",
+        ),
     ),
     Method(
         name="kfd",
@@ -70,6 +88,9 @@ METHODS = (
         ),
         grid={"ridge": (1e-3, 1e-2, 1e-1, 1.0)},
         nested=True,
+        coarse=Tuning(
+            {"ridge": (0.001, 0.01, 0.1, 1.0)}, why="k is the number of classes less one"
+        ),
     ),
     Method(
         name="kpca",
@@ -85,5 +106,6 @@ METHODS = (
         ),
         grid={"n_components": COMPONENTS},
         nested=True,
+        coarse=Tuning({"n_components": CLASS_COMPONENTS}, why="k alone"),
     ),
 )

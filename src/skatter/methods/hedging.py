@@ -8,7 +8,7 @@ from skatter.hedging import (
     HedgedClassifier,
     HedgedRegressor,
 )
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 
 _CITATION = "skatter developers: docs/trust.md, 2026."
 
@@ -24,6 +24,8 @@ METHODS = (
         cost="10 classifiers; beyond 4,000 samples linear",
         citation=_CITATION,
         linear=True,
+        wants=("one target",),
+        coarse=Tuning({}, why="it weighs its members by itself, without a label of the target"),
     ),
     Method(
         name="champion",
@@ -36,6 +38,7 @@ METHODS = (
         cost="4 classifiers × 6 fits",
         citation=_CITATION,
         linear=True,
+        coarse=Tuning({}, why="it chooses by itself, on held-out source labels"),
     ),
     Method(
         name="domain-generalizer",
@@ -49,6 +52,7 @@ METHODS = (
         citation="skatter developers: docs/generalization.md, 2026.",
         grid={"criterion": ("mean", "worst")},
         linear=True,
+        coarse=Tuning({}, why="it chooses by itself, by leaving sources out"),
     ),
 )
 

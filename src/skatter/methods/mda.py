@@ -22,17 +22,17 @@ solver solves it, with right-hand sides as few as classes and domains.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.checks import check_real
 from skatter.components import LabelledComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method
+from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
-from skatter.sca import check_ridge, ridge_weight
+from skatter.parameters import NON_NEGATIVE, SHARE, Rules
+from skatter.sca import RIDGE, ridge_weight
 from skatter.scatter import factors_of_classes, indicator_means
 
 Array = NDArray[Any]
@@ -153,6 +153,13 @@ class MDA(LabelledComponents):
     (4, 2)
     """
 
+    _parameters: ClassVar[Rules] = {
+        "beta": SHARE,
+        "domain_weight": NON_NEGATIVE,
+        "within_weight": NON_NEGATIVE,
+        "ridge": RIDGE,
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -190,13 +197,6 @@ class MDA(LabelledComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("beta", self.beta, low=0, high=1)
-        check_real("domain_weight", self.domain_weight, low=0)
-        check_real("within_weight", self.within_weight, low=0)
-        check_ridge(self.ridge)
-
     def _two_classes(self) -> tuple[str, str] | None:
         return "MDA", "use USCA, which needs no labels"
 
@@ -207,7 +207,8 @@ class MDA(LabelledComponents):
             conditional_domain=partial(nuisance_factor, gamma=gamma, alpha=alpha),
         )
 
-    def _objective(self, domains: Domains, total: float) -> Objective:
+    def objective(self, domains: Domains, total: float) -> Objective:
+        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(
             total=0.0,
             between_class=1.0,
@@ -227,15 +228,13 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + n_l³/3 + m C n²",
-        citation=(
-            "S. Hu, K. Zhang, Z. Chen, L. Chan: Domain Generalization via Multidomain Discriminant "
-            "Analysis. UAI, 2019."
-        ),
         grid={
             "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
             "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
         },
         nested=True,
+        wants=("several sources",),
+        coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,6 +12,15 @@ Kind = Literal["features", "classifier", "weights", "regressor"]
 Need = Literal[
     "source labels", "one target", "target labels", "several sources", "a set of new samples"
 ]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What an experiment tries: values by parameter, parameters that are fixed, and the reason."""
+
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,12 +44,17 @@ class Method:
         What must be there at fit, or when new samples come.
     uses : tuple of str
         What it learns from where it is there, beyond what it needs.
+    wants : tuple of str
+        What it can be fitted without, and is of no use without.
     cost : str
         Leading cost of a fit.
     citation : str
-        Where it comes from.
+        Where it comes from; where empty, the first reference of the estimator's docstring.
     grid : mapping
         Values worth trying, per parameter.
+    coarse, unseen : Tuning or None
+        What the published tables of the benchmark try of it, so that slow methods finish, and what
+        instead where no target is seen. None is ``grid``, and None is ``coarse``.
     extra : str
         The extra of the package that must be installed, named after the module it brings; none
         where empty.
@@ -55,16 +71,33 @@ class Method:
     when: str
     needs: tuple[Need, ...]
     cost: str
-    citation: str
     uses: tuple[Need, ...] = ()
+    wants: tuple[Need, ...] = ()
+    citation: str = ""
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     extra: str = ""
     linear: bool = False
     nested: bool = False
+    coarse: Tuning | None = None
+    unseen: Tuning | None = None
+
+    def __post_init__(self) -> None:
+        if not self.citation:
+            object.__setattr__(self, "citation", _first_reference(self.estimator))
+
+
+def _first_reference(estimator: type[Any]) -> str:
+    """Return the first paragraph of the section "References" of a docstring."""
+    text = inspect.cleandoc(estimator.__doc__ or "")
+    found = re.search(r"^References\n-+\n(.+?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return " ".join(found[1].split()) if found else ""
 
 
 COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)
 """Numbers of kernel components worth trying."""
+
+CLASS_COMPONENTS = (2, 5, "C-1", "C", 12, 15, 20, 30, 40, 60)
+"""The same in the benchmark, which knows the number of classes, C."""
 
 SUBSPACES = (5, 10, 20, 30, 50, 80, 100)
 """Dimensions of a subspace worth trying."""

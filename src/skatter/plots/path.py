@@ -117,11 +117,9 @@ def solve_path(
     if not (estimator is None or type(estimator) is SCA):
         raise TypeError(f"estimator must be an SCA, got {type(estimator).__name__}.")
     template = SCA() if estimator is None else clone(estimator)
-    if template.class_rows != "all":
-        raise ValueError("estimator must have class_rows='all' to be solved along a path.")
     checked = _values("betas", betas, high=1.0), _values("deltas", deltas)
-    X, domains = template._read(X, y, sample_domain, labelled)
-    k = min(template._wanted(domains), domains.n_samples - 1)
+    X, domains = template.read(X, y, sample_domain, labelled)
+    k = min(template.n_wanted(domains), domains.n_samples - 1)
     settings = list(product(*checked))
     solved = FoldSolver(template, X, domains).solve(domains, settings, max(k, 2))
     embeddings, scatters = {}, {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from skatter.components import ScatterComponents
+from skatter.domains import Domains
 from skatter.formatting import percent
 from skatter.plots.canvas import (
     AFTER_COLOUR,
@@ -135,8 +136,21 @@ def _shares(model: ScatterComponents, when: str) -> list[float]:
     return [getattr(scatters, measure.name) / scatters.total for measure in MEASURES]
 
 
+def absent_scatters(domains: Domains) -> dict[str, str]:
+    """Return the scatters that these domains and labels do not have, and why."""
+    shared = np.zeros((len(domains.classes), domains.n_domains), dtype=bool)
+    shared[domains.label[domains.labelled], domains.domain[domains.labelled]] = True
+    there = {
+        "domain": domains.n_domains > 1,
+        "conditional_domain": bool((shared.sum(axis=1) > 1).any()),
+        "between_class": int(shared.any(axis=1).sum()) > 1,
+        "within_class": bool(shared.any()),
+    }
+    return {each.name: each.missing for each in MEASURES if not there[each.name]}
+
+
 def _absent(model: ScatterComponents) -> list[int]:
-    """Return the rows of scatters that these domains and labels do not have."""
+    """Return the rows of scatters that the model could not measure."""
     there = {
         "domain": len(model.domain_ids_) > 1,
         # No class that is labelled in two domains: zero, and not only small.

@@ -1,5 +1,5 @@
 """Reporting: a fitted model and its samples as one HTML file to look at, print and send on."""
 
-from skatter.reporting.model_report import report
+from skatter.reporting.page import report
 
 __all__ = ["report"]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 
-import skatter
 from skatter.formatting import printable, shorten
 from skatter.reporting.model_parts import ModelParts
+from skatter.versions import versions
 
 PAPER = (
     "M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang: Scatter Component Analysis: A Unified "
@@ -25,14 +22,15 @@ _MOST = 6
 """Entries of a list that are shown."""
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what the numbers depend on."""
+def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the foot of a page shows, and the version that every page has."""
+    software = versions()
     return {
-        "skatter": skatter.__version__,
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-        "SciPy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
+        "version": software["skatter"],
+        "versions": software,
+        "steps": steps_of(parts),
+        "settings": shown_settings(settings),
+        "citations": citations(parts),
     }
 
 

@@ -41,32 +41,11 @@ FIGURES = ("total", "domain", "between_class", "within_class", "conditional_doma
 
 @dataclass(frozen=True, eq=False)
 class Explorer:
-    """Everything that the sliders can show.
+    """Everything that the sliders can show, setting by setting in the order β, then δ.
 
-    Attributes
-    ----------
-    betas, deltas : list of float
-        Values of the sliders; settings are in the order β, then δ.
-    k : int
-        Largest number of components.
-    start : tuple of (int, int, int)
-        Places of β and δ, and k, of the model.
-    rows : ndarray of int
-        Which samples are shown.
-    values : str
-        Coordinates: setting by setting, component by component, row by row.
-    steps : list of list of float
-        What one unit of ``values`` is, for each setting and component.
-    ranks : list of int
-        Components that each setting has.
-    figures : dict of str to list of list of float or None
-        Measured for each setting and k.
-    judged : str
-        What accuracy says; empty where there is none.
-    words : str
-        Whose path it is.
-    exact : bool
-        Whether the model itself is a point of the path.
+    ``values`` are coordinates in units of ``steps``, setting by setting, component by component,
+    row by row; ``figures`` are measured for each setting and k; ``exact`` says whether the model
+    itself is a point of the path.
     """
 
     betas: list[float]
@@ -97,18 +76,8 @@ def explore(
 ) -> Explorer | str:
     """Solve SCA for all settings on some samples; return why not, where that makes no sense.
 
-    Parameters
-    ----------
-    parts : ModelParts
-        The model.
-    space : Space
-        The samples as its components see them.
-    prepared : ndarray or CSR matrix
-        The samples that all models are given, by which predictions are judged.
-    domains : Domains
-        Their domains, and the labels that the fit saw.
-    truth : ndarray of int
-        All labels that are known.
+    ``prepared`` are the samples that all models are given, by which predictions are judged;
+    ``truth`` are all labels that are known.
     """
     family = parts.components
     if family is None:
@@ -145,7 +114,17 @@ def explore(
 
 def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, float]:
     """Return SCA in the model's own feature space, and where on the path the model is."""
-    names = ("kernel", "degree", "coef0", "kernel_params", "ridge", "normalize", "scale", "tol")
+    names = (
+        "kernel",
+        "degree",
+        "coef0",
+        "kernel_params",
+        "ridge",
+        "normalize",
+        "scale",
+        "tol",
+        "reading",
+    )
     template = SCA(**{name: getattr(family, name) for name in names if hasattr(family, name)})
     gamma = family.kernel_.params.get("gamma")
     template.set_params(gamma=family.gamma if gamma is None else gamma, random_state=0)

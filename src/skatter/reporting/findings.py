@@ -15,6 +15,7 @@ from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
 from skatter.reporting.explorer import Explorer, explore
 from skatter.reporting.measures import (
+    NAMES,
     Distances,
     ScatterLine,
     measure_distances,
@@ -91,7 +92,8 @@ class Findings:
         """Of each domain."""
         if self.predictions is None:
             return []
-        return score_domains(self.samples, self.predictions)
+        scores = score_domains(self.samples, self.predictions)
+        return scores if any(each.hidden or each.seen for each in scores) else []
 
     @cached_property
     def places(self) -> list[GroupPlace]:
@@ -125,6 +127,7 @@ class Findings:
         if self.path is None:
             return []
         there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
+        there -= {key for key, line in zip(NAMES, self.scatters, strict=True) if line.missing}
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
     @property
@@ -221,7 +224,7 @@ class Findings:
                 confidence[self.predictions.rows] = self.predictions.confidence
         sure = np.round(confidence[drawn], 4)
         return {
-            "number": drawn.tolist(),
+            "number": (drawn + 1).tolist(),
             "domain": samples.domains.domain[drawn].tolist(),
             "class": samples.truth[drawn].tolist(),
             "seen": samples.domains.labelled[drawn].astype(int).tolist(),
@@ -242,7 +245,7 @@ def find(
     """Measure everything, on a draw of the rows where there are many."""
     if parts.precomputed:
         raise ValueError(PRECOMPUTED)
-    given = None if predictions is None else read_predictions(samples, predictions)
+    made = None if predictions is None else read_predictions(samples, predictions)
     order = draw_rows(samples.domains, random_state)
     drawn, few = np.sort(order[:MAX_DRAWN]), np.sort(order[:MAX_MEASURED])
     measured = np.searchsorted(drawn, few)
@@ -251,10 +254,14 @@ def find(
     views = _View.of(parts, take_rows(samples.X, drawn), ids)
     before, after = view_before(views.space, measured), views.after(measured)
     tell("predicting")
-    found = given or predict(parts, samples, drawn, ids, views.prepared, views.features)
+    found = made or predict(parts, samples, drawn, ids, views.prepared, views.features)
     tell("measuring scatters and distances")
     domains, near = samples.domains.take(few), views.take(measured)
-    scatters = scatter_lines(measure(near.space.geometry(), domains), near.scatters(domains))
+    before_scatters, after_scatters = (
+        measure(near.space.geometry(), domains),
+        near.scatters(domains),
+    )
+    scatters = scatter_lines(before_scatters, after_scatters, domains)
     distances = measure_distances(
         near.prepared, near.features, domains.domain, samples.domain_names
     )

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.domains import Codes
+from skatter.domains import Codes, Domains
 from skatter.plots import domain_distances
+from skatter.plots.scatters import absent_scatters
 from skatter.scatter import Scatters
 
 Array = NDArray[Any]
@@ -31,7 +32,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
 
 
 class ScatterLine(NamedTuple):
-    """One scatter before and after; shares are of the total scatter."""
+    """One scatter before and after; shares are of the total; ``missing`` says why it is none."""
 
     name: str
     words: str
@@ -39,6 +40,7 @@ class ScatterLine(NamedTuple):
     after: float | None
     share_before: float
     share_after: float | None
+    missing: str = ""
 
     @property
     def change(self) -> float | None:
@@ -48,8 +50,9 @@ class ScatterLine(NamedTuple):
         return self.share_after / self.share_before
 
 
-def scatter_lines(before: Scatters, after: Scatters | None) -> list[ScatterLine]:
-    """Put scatters before and after side by side."""
+def scatter_lines(before: Scatters, after: Scatters | None, domains: Domains) -> list[ScatterLine]:
+    """Put scatters before and after side by side; those that cannot be measured say why."""
+    missing = absent_scatters(domains)
     shares = {name: _share(before, name) for name in NAMES}
     return [
         ScatterLine(
@@ -59,6 +62,7 @@ def scatter_lines(before: Scatters, after: Scatters | None) -> list[ScatterLine]
             None if after is None else getattr(after, name),
             shares[name],
             None if after is None else _share(after, name),
+            missing.get(name, ""),
         )
         for name, (title, words) in NAMES.items()
     ]

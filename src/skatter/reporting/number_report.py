@@ -13,17 +13,19 @@ from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import read_numbers_told
 from skatter.adaptation.words import SCALED, quantiles
 from skatter.checks import n_rows
-from skatter.diagnosis import Diagnosis, diagnose
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.domains import Codes, Domains, read_domains
-from skatter.formatting import join, printable, shorten
+from skatter.formatting import count, join, printable, shorten
 from skatter.hedging import HedgedRegressor
 from skatter.labels import marks, read_numbers
 from skatter.pages import read_part, render_page
-from skatter.reporting.about import citations, shown_settings, steps_of, versions
+from skatter.reporting.about import about
 from skatter.reporting.charts import histogram, points
 from skatter.reporting.model_parts import take_apart
-from skatter.reporting.samples import MAX_DRAWN, MAX_MEASURED
+from skatter.reporting.samples import MAX_DRAWN
+from skatter.reporting.settle import say_settled
+from skatter.reporting.shift import SOURCES, TARGET, Shift, find_shift
+from skatter.reporting.words import HOW_WELL, SETTLE, SHIFT, WHICH_ROWS
 from skatter.selection import Estimate, NumberVerdict
 from skatter.tables import to_numbers
 
@@ -34,7 +36,6 @@ MAX_POINTS = 800
 """Points of the picture of both models."""
 N_LISTED = 10
 """Rows and columns that are listed."""
-SOURCES, TARGET = "sources", "target"
 
 
 class Told(NamedTuple):
@@ -89,13 +90,14 @@ def number_page(
     sample_domain: Any,
     *,
     labelled: Any,
-    diagnosis: Diagnosis | None,
-    benefit: Any,
+    diagnosis: Any,
+    by_labels: Any,
     predictions: Any,
     settings: Mapping[str, Any] | None,
     title: str | None,
     random_state: Any,
     tell: Callable[[str], None],
+    **_: Any,
 ) -> str:
     """Return the page; takes what :func:`skatter.reporting.report` takes."""
     rng = check_random_state(random_state)
@@ -104,16 +106,17 @@ def number_page(
     rows, answers = _answers(model, X, sample_domain, domains, predictions, rng)
     told = Told(model, numbers, domains, rows, answers)
     tell("looking for a shift")
-    moved = _diagnose(told, X, rng)
-    by_labels = benefit if isinstance(benefit, NumberVerdict) else None
+    seen = np.where(domains.labelled, numbers, np.nan)
+    shift = find_shift(*to_numbers(X, model.adapted[0]), seen, domains, "numbers", diagnosis)
     tell("writing the page")
+    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
     return render_page(
         HERE,
         "numbers.html.j2",
         style=read_part(HERE, "report.css"),
         script="",
-        content=_content(told, X, sample_domain, moved, by_labels, settings, title, rng)
-        | {"words": _words(diagnosis or moved)[:-1]},  # the last one says to adapt
+        content=_content(told, X, sample_domain, shift, by_labels, title, rng)
+        | about(take_apart(model.adapted), shown),
     )
 
 
@@ -156,20 +159,6 @@ def _answers(
     return rows, model.answers(frame)
 
 
-def _diagnose(told: Told, X: Any, rng: Any) -> Diagnosis | None:
-    """Compare the columns of sources and target, on a draw of both; None where rows are few."""
-    sides = [np.flatnonzero(~told.there), np.flatnonzero(told.there)]
-    if min(len(own) for own in sides) < MIN_SAMPLES:
-        return None
-    rows = np.concatenate([np.sort(rng.permutation(own)[:MAX_MEASURED]) for own in sides])
-    numbers, columns = to_numbers(X.iloc[rows], told.model.adapted[0])
-    side = np.where(told.there[rows], TARGET, SOURCES)
-    seen = np.where(told.domains.labelled, told.numbers, np.nan)[rows]
-    return diagnose(
-        numbers, seen, task="numbers", sample_domain=side, feature_names=columns, random_state=0
-    )
-
-
 # --- content --------------------------------------------------------------------------------------
 
 
@@ -177,27 +166,30 @@ def _content(
     told: Told,
     X: Any,
     sample_domain: Any,
-    moved: Diagnosis | None,
+    shift: Shift,
     by_labels: NumberVerdict | None,
-    settings: Mapping[str, Any] | None,
     title: str | None,
     rng: Any,
 ) -> dict[str, Any]:
     """Return what the template shows."""
-    model, parts, software = told.model, take_apart(told.model.adapted), versions()
+    model = told.model
     places = _places(told, sample_domain)
     drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
     adapted, plain = (told.answers[ship].label for ship in ("adapted", "plain"))
     widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
-    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
+    targets = np.unique(places[told.there]).tolist()
+    n_hidden = int(_hidden(told).sum())
+    settled = list(say_settled([shorten(name) for name in targets], by_labels, n_hidden, True))
     return {
         "title": _title(told, places) if title is None else printable(title),
-        "version": software["skatter"],
-        "versions": software,
+        "lead": f"{told.model.label} of {count(len(told.rows), 'row')} was predicted, from "
+        f"{count(len(told.taught), 'label')} of the sources. The {model.ship} model is shipped.",
         "label": shorten(model.label),
         "ship": model.ship,
         "other": "plain" if model.ship == "adapted" else "adapted",
-        "summary": _summary(told, moved, by_labels),
+        "summary": _summary(told, shift, by_labels, settled),
+        "shift": shift,
+        "settled": settled,
         "facts": {
             "rows": f"{len(X):,}",
             "with a label in the fit": f"{told.domains.n_labelled:,}",
@@ -205,7 +197,6 @@ def _content(
             "columns": f"{len(model.columns):,}",
             "regressors that vote": f"{len(told.hedge.members_):,}",
         },
-        "columns": _columns(moved),
         "errors": _errors(told, by_labels),
         "spread": told.say(float(np.std(told.taught))),
         "covered": _covered(told),
@@ -227,9 +218,6 @@ def _content(
             (each.name, SCALED[each.scaling], each.weight, each.agreement, each.source_score)
             for each in sorted(told.hedge.members_, key=lambda each: -each.weight)
         ],
-        "steps": steps_of(parts),
-        "settings": shown_settings(shown),
-        "citations": citations(parts),
     }
 
 
@@ -247,39 +235,28 @@ def _title(told: Told, places: Array) -> str:
 
 
 def _summary(
-    told: Told, moved: Diagnosis | None, by_labels: NumberVerdict | None
+    told: Told, shift: Shift, by_labels: NumberVerdict | None, settled: list[str]
 ) -> list[tuple[str, str]]:
-    """Answer the questions of somebody who has a minute."""
-    few = f"Sources or target have fewer than {MIN_SAMPLES} rows: too few to tell."
-    answers = [("Is there a shift?", " ".join(_words(moved)[:2]) or few)]
-    judgement, ship = told.hedge.judgement_, told.model.ship
-    reasons = [] if by_labels is None else [by_labels.summary]
+    """Answer the four questions in a few sentences."""
+    judgement, well = told.hedge.judgement_, list[str]()
     if judgement is not None:
         error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
-        expected = (
+        well = [
             f"Expected root mean squared error: {error} adapted, {plain} plain. Adapting is "
-            f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals."
-        )
-        answers.append(("How well will it do there?", expected))
-        reasons.append(judgement.reason)
-    answers.append(("Which model is shipped?", " ".join([f"The {ship} model.", *reasons])))
-    if judgement is not None:
-        asked = "What do labels there say?" if judgement.n_labelled else "What can nobody see?"
-        answers.append((asked, judgement.about_mean))
-    return answers
-
-
-def _words(diagnosis: Diagnosis | None) -> list[str]:
-    return [] if diagnosis is None else [printable(line) for line in diagnosis.words.split("\n")]
-
-
-def _columns(moved: Diagnosis | None) -> list[tuple[Any, ...]]:
-    """Return the columns that differ most, as they are shown."""
-    if moved is None:
-        return []
+            f"expected to save {judgement.gain} of the error. In brackets are 90 % intervals.",
+            judgement.reason,
+        ]
+        settled = [*settled, judgement.about_mean]
+    mean, most = (told.say(float(figure(told.apart))) for figure in (np.mean, np.max))
+    rows = (
+        f"The models differ by {mean} on average and by {most} at most: look first at the rows "
+        "where they differ most, and at those whose interval is widest."
+    )
     return [
-        (shorten(f.name), f.distance, f.mean_difference, f.spread_ratio, f.moved)
-        for f in moved.features[:N_LISTED]
+        (SHIFT, shift.answer or f"Sources or target have fewer than {MIN_SAMPLES} rows: too few."),
+        (HOW_WELL, " ".join(well)),
+        (WHICH_ROWS, rows),
+        (SETTLE, " ".join(settled)),
     ]
 
 

@@ -49,6 +49,19 @@ class Predictions:
     plain: Codes | None
     by: str
     plain_by: str = "1-nearest-neighbour on the samples before"
+    adapted: Codes | None = None
+
+    @property
+    def other(self) -> Codes | None:
+        """What the other model says: the plain one, or the adapted one where that is shipped."""
+        if self.adapted is None or self.plain is None:
+            return self.plain
+        return self.adapted if np.array_equal(self.predicted, self.plain) else self.plain
+
+    @property
+    def other_by(self) -> str:
+        """Who that is."""
+        return self.plain_by if self.other is self.plain else "the adapted model"
 
 
 def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
@@ -130,7 +143,7 @@ def read_predictions(samples: Samples, predictions: Any) -> Predictions:
     if not (isinstance(predictions, Mapping) or hasattr(predictions, "columns")):
         raise TypeError("predictions must be a mapping or a DataFrame with a column 'predicted'.")
     columns = [str(name) for name in getattr(predictions, "columns", predictions)]
-    names = {key: _last(columns, key) for key in ("predicted", "confidence", "plain")}
+    names = {key: _last(columns, key) for key in ("predicted", "confidence", "plain", "adapted")}
     if names["predicted"] is None:
         raise ValueError(
             f"predictions has no column 'predicted'; it has {', '.join(columns[:10])}."
@@ -147,14 +160,15 @@ def read_predictions(samples: Samples, predictions: Any) -> Predictions:
     confidence = None
     if "confidence" in values:
         confidence = np.asarray(values["confidence"], dtype=float)[rows]
-    plain = samples.codes(values["plain"])[rows] if "plain" in values else None
-    return Predictions(
-        rows, codes[rows], confidence, plain, "the predictions given", "the plain model"
+    plain, adapted = (
+        samples.codes(values[key])[rows] if key in values else None for key in ("plain", "adapted")
     )
+    by = ("the predictions given", "the plain model")
+    return Predictions(rows, codes[rows], confidence, plain, *by, adapted)
 
 
 def _last(columns: list[str], key: str) -> str | None:
     """Return the last column of that name, or with more behind it: tables grow to the right."""
     begun = [name for name in columns if name == key or name.startswith(f"{key}_")]
-    begun = [name for name in begun if not name.startswith("plain_confidence")]
+    begun = [name for name in begun if not name.startswith(("plain_conf", "adapted_conf"))]
     return begun[-1] if begun else None

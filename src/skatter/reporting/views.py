@@ -66,6 +66,7 @@ class Colouring:
             "key": self.key,
             "categories": [category._asdict() for category in self.categories],
             "codes": self.codes.tolist(),
+            "grey": self.grey,
         }
 
 

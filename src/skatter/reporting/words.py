@@ -1,4 +1,4 @@
-"""The paragraph for somebody who has a minute, and no wish to read a formula."""
+"""The four questions of the report, answered in a few sentences each."""
 
 from __future__ import annotations
 
@@ -8,44 +8,72 @@ from typing import Any
 import numpy as np
 
 from skatter.formatting import count, join, percent
+from skatter.hedging import Judgement
+from skatter.reporting.findings import Findings
 from skatter.reporting.measures import Distances, ScatterLine
 from skatter.reporting.predictions import Score
+from skatter.reporting.row_lists import RowLists
 from skatter.reporting.samples import Samples
+from skatter.reporting.settle import say_settled, verdict_of
+from skatter.reporting.shift import Shift
+from skatter.selection import LabelVerdict
 
 _CLEARLY = 0.9
 """Share of the shift that is left, below which it is called smaller."""
 _ALIKE = 0.05
 """Distance, and share of domain scatter, up to which domains are called alike."""
-_ANSWERS = {"adapt": "Yes.", "do not adapt": "No."}
+SHIFT = "Is there a shift, and where?"
+HOW_WELL = "How well will it do there?"
+WHICH_ROWS = "Which rows should I look at?"
+SETTLE = "What would settle it?"
 
 
 def default_title(name: str, samples: Samples) -> str:
     """Say what was done, from where to where."""
-    sources, targets = _sides(samples)
+    sources, targets = sides(samples)
     if not (sources and targets):
         return f"{name} on {count(len(samples.domain_names), 'domain')}"
     return f"{name}: from {join(sources)} to {join(targets)}"
 
 
-def summary(
-    name: str,
-    samples: Samples,
-    shift: ScatterLine,
-    distances: Distances | None,
-    score: Score | None,
+def four_questions(
+    found: Findings,
+    shift: Shift,
+    rows: RowLists | None,
     benefit: Any,
-) -> list[tuple[str, str]]:
-    """Answer the questions of a manager, each in a sentence or two."""
+    by_labels: Any,
+    of_table: bool,
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Answer the four questions in a few sentences; return also what would settle it."""
+    samples, score = found.samples, found.score
+    moved = [shift.answer, _closer(found.scatters[1], found.distances)]
+    n_hidden = int(np.count_nonzero(samples.hidden))
+    settled = list(say_settled(sides(samples)[1], verdict_of(by_labels), n_hidden, of_table))
+    looked = "There are no predictions to look at." if rows is None else rows.answer
     return [
-        ("What was done?", _done(name, samples)),
-        ("Is the shift smaller now?", _shift(shift, distances)),
-        ("Would we ship it?", " ".join(_ship(samples, score, benefit))),
-        ("What can nobody know from this?", _unknown(samples, score)),
-    ]
+        (SHIFT, " ".join(filter(None, moved))),
+        (HOW_WELL, " ".join(_how_well(score, benefit, verdict_of(by_labels)))),
+        (WHICH_ROWS, looked),
+        (SETTLE, " ".join(settled)),
+    ], settled
 
 
-def _done(name: str, samples: Samples) -> str:
-    sources, targets = _sides(samples)
+def say_expected(benefit: Any, by_labels: Any) -> list[tuple[str, str, str]]:
+    """Return accuracies of the adapted and the plain model, by what they rest on."""
+    lines, labels = [], verdict_of(by_labels)
+    if isinstance(benefit, Judgement):
+        basis = f"Expected {benefit.metric}, without a label of the target"
+        lines.append((basis, str(benefit.accuracy), percent(benefit.plain_accuracy, 1)))
+    if isinstance(labels, LabelVerdict):
+        basis = f"By {count(labels.n_answered, 'label')} of the target that the models had not seen"
+        adapted, plain = (str(labels.accuracy[each]) for each in ("adapted", "plain"))
+        lines.append((basis, adapted, plain))
+    return lines
+
+
+def say_done(name: str, samples: Samples) -> str:
+    """Say what was learnt, and from what."""
+    sources, targets = sides(samples)
     rows = f"{samples.n:,} rows from {count(len(samples.domain_names), 'domain')}"
     n_labelled = samples.domains.n_labelled
     if not n_labelled:
@@ -62,7 +90,7 @@ def _done(name: str, samples: Samples) -> str:
     )
 
 
-def _shift(shift: ScatterLine, distances: Distances | None) -> str:
+def _closer(shift: ScatterLine, distances: Distances | None) -> str:
     """Compare what separates the domains before and after: their means, and all of their shape."""
     if distances is None:
         return "There are no two domains to compare, so there is no shift to speak of."
@@ -71,37 +99,25 @@ def _shift(shift: ScatterLine, distances: Distances | None) -> str:
             f"Before, {percent(shift.share_before)} of all spread lies between the means of the "
             "domains. This model makes no features of its own, so there is no after."
         )
-    means = shift.share_after < _CLEARLY * shift.share_before
-    shapes = distances.mean_after < _CLEARLY * distances.mean_before
-    share = (
-        f"{percent(shift.share_before)} of all spread before, {percent(shift.share_after)} after"
-    )
+    share = f"{percent(shift.share_before)} of all spread before and {percent(shift.share_after)}"
     apart = f"{distances.mean_before:.2f} before, {distances.mean_after:.2f} after"
+    figures = (
+        f"the means of the domains make up {share} after, and the distance of their distributions "
+        f"is {apart}."
+    )
+    closer = [
+        shift.share_after < _CLEARLY * shift.share_before,
+        distances.mean_after < _CLEARLY * distances.mean_before,
+    ]
     if distances.mean_before < _ALIKE and shift.share_before < _ALIKE:
-        return (
-            f"There was next to none. The means of the domains make up {share}, and the distance "
-            f"of their distributions is {apart}."
-        )
-    if means and shapes:
-        return (
-            f"Yes. The domains differ less: their means make up {share}, and the distance of their "
-            f"distributions is {apart}."
-        )
-    if means or shapes:
-        closer, other = ("means", "distributions") if means else ("distributions", "means")
-        figures = (share, apart) if means else (apart, share)
-        before, after = distances.mean_before, distances.mean_after
-        if not means:
-            before, after = shift.share_before, shift.share_after
-        what = "lie further apart" if after > before else "hardly do"
-        return (
-            f"In part. The {closer} of the domains lie closer ({figures[0]}), but their {other} "
-            f"{what} ({figures[1]})."
-        )
-    return f"No. The means of the domains make up {share}; their distance is {apart}."
+        return f"As a whole the domains are alike: {figures}"
+    smaller = "smaller" if all(closer) else "smaller in part" if any(closer) else "no smaller"
+    return f"The model makes it {smaller}: {figures}"
 
 
-def _ship(samples: Samples, score: Score | None, benefit: Any) -> Iterator[str]:
+def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str]:
+    if by_labels is not None and by_labels.verdict == "decided":
+        yield f"Ship the {by_labels.best} model: {by_labels.accuracy[by_labels.best]} are right."
     if benefit is not None:
         yield _verdict(benefit)
     elif score is None:
@@ -111,53 +127,26 @@ def _ship(samples: Samples, score: Score | None, benefit: Any) -> Iterator[str]:
         )
     if score is None:
         return
+    plain = "" if score.plain is None else f"; without adapting, {percent(score.plain, 1)}"
     yield (
-        f"On {score.n:,} rows whose labels were kept from the model it is right in "
-        f"{100 * score.share:.1f} of 100 cases"
-        + (
-            "."
-            if score.plain is None
-            else f"; without adapting, the nearest neighbour is right in {100 * score.plain:.1f}."
-        )
+        f"Of {count(score.n, 'row')} whose labels were kept from the model, "
+        f"{percent(score.share, 1)} are predicted right{plain}."
     )
     if benefit is None and score.plain is not None:
         gain = score.share - score.plain
-        yield (
-            ("That speaks for it." if gain > 0 else "That speaks against it.")
-            if gain
-            else "That speaks for neither."
-        )
+        side = "for neither" if not gain else "for it" if gain > 0 else "against it"
+        yield f"That speaks {side}."
 
 
 def _verdict(benefit: Any) -> str:
-    """Answer yes, no, or neither, say why, and how well it will do."""
-    reason = benefit.reason
-    if benefit.verdict == "cannot tell":
-        answer = f"{reason} In doubt a vote of all classifiers is the safer choice."
-    elif reason.startswith("Adapt: "):
-        answer = f"Yes: {reason.removeprefix('Adapt: ')}"
-    else:
-        answer = f"{_ANSWERS[benefit.verdict]} {reason}"
-    return f"{answer} Expected {benefit.metric} there: {benefit.accuracy}."
+    """Say whether adapting is worth it, why, and how well it will do."""
+    doubt = "In doubt a vote of all classifiers is the safer choice. "
+    safer = doubt if benefit.verdict == "cannot tell" else ""
+    return f"{benefit.reason} {safer}Expected {benefit.metric} there: {benefit.accuracy}."
 
 
-def _unknown(samples: Samples, score: Score | None) -> str:
-    _, targets = _sides(samples)
-    if score is not None:
-        return (
-            "Whether rows that come later look like these. Labels that were kept from the model "
-            "say how it did here, and nothing of another place or another year."
-        )
-    if targets:
-        return (
-            f"How often predictions for {join(targets)} are right: there is no label to count "
-            "by. Domains that lie closer together are a good sign, not a proof. Let 'skatter ask' "
-            "pick some forty rows to label, and count."
-        )
-    return "How the model does in a domain that it has not seen."
-
-
-def _sides(samples: Samples) -> tuple[list[str], list[str]]:
+def sides(samples: Samples) -> tuple[list[str], list[str]]:
+    """Return the names of the sources and of the targets."""
     is_target = samples.domains.is_target
     named = list(zip(samples.domain_names, is_target.tolist(), strict=True))
     return [n for n, target in named if not target], [n for n, target in named if target]

@@ -3,7 +3,8 @@
 A type of ours is saved with one line here: its name in :data:`OURS` (methods of the registry are
 there already). Its constructor's parameters must all be there, and what ``fit`` learns may be any
 data, except that attributes named in :data:`LEARNT` or :data:`OWN` must be as specified, so that
-arrays agree. Of scikit-learn only the types of :data:`SCIKIT_LEARN` are known, with the attributes
+arrays agree, and that those of :data:`OWN` must be there once it is fitted. A name alone in
+:data:`OWN` is specified in :data:`LEARNT`; ``a|b+c`` are alternatives. Of scikit-learn only the types of :data:`SCIKIT_LEARN` are known, with the attributes
 listed there and no others: compiled code trusts some of them blindly.
 """
 
@@ -27,7 +28,7 @@ from skatter.trees import TreeEnsemble
 OURS = (
     "skatter.adaptation.model.TableModel",
     "skatter.class_span.ClassSpan",
-    "skatter.components._MappedLinear",
+    "skatter.maps.MappedLinear",
     "skatter.hedging.champion.CalibratedSVC",
     "skatter.hedging.champion.Contender",
     "skatter.hedging.error.NumberJudgement",
@@ -55,6 +56,7 @@ OURS = (
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
     "skatter.support_vectors.SupportVectors",
+    "skatter.tables.dates.DateParts",
     "skatter.trees.BoostingClassifier",
     "skatter.trees.BoostingRegressor",
     "skatter.trees.ForestClassifier",
@@ -92,19 +94,48 @@ ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p
     classes_ l c; class_counts_ i c; prior_ f c; odds_ f c; class_frequencies_ f c;
     domain_ids_ l d; domain_counts_ i d; source_ids_ l s; source_mean_ f p; target_mean_ f p;
     kernel_ @Kernel p; X_fit_ f n p | none; dual_coef_ f n k; support_ i n; intercept_ f out;
-    eigenvalues_ f k; offset_ f k; components_ f k *
+    eigenvalues_ f k; offset_ f k; components_ f k *; feature_map_ none | @ p
 """
 )["ours"]
 """Attributes of our estimators, where the type has no specification of its own."""
 
 OWN = _table(
     """
+*scatter feature_map_; offset_; components_|dual_coef_+kernel_+X_fit_
+SCA *scatter
+USCA *scatter
+KernelFisher *scatter
+KPCA *scatter
+CIDG *scatter
+DICA *scatter
+UDICA *scatter
+MDA *scatter
+PrincipalMap kernel_; X_fit_; dual_coef_; offset_
+*transfer source_ids_; components_|kernel_+dual_coef_+X_fit_
+TCA *transfer
+SSTCA *transfer
+TJM *transfer
+JDA *transfer
+BDA *transfer
+*machine classes_; source_ids_; kernel_; X_fit_; intercept_; support_
+DIP mean_; components_
+DIPCC mean_; components_
+UML mean_; components_
+KMM classes_; estimator_ @
+KLIEP classes_; estimator_ @
+ARTL classes_; mean_; kernel_; X_fit_ f n p; dual_coef_ f n c
+MEDA classes_; mean_; metric_factor_ f p g; kernel_ @Kernel g; X_fit_ f n g; dual_coef_ f n c
+SPL classes_; mean_; axes_ f p a; projection_ f a q; prototypes_ f c q; clusters_ f c q | none;
+    _origin f q
+EasyTL classes_; source_ids_; centres_ f c p; alignment_ @CORAL p | none
+SCACV best_estimator_ @
+DomainGeneralizer classes_; scaler_ @ p; members_ [@Member]
 TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
     domain str | none; numbers {any}; settings {any}
-Kernel metric KERNELS | @_MappedLinear; params {any}; origin f p | none
+Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
 LandmarkMap landmarks_ f k p; normalization_ f k k; n_features_out_ int k
 DomainScaler means_ f d+1 p; scales_ f d+1 p
-NearestNeighbour X_fit_ f n p; _codes i n <c; _keys f n
+NearestNeighbour classes_; X_fit_ f n p; _codes i n <c; _keys f n
 ClassSpan unit_ num
 FullPower matrix f p p
 ThinPower multiple num; X f n p; H f n n
@@ -112,43 +143,49 @@ _Copies ids l e; shared_weight num
 _Side kernel @Kernel p; rows i n; samples f n p | none
 MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s; inner f s s
 Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
-CalibratedSVC machine_ @SupportVectors p; link_ @LogisticRegression c
+CalibratedSVC classes_; machine_ @SupportVectors p; link_ @LogisticRegression c
 SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
 KernelRidgeCV samples_ f n p; coefficients_ f n; mean_ num; power_ num
-ChampionClassifier scaler_ @ p; contenders_ [@Contender]; champion_ str
+ChampionClassifier classes_; scaler_ @ p; contenders_ [@Contender]; champion_ str
 ChampionRegressor scaler_ @ p; contenders_ [@Contender]; champion_ str
-HedgedClassifier champion_ @ChampionClassifier p; domain_scaler_ @DomainScaler p | none;
+HedgedClassifier classes_; odds_; champion_ @ChampionClassifier p; domain_scaler_ @DomainScaler p | none;
     members_ [@Member]; power_ num
 HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
     members_ [@Member]; range_ [num]; shifts_ f d+1
 Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
-SCAClassifier label_distributions_ f * c; paths_ [@_Path]
+SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path]
 _Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
     neighbours @KNeighborsRegressor
-ForestClassifier trees_ @TreeEnsemble p
+ForestClassifier classes_; trees_ @TreeEnsemble p
 ForestRegressor trees_ @TreeEnsemble p
-BoostingClassifier trees_ @TreeEnsemble p
+BoostingClassifier classes_; trees_ @TreeEnsemble p
 BoostingRegressor trees_ @TreeEnsemble p
-*exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c;
-    exemplar_weights_ f e
-AdaptiveSVM dual_coef_ f n out
-DAM dual_coef_ f n out
-LRESVM *exemplars
-LRESVMAdaptation *exemplars; dual_coef_ f n out
+*exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c
+AdaptiveSVM *machine; dual_coef_ f n out
+DAM *machine; dual_coef_ f n out
+LRESVM classes_; *exemplars; exemplar_weights_? f e
+LRESVMAdaptation *machine; *exemplars; exemplar_weights_ f e; dual_coef_ f n out
 EasyAdapt _copies @_Copies e; copy_ids_ l e
-EasyAdaptSVM _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
-MarginalKernelSVM dual_coef_ f n s out; marginal_ids_ l m; marginal_distances_ f m s;
+EasyAdaptSVM *machine; _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
+MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m;
+    marginal_distances_ f m s; marginal_gamma_ num;
     _embeddings @MeanEmbeddings
-UndoBias dual_coef_ f n s+1 out; _weights f s+1 out p | none; domain_intercept_ f s out
-HFA source_coef_ f * out; target_coef_ f * out; _source @_Side p; _target @_Side p
-Landmarks coef_ f out p
-MTAE coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
-CORAL whitening_ @ p; colouring_ @ p
-GFK metric_factor_ f p k
-SGF basis_ f p b; coefficients_ f b k
-SubspaceAlignment source_map_ f p k; target_map_ f p k
-TSC components_ f k p; _anchors f n k; _mean_gap f k; _neighbourhood @Neighbourhood p
+UndoBias classes_; source_ids_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
+    _weights f s+1 out p | none; domain_intercept_ f s out
+HFA classes_; intercept_; source_coef_ f * out; target_coef_ f * out;
+    _source @_Side p; _target @_Side p
+Landmarks classes_; mean_; intercept_; coef_ f out p
+MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
+CORAL source_mean_; target_mean_; source_ids_; whitening_ @ p; colouring_ @ p
+GFK mean_; metric_factor_ f p k
+SGF mean_; basis_ f p b; coefficients_ f b k
+JGSA source_ids_; source_map_ f p k; target_map_ f p k
+OptimalTransport source_ids_; X_source_ f n p; moved_ f n p
+LinearTransport source_ids_; source_mean_; target_mean_; map_ f p p
+SubspaceAlignment source_mean_; target_mean_; source_ids_; source_map_ f p k; target_map_ f p k
+TSC n_components_; source_ids_; components_ f k p; _shares [num]; _anchors f n k;
+    _mean_gap f k; _neighbourhood @Neighbourhood p
 """
 )
 """Specifications of single types of ours, by the name of the class."""
@@ -286,8 +323,8 @@ def check_part(part: Part) -> None:
     elif record:
         must = _fields(part, kind, specs)
     else:
-        must = _estimator(part, kind)
-        specs = {**LEARNT, **specs}
+        must = _estimator(part, kind, specs)
+        specs = {**LEARNT, **{name: spec for name, spec in specs.items() if spec}}
     for name in must:
         if name not in part.state:
             raise Refused(f"{part.kind} has no {name}")
@@ -336,14 +373,35 @@ def _fields(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     return must
 
 
-def _estimator(part: Part, kind: type) -> frozenset[str]:
-    """Return the parameters of ours; what is learnt must look like it, and hide no method."""
+def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
+    """Return what ours must have; what is learnt must look like it, and hide no method."""
     parameters = _parameters(kind)
     for name in part.state.keys() - parameters - _BESIDE:
         learnt = name.endswith("_") or name.startswith("_")
         if not learnt or name.startswith("__") or hasattr(kind, name) or not name.isidentifier():
             raise Refused(f"{part.kind} knows no attribute {name[:60]!r}")
-    return parameters
+    for name, default in _numeric(kind).items():
+        if isinstance(part.state.get(name, default), str | list | dict | tuple | set):
+            raise Refused(f"{name} of {part.kind} is no number")
+    if not _is_fitted(part, kind):
+        return parameters
+    must = set(parameters)
+    for name in specs:
+        ways = [set(way.split("+")) for way in name.split("|")]
+        must |= next((way for way in ways if way <= part.state.keys()), ways[0])
+    wide = part.state.get("feature_map_")
+    wide = wide.gives if isinstance(wide, Part) else part.state.get("n_features_in_")
+    found = part.state.get("components_")
+    if wide is not None and isinstance(found, np.ndarray) and found.shape[1:] != (wide,):
+        raise Refused(f"components_ of {part.kind} are of other features")
+    return frozenset(name for name in must if not name.endswith("?"))
+
+
+@cache
+def _numeric(kind: type) -> dict[str, float]:
+    """Return the parameters that are numbers where nothing else is said."""
+    found = {name: each.default for name, each in signature(kind).parameters.items()}
+    return {name: value for name, value in found.items() if type(value) in (int, float)}
 
 
 # --- what must agree beyond sizes -----------------------------------------------------------------
@@ -441,6 +499,8 @@ def _check_columns(state: dict[str, Any]) -> None:
             names = columns if isinstance(columns, list) else []
             plain = plain and all(isinstance(one, str | int) for one in names)
             _check(plain, "columns are given by name or place")
+            known = set(state.get("feature_names_in_", names))
+            _check(all(one in known for one in names if isinstance(one, str)), "no such column")
 
 
 def _within(part: Part, state: dict[str, Any]) -> None:
@@ -472,6 +532,11 @@ def _check_paths(state: dict[str, Any]) -> None:
     n = len(state["classes_"])
     for each in state["paths_"]:
         _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "paths_ disagree")
+
+
+def _check_codes(state: dict[str, Any]) -> None:
+    known = len(state["_neighbourhood"].state["_samples"])
+    _check(known == len(state["_anchors"]) and len(state["_shares"]) == 2, "_anchors disagree")
 
 
 def _check_table(state: dict[str, Any]) -> None:
@@ -510,5 +575,6 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "HedgedRegressor": _check_members,
     "CalibratedSVC": _check_calibrated,
     "SCAClassifier": _check_paths,
+    "TSC": _check_codes,
     "TableModel": _check_table,
 }

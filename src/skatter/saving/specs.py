@@ -75,6 +75,17 @@ class Part:
         return self.name.rpartition(".")[2]
 
     @property
+    def gives(self) -> int | None:
+        """Features that it makes, where that can be seen."""
+        if self.kind == "FrozenEstimator" and isinstance(self.state.get("estimator"), Part):
+            return self.state["estimator"].gives
+        for name in ("n_features_out_", "_n_features_out", "n_components_"):
+            if isinstance(self.state.get(name), int):
+                return int(self.state[name])
+        found = self.state.get("dual_coef_")
+        return int(found.shape[-1]) if isinstance(found, np.ndarray) and found.ndim else None
+
+    @property
     def width(self) -> int | None:
         """Features that it takes, where that can be seen."""
         state = self.state

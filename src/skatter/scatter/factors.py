@@ -62,7 +62,7 @@ def class_shares(domains: Domains) -> Array:
 def domain_factor(domains: Domains) -> Array:
     """Factor U_d of shape (n, m-1) with U_d U_dᵀ = L, the paper's domain coefficients.
 
-    L_ij = (m-1)/(m² n_a²) within domain a and -1/(m² n_a n_b) between a and b: eq. (8).
+    L_ij = (m-1)/(m² n_a²) within domain a and -1/(m² n_a n_b) between a and b: eq. (9).
     """
     counted = np.flatnonzero(domains.domain_counts)
     means = indicator_means(domains.domain, domains.n_domains, domains.count)

@@ -46,15 +46,7 @@ class Scatters(NamedTuple):
 
 @dataclass(frozen=True)
 class Geometry:
-    """What a scatter needs of a feature space: squared norms, and wᵀ K w for few columns w.
-
-    Attributes
-    ----------
-    squared_norms : ndarray of shape (n_samples,)
-        The diagonal of K.
-    energies : callable
-        W -> wᵀ K w for each column of W, both on the host.
-    """
+    """What a scatter needs of a feature space: squared norms, and wᵀ K w for few columns w."""
 
     squared_norms: Array
     energies: Callable[[Array], Array]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
 
 from skatter.selection.criteria.evidence import Evidence
 from skatter.selection.criteria.judging import named_criteria, score_evidence
@@ -13,13 +14,21 @@ from skatter.selection.criteria.judging import named_criteria, score_evidence
 class DomainScorer(BaseEstimator):
     """A scorer for an unlabelled target; make one with :func:`make_domain_scorer`."""
 
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"sample_domain": True}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {
+        "sample_domain": True,
+        "estimator": UNUSED,
+    }
 
     def __init__(self, criterion: str = "expected accuracy", random_state: Any = 0) -> None:
         self.criterion = criterion
         self.random_state = random_state
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
+        """Score as scikit-learn calls its scorers."""
+        return self.score(estimator, X, y, sample_domain)
+
+    # scikit-learn routes metadata to a method of this name alone.
+    def score(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
         """Score a fitted estimator by its predictions for the unlabelled samples of ``X``."""
         evidence = Evidence(
             estimator, X, y, sample_domain=sample_domain, random_state=self.random_state
@@ -71,11 +80,10 @@ def make_domain_scorer(
     >>> X[site == "there", 0] += 4
     >>> known, rows = np.where(site == "here", y, -1), np.arange(80)
     >>> model = make_domain_pipeline(SCA(2), KNeighborsClassifier(1))
-    >>> search = GridSearchCV(
-    ...     model, {"sca__delta": [0.0, 1.0]}, scoring=make_domain_scorer(), cv=[(rows, rows)]
-    ... )
+    >>> grid = {"kneighborsclassifier__n_neighbors": [1, 15]}
+    >>> search = GridSearchCV(model, grid, scoring=make_domain_scorer(), cv=[(rows, rows)])
     >>> search.fit(X, known, sample_domain=site).best_params_
-    {'sca__delta': 1.0}
+    {'kneighborsclassifier__n_neighbors': 15}
     """
     named_criteria(criterion)
     return DomainScorer(criterion, random_state)

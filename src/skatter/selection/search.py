@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_integer, check_real
@@ -168,7 +169,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
             )
         self._forget()
         betas, deltas = self._grid(template)
-        samples, domains = template._read(X, y, sample_domain, labelled)
+        samples, domains = template.read(X, y, sample_domain, labelled)
         ks, (folds, score) = self._ks(domains), self._judge(samples, domains)
         make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
         projected = make(template, samples, domains, max(ks))
@@ -267,7 +268,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
 
     @property
     def _gram_given(self) -> bool:
-        return self.estimator is not None and self.estimator._precomputed
+        return self.estimator is not None and get_tags(self.estimator).input_tags.pairwise
 
     def _folds(self, domains: Domains) -> list[Codes]:
         """Rows to hide, fold by fold: labelled samples of source domains."""
@@ -315,7 +316,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
             rows = np.flatnonzero(~np.isin(domains.domain, domains.domain[held]))
             own, new = X[rows], X[held]
-            if template._precomputed:
+            if get_tags(template).input_tags.pairwise:
                 own, new = own[:, rows], new[:, rows]
             present = domains.restrict(rows)
             for Z, Z_new in FoldSolver(template, own, present).solve(present, settings, k, new):

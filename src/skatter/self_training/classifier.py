@@ -198,8 +198,17 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         template = self._template()
         X = check_samples(self, X, reset=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        if not domains.n_labelled:
+            raise ValueError(
+                "y holds no label, and SCAClassifier learns from some: -1, NaN, None and blank "
+                "text mark unlabelled samples. Without any label, use USCA or KPCA."
+            )
         template.check_domains(domains)
-        if "none" in self.scalings and template.feature_map is None and not template._precomputed:
+        if (
+            "none" in self.scalings
+            and template.feature_map is None
+            and template.kernel != "precomputed"
+        ):
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
@@ -412,9 +421,13 @@ class _Path:
             X = normalize(self.scaler.transform(X, sample_domain=sample_domain))
         return np.asarray(self.feature_map.transform(X))
 
+    def embedding(self, features: Array) -> Array:
+        """Return components of unit length, from explicit features."""
+        return unit_length(self.components.transform(features))
+
     def predict(self, features: Array) -> Array:
         """Return the shares of the classes, from explicit features."""
-        Z = unit_length(self.components.transform(features))
+        Z = self.embedding(features)
         shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 

@@ -61,17 +61,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """What is known and predicted of the classes.
-
-    Attributes
-    ----------
-    domains : Domains
-        Domains, and the labels that were given.
-    shares : ndarray of shape (n_unlabelled, n_classes) or None
-        Share of the votes of each class for each unlabelled sample; None before any vote.
-    confidence : float
-        Share of the votes that a label needs to be believed.
-    """
+    """What is known of the classes, and the shares of the votes that unlabelled samples have."""
 
     domains: Domains
     shares: Array | None = None
@@ -120,22 +110,8 @@ class Beliefs:
 class Trainer:
     """Solve SCA on explicit features for one belief after another.
 
-    Parameters
-    ----------
-    template : SCA
-        Weights of the scatters, ridge and number of components.
-    features : ndarray of shape (n, D)
-        Explicit features of all samples.
-    domains : Domains
-        Their domains and given labels.
-    samples : ndarray or CSR matrix of shape (n, p)
-        The samples as they were given, by which rounds are judged.
-    confidence : float
-        Share of the votes that a label needs to be believed.
-    voters : sequence of str
-        Who votes.
-    frequencies : ndarray of shape (n_classes,) or None
-        How frequent the classes are among the unlabelled samples; None: all alike.
+    Rounds are judged by the ``samples`` as they were given; ``frequencies`` are those of the
+    classes among unlabelled samples, None: all alike.
     """
 
     def __init__(

@@ -37,21 +37,7 @@ CLUSTER_STEPS = 15
 
 @dataclass(frozen=True, eq=False)
 class Electorate:
-    """Projections, what is known of their classes, and what was believed before.
-
-    Attributes
-    ----------
-    Z : ndarray of shape (n, k)
-        Projections of unit length.
-    label : ndarray of int of shape (n,)
-        Codes of the given labels; -1 where there is none.
-    believed : ndarray of int of shape (n,)
-        The same, with what the round before gave to unlabelled samples; -1 where it was not sure.
-    n_classes : int
-        Number of classes.
-    frequencies : ndarray of shape (n_classes,) or None
-        How frequent the classes are among the unlabelled samples; None: all alike.
-    """
+    """Projections, what is known of their classes, and what was believed before."""
 
     Z: Array
     label: Codes
@@ -183,13 +169,6 @@ TIE = 1e-3
 
 def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
     """Return the share of the votes that each class has, for every unlabelled sample.
-
-    Parameters
-    ----------
-    voters : Electorate
-        What they look at.
-    names : iterable of str
-        Who votes; names in :data:`VOTERS`.
 
     Examples
     --------

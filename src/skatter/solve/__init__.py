@@ -1,10 +1,10 @@
 """Solve: from an objective to components, one file a route."""
 
-from skatter.solve.dual import DualPath, solve_dual
+from skatter.solve.dual import DualPath, DualSolution, solve_dual
 from skatter.solve.iterative import solve_iterative
 from skatter.solve.nugget import NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
-from skatter.solve.padded import solve_padded
+from skatter.solve.padded import PaddedPath
 from skatter.solve.primal import PrimalPath
 from skatter.solve.solution import Solution
 from skatter.solve.squared import solve_squared
@@ -23,8 +23,10 @@ __all__ = [
     "DiagonalPlusThin",
     "DualOperator",
     "DualPath",
+    "DualSolution",
     "Eigenpairs",
     "NuggetPencil",
+    "PaddedPath",
     "PrimalPath",
     "Solution",
     "canonical_order",
@@ -34,7 +36,6 @@ __all__ = [
     "solve_iterative",
     "solve_not_symmetric",
     "solve_nugget",
-    "solve_padded",
     "solve_pencil",
     "solve_squared",
 ]

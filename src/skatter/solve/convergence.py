@@ -55,17 +55,8 @@ def with_enough_directions(
     """Search with more and more random directions until they are enough.
 
     A space grown from r random directions holds at most r vectors of one eigenspace. Where r or
-    more of the wanted eigenvalues are equal there may be others, and r is too small.
-
-    Parameters
-    ----------
-    find : callable
-        From a number of random directions to what was found with them, the width of its widest
-        cluster of eigenvalues, and whether the space was the whole one.
-    n_random : int
-        Directions to begin with.
-    most : int
-        Directions at most.
+    more of the wanted eigenvalues are equal there may be others, and r is too small. ``find`` says
+    what it found, the width of its widest cluster of eigenvalues, and whether its space was whole.
     """
     while True:
         found, widest, whole = find(min(n_random, most))
@@ -75,13 +66,7 @@ def with_enough_directions(
 
 
 class Pace:
-    """Which blocks to look at: looking costs a small eigenproblem, growing on costs a product.
-
-    Parameters
-    ----------
-    first_look : int
-        Number of blocks before which a look is of no use.
-    """
+    """Which blocks to look at: looking costs a small eigenproblem, growing on costs a product."""
 
     def __init__(self, first_look: int) -> None:
         self.blocks = 0

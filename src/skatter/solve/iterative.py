@@ -119,47 +119,10 @@ def solve_iterative(
 ) -> Solution:
     """Return the ``k`` leading components, or fewer where the rank is lower.
 
-    Parameters
-    ----------
-    gram : TiledGram
-        Products with the centred Gram matrix, rows in any order.
-    domains : Domains
-        Labels and domains of the same rows.
-    objective : Objective
-        Weights; the total scatter that a ridge may be a share of is ``gram.trace / gram.n``.
-    k : int
-        Number of components.
-    tol : float
-        Residual ‖A b − λ C b‖ / ‖A b‖ of each component, as far as rounding, which is relative to
-        the largest eigenvalue, allows.
-    random_state : int, RandomState instance or None
-        Draws the landmarks and a few directions of the first block; None is a fixed seed.
-    factors : Factors
-        How the thin scatters are made.
-    landmarks : int or None
-        Samples that the stand-in is made from: more take fewer products. None: 6 √n, and 4 for
-        each component, but no more than ``MAX_LANDMARKS``.
-    max_products : int
-        Products with K after which the search is given up.
-    progress : callable or None
-        Called after each product with the products so far and the worst residual: the estimated
-        one, and at last the measured one.
-
-    Returns
-    -------
-    Solution
-        Coefficients and projections of the kind of the samples and at their place.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite on these samples, or the ridge is lost in
-        rounding beside the scatters.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If ``max_products`` were not enough; the residuals reached are measured and returned.
+    The stand-in is made of ``landmarks`` samples (None: 6 √n, and 4 for each component).
+    ``progress`` is told the number of products so far and the worst residual. Where
+    ``max_products`` are not enough, a ConvergenceWarning says so, and the residuals reached are
+    measured and returned.
 
     Examples
     --------
@@ -249,14 +212,7 @@ class _Problem:
 class _StandIn:
     """K̃ = Φ Φᵀ of a few landmarks, its components, and the correction of eq. (3).
 
-    Parameters
-    ----------
-    problem : _Problem
-        The problem to solve approximately.
-    landmarks : ndarray of shape (D,)
-        Row numbers.
-    count : int
-        Components of the stand-in that are told apart; eigenvalues of the others count as zero.
+    Components beyond the first ``count`` are not told apart: their eigenvalues count as zero.
     """
 
     def __init__(self, problem: _Problem, landmarks: Array, count: int) -> None:
@@ -331,17 +287,7 @@ def _rotate(features: Tall, L: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Ritz:
-    """Leading pairs of eq. (1) and their residuals, eq. (2).
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (m,)
-        λ, largest first, all above the numerical rank.
-    coefficients, projections, signal, residuals : tall arrays of shape (n, m)
-        b, z, N z and r.
-    estimates : ndarray of shape (m,)
-        Estimated ‖K r‖/‖A b‖.
-    """
+    """Leading pairs of eq. (1), N z, residuals of eq. (2), and estimates of ‖K r‖/‖A b‖."""
 
     eigenvalues: Array
     coefficients: Tall
@@ -354,14 +300,7 @@ class _Ritz:
 class _Space:
     """The basis V, Z = K V with Vᵀ Z = I, and both sides of eq. (1) on it.
 
-    Parameters
-    ----------
-    problem : _Problem
-        N, M and products with K.
-    capacity : int
-        Directions at most.
-    kept : int
-        Leading pairs whose span is kept where there is no room for more.
+    Where there is no room for more, the span of the ``kept`` leading pairs stays.
     """
 
     def __init__(self, problem: _Problem, capacity: int, *, kept: int) -> None:

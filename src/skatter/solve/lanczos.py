@@ -51,16 +51,9 @@ DENSE = 500
 
 @dataclass(frozen=True)
 class Krylov:
-    """An orthonormal basis and what the operator is on it; see eq. (*) of the module.
+    """An orthonormal basis V, with V_next behind it, and what the operator is on V; see eq. (*).
 
-    Attributes
-    ----------
-    basis : tall array of shape (n, q + b)
-        V beside V_next.
-    matrix : ndarray of shape (q, q)
-        J = Vᵀ G V.
-    coupling : ndarray of shape (b, l)
-        The part of G V_last outside V, in the basis V_next; l columns for the last block.
+    ``coupling`` is the part of G V_last outside V, in the basis V_next.
     """
 
     basis: Tall
@@ -91,26 +84,10 @@ def lanczos(
     draw: Callable[[int], Tall],
     outside: Tall,
 ) -> Krylov:
-    """Grow a Krylov space of ``apply`` until it is ``enough``.
+    """Grow a Krylov space of ``apply`` from an orthonormal block until it is ``enough``.
 
-    Parameters
-    ----------
-    apply : callable
-        W -> G W for a symmetric G; W is (n, b) in Fortran order.
-    start : tall array of shape (n, b)
-        First block, orthonormal columns, Fortran order.
-    enough : callable
-        Asked after every block; the search stops when it says True.
-    draw : callable
-        ``draw(count)`` gives random columns in the range of interest, for directions that run dry
-        (an invariant subspace smaller than what is wanted).
-    outside : tall array of shape (n, r)
-        Orthonormal directions that G removes: the space stays, and stops growing, off them.
-
-    Returns
-    -------
-    Krylov
-        The last space grown.
+    Directions that run dry are replaced by random ones (``draw``); the space stays off orthonormal
+    directions that the operator removes (``outside``).
     """
     store = _Store(start)
     while True:

@@ -34,19 +34,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class NuggetPencil:
-    """Both sides of the problem.
-
-    Attributes
-    ----------
-    K : ndarray of shape (n, n)
-        Centred Gram matrix.
-    coefficients : Coefficients
-        Labels and domains of its rows.
-    objective : Objective
-        Weights, within-class scatter excepted.
-    nugget : float
-        r > 0.
-    """
+    """Both sides of the problem; within-class scatter has no weight, and ``nugget`` is r > 0."""
 
     K: Array
     coefficients: Coefficients
@@ -93,17 +81,7 @@ class NuggetPencil:
 
 
 def solve_nugget(pencil: NuggetPencil, k: int, *, tol: float, random_state: Any = None) -> Solution:
-    """Return the ``k`` leading components of the symmetric problem, or fewer.
-
-    Parameters
-    ----------
-    pencil : NuggetPencil
-        The problem.
-    k : int
-        Number of components.
-    tol, random_state
-        As in :func:`skatter.solve.solve_pencil`, where total scatter has a weight.
-    """
+    """Return the ``k`` leading components of the symmetric problem, or fewer."""
     root = pencil.root()
     if pencil.objective.between_only:
         F, weight = pencil.thin()

@@ -31,7 +31,7 @@ from skatter.solve.blas import (
     subtract_dot,
     subtract_symmetric,
 )
-from skatter.tensors import Tall, add_to_diagonal, copied, fortran, identity, is_tensor, trace
+from skatter.tensors import Tall, add_to_diagonal, copied, fortran, is_tensor, trace
 
 INDEFINITE = (
     "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
@@ -48,14 +48,7 @@ def canonical_order(domains: Domains) -> Codes:
 class DualOperator:
     """G = K (ρ I + w S K)⁻¹ for one Gram matrix, one set of labels and one ridge; eq. (1).
 
-    Parameters
-    ----------
-    K : tall array of shape (n, n)
-        Centred Gram matrix in :func:`canonical_order`; read, never written.
-    coefficients : Coefficients
-        Labels and domains in the same order, factors at the place of K.
-    objective : Objective
-        Only its ``within_class`` and ``ridge`` matter here.
+    Rows are in :func:`canonical_order`; of the objective, ``within_class`` and ``ridge`` matter.
     """
 
     def __init__(self, K: Tall, coefficients: Coefficients, objective: Objective) -> None:
@@ -148,7 +141,3 @@ class DualOperator:
             image[n_labelled:] -= dot(self._cross.T, v)
             image[n_labelled:] /= self.ridge
         return image
-
-    def dense(self) -> Tall:
-        """Return G as a matrix."""
-        return self(identity(self.K))

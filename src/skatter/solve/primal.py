@@ -28,15 +28,7 @@ Array = NDArray[Any]
 
 
 class PrimalPath:
-    """Solve many settings of the objective from the same moments.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the features, labels and domains.
-    factors : Factors
-        How the thin scatters are made.
-    """
+    """Solve many settings of the objective from the same moments."""
 
     def __init__(self, moments: Moments, factors: Factors = SCA_FACTORS) -> None:
         self.moments = moments

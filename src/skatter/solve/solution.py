@@ -13,18 +13,9 @@ Array = NDArray[Any]
 
 
 class Solution(NamedTuple):
-    """Leading eigenpairs of A b = λ C b, largest first, normalised to BᵀCB = I.
+    """Leading eigenpairs of A b = λ C b, largest first, normalised to BᵀCB = I; Z = K B.
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (k,)
-        λ, positive.
-    coefficients : tall array of shape (n_samples, k), or ndarray of shape (n_features, k)
-        B in the dual route, W in the primal route.
-    projections : tall array of shape (n_samples, k)
-        Z = K B, or Φ W.
-    residuals : ndarray of shape (k,)
-        ‖A b − λ C b‖ / ‖A b‖.
+    ``residuals`` are ‖A b − λ C b‖ / ‖A b‖.
     """
 
     eigenvalues: Array

@@ -46,27 +46,7 @@ def solve_squared(
 ) -> Eigenpairs:
     """Return the ``k`` largest eigenpairs of K (I − h hᵀ) K w = λ (μ I + K E Eᵀ K) w.
 
-    Parameters
-    ----------
-    product : callable
-        W -> K W, in double precision.
-    h : ndarray of shape (n, 1)
-        Not longer than one; 1/√n where I − h hᵀ is to centre.
-    E : ndarray of shape (n, r)
-        Few columns.
-    mu : float
-        Positive.
-    k : int
-        Pairs wanted.
-    tol : float
-        Residual of each pair relative to its own eigenvalue.
-    random_state : int, RandomState instance or None
-        Draws the random part of the first block; None is a fixed seed.
-
-    Returns
-    -------
-    Eigenpairs
-        With Wᵀ (μ I + K E Eᵀ K) W = I.
+    ``product`` is W -> K W in double precision, and h, 1/√n to centre, is not longer than one.
 
     Examples
     --------

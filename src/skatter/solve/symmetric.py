@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import get_blas_funcs, qr, solve_triangular
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import cholesky_in_place, dot, subtract_dot
@@ -37,16 +37,9 @@ SMALL_GRAM = 1500
 
 
 class Eigenpairs(NamedTuple):
-    """Largest eigenvalues of A w = λ C w, largest first, with their vectors.
+    """Largest eigenvalues of A w = λ C w, largest first, with vectors WᵀCW = I.
 
-    Attributes
-    ----------
-    values : ndarray of shape (k,)
-        λ, positive; fewer than asked for where the rank is lower.
-    vectors : ndarray of shape (n, k)
-        W with WᵀCW = I.
-    residuals : ndarray of shape (k,)
-        ‖T v − λ v‖/λ for the symmetric operator T that was looked at, with unit v.
+    ``residuals`` are ‖T v − λ v‖/λ for the symmetric operator T that was looked at, with unit v.
     """
 
     values: Array
@@ -64,26 +57,6 @@ def leading_pairs(
     random_state: Any = None,
 ) -> Eigenpairs:
     """Return the ``k`` largest eigenpairs of a positive semi-definite operator.
-
-    Parameters
-    ----------
-    apply : callable
-        W -> T W for W of shape (size, b) in Fortran order.
-    size : int
-        Rows of the operator.
-    k : int
-        Pairs wanted.
-    tol : float
-        Residual of each pair relative to its own eigenvalue.
-    dtype : dtype
-        float32 or float64.
-    random_state : int, RandomState instance or None
-        Draws the first block; None is a fixed seed.
-
-    Returns
-    -------
-    Eigenpairs
-        With orthonormal vectors.
 
     Examples
     --------
@@ -148,13 +121,6 @@ class DiagonalPlusThin:
     """R for C = diag(g) + U Uᵀ with few columns U: no factorisation of anything large.
 
     With V = diag(g)^-½ U = Q diag(s) Pᵀ, R = diag(g)^-½ (I − Q diag(c) Qᵀ), c = 1 − (1 + s²)^-½.
-
-    Parameters
-    ----------
-    g : ndarray of shape (n,)
-        Positive.
-    U : ndarray of shape (n, r)
-        Any rank.
     """
 
     def __init__(self, g: Array, U: Array) -> None:
@@ -196,6 +162,11 @@ class CholeskyRoot:
         """Return Rᵀ W."""
         return solve_triangular(self._L, W, lower=True, check_finite=False)
 
+    def inverse_transposed_times(self, W: Array) -> Array:
+        """Return R⁻ᵀ W = L W."""
+        trmm = get_blas_funcs("trmm", dtype=self._L.dtype)
+        return trmm(1.0, self._L, W, lower=True)
+
 
 def solve_pencil(
     numerator: Operator,
@@ -208,22 +179,6 @@ def solve_pencil(
     random_state: Any = None,
 ) -> Eigenpairs:
     """Return the ``k`` largest eigenpairs of A w = λ C w.
-
-    Parameters
-    ----------
-    numerator : callable
-        W -> A W for a symmetric positive semi-definite A.
-    root : Root
-        R with R Rᵀ = C⁻¹.
-    size : int
-        Rows of A.
-    k, tol, dtype, random_state
-        As in :func:`leading_pairs`.
-
-    Returns
-    -------
-    Eigenpairs
-        With WᵀCW = I.
 
     Examples
     --------
@@ -244,17 +199,7 @@ def solve_pencil(
 
 
 class PrincipalAxes(NamedTuple):
-    """Mean, variances (over n) and directions of a sample, largest variance first.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (n_features,)
-        Mean of the sample.
-    variances : ndarray of shape (k,)
-        Eigenvalues of the covariance, divisor n.
-    directions : ndarray of shape (n_features, k)
-        Orthonormal columns; the entry of largest magnitude of each is positive.
-    """
+    """Mean, variances (over n) and directions, as columns, of a sample; largest variance first."""
 
     mean: Array
     variances: Array
@@ -266,17 +211,6 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
 
     They are exact to ``tol``, not randomised, and cost O(n p k): products with the centred
     samples, which are never formed where ``X`` is sparse.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        The sample.
-    k : int
-        Axes wanted.
-    tol : float
-        Residual of each axis relative to its own variance.
-    random_state : int, RandomState instance or None
-        Seeds the search; None is a fixed seed.
 
     Examples
     --------

@@ -1,0 +1,294 @@
+"""The numbers below the words, as grids."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from skatter.diagnosis.class_balance import LabelShift
+from skatter.diagnosis.number_shift import NumberShift
+from skatter.diagnosis.significance import say_p
+from skatter.formatting import percent, printable, shorten
+from skatter.notebook import Section
+
+if TYPE_CHECKING:
+    from skatter.diagnosis.record import Diagnosis
+
+SHOWN = 10
+"""Rows of a grid that could have thousands."""
+
+MANY_DOMAINS = 15
+"""Domains that are listed one by one."""
+
+NAME_WIDTH = 26
+"""Cells that are left to the name of a domain and its labels beside the classes."""
+
+CLASS_WIDTH = 14
+"""Characters that the name of a class may take."""
+
+
+def tables_of(found: Diagnosis, width: int) -> list[Section]:
+    """Return all grids that have something to show, class balance as wide as there is room."""
+    grids = [_domains(found), _pairs(found), *_map(found, width), _features(found)]
+    grids += [*_missing(found), *_labels(found, width), *_transfer(found), _variance(found)]
+    return grids
+
+
+def _more(n: int, what: str) -> str:
+    return f"{n - SHOWN:,} more {what} are not shown." if n > SHOWN else ""
+
+
+def _domains(found: Diagnosis) -> Section:
+    some_missing = bool(found.missing)
+    shown = sorted(found.domains, key=lambda d: -d.n_samples)[:MANY_DOMAINS]
+    order = {domain.name: i for i, domain in enumerate(found.domains)}
+    rows = tuple(
+        (
+            printable(d.name),
+            f"{d.n_samples:,}",
+            f"{d.n_labelled:,}",
+            f"{d.n_drawn:,}",
+            *([percent(d.missing)] if some_missing else []),
+        )
+        for d in sorted(shown, key=lambda d: order[d.name])
+    )
+    hidden = len(found.domains) - len(shown)
+    return Section(
+        "Domains",
+        (),
+        ("domain", "samples", "labelled", "compared", *(["missing"] if some_missing else [])),
+        rows,
+        note=f"{hidden:,} more domains, none larger, are not shown." if hidden else "",
+    )
+
+
+def _pairs(found: Diagnosis) -> Section:
+    ranked = sorted(found.pairs, key=lambda pair: (-pair.auc, -pair.mmd))
+    rows = tuple(
+        (
+            printable(p.first),
+            printable(p.second),
+            f"{p.mmd:.4f}",
+            say_p(p.mmd_p_corrected, found.floor_corrected),
+            f"{p.auc:.2f}",
+            percent(p.accuracy),
+            say_p(p.auc_p_corrected),
+        )
+        for p in ranked[:SHOWN]
+    )
+    note = "MMD²: 0 on average where domains are alike. AUC: 0.5 is guessing, 1 is certain. "
+    return Section(
+        "Which domains differ",
+        (),
+        ("domain", "and", "MMD²", "p", "AUC", "accuracy", "p"),
+        rows,
+        names=2,
+        note=note + _more(len(ranked), "pairs, of lower AUC,"),
+    )
+
+
+def _map(found: Diagnosis, width: int) -> Iterator[Section]:
+    """All pairs at a glance, one character each."""
+    names, letters = found.compared, string.ascii_letters
+    if not 3 < len(names) <= len(letters):
+        return
+    of_pair = {frozenset((pair.first, pair.second)): pair for pair in found.pairs}
+    gap = " " if 2 * len(names) + 20 <= width else ""
+
+    def cell(a: str, b: str) -> str:
+        pair = of_pair.get(frozenset((a, b)))
+        if pair is None:
+            return "\\"
+        return str(min(int(max(20 * pair.auc - 10, 0)), 9)) if pair.differ else "."
+
+    yield Section(
+        "All pairs at a glance",
+        (),
+        ("domain", gap.join(letters[: len(names)])),
+        tuple(
+            (f"{letter} {printable(a)}", gap.join(cell(a, b) for b in names))
+            for letter, a in zip(letters, names, strict=False)
+        ),
+        note="0 to 9: how well a classifier tells the two apart (2 AUC - 1, in tenths); . no "
+        "difference found.",
+    )
+
+
+def _features(found: Diagnosis) -> Section:
+    rows = tuple(
+        (
+            printable(f.name),
+            f"{printable(f.first)} / {printable(f.second)}",
+            f"{f.distance:.2f}",
+            f"{f.mean_difference:+.2f}",
+            "-" if f.spread_ratio is None else f"{f.spread_ratio:.2f}",
+            percent(f.scatter_share),
+            say_p(f.p_corrected),
+        )
+        for f in found.features[:SHOWN]
+    )
+    note = (
+        "Distance: largest gap between distribution functions, 0 to 1, for the two domains that "
+        "differ most; mean: of the second less the first, in standard deviations; spread: "
+        "standard deviation of the second over the first; share: of the domain scatter. "
+    )
+    return Section(
+        "Which features carry it",
+        (),
+        ("feature", "between", "distance", "mean", "spread", "share", "p"),
+        rows,
+        names=2,
+        note=note + _more(len(found.features), "features"),
+    )
+
+
+def _missing(found: Diagnosis) -> Iterator[Section]:
+    if found.missing:
+        rows = tuple(
+            (
+                printable(m.name),
+                f"{printable(m.first)} / {printable(m.second)}",
+                percent(m.lowest),
+                percent(m.highest),
+            )
+            for m in found.missing[:SHOWN]
+        )
+        headings = ("feature", "least / most in", "least", "most")
+        note = _more(len(found.missing), "features with missing values")
+        yield Section("Missing values", (), headings, rows, names=2, note=note)
+
+
+def _labels(found: Diagnosis, width: int) -> Iterator[Section]:
+    labels = found.labels
+    if labels is None:
+        return
+    if isinstance(labels, NumberShift):
+        yield _numbers(labels)
+        return
+    totals = [sum(column) for column in zip(*labels.counts, strict=True)]
+    kept = _fitting(labels, totals, width - NAME_WIDTH)
+    others = len(totals) - len(kept)
+    heads = [shorten(labels.classes[k], CLASS_WIDTH) for k in kept] + (
+        [f"{others:,} others"] if others else []
+    )
+    shown = _largest(tuple(sum(own) for own in labels.counts))
+    rows = tuple(_balance(labels, d, kept, bool(others)) for d in shown)
+    note = _fewer(len(labels.domains) - len(rows))
+    if labels.p_value is not None:
+        p = say_p(labels.p_value, labels.floor)
+        note += f"Same balance in all labelled domains: p {p} ({labels.test}), "
+        note += f"Cramér's V {labels.strength:.2f}."
+    yield Section("Class balance", (), ("domain", "labelled", *heads), rows, note=note)
+
+
+def _numbers(labels: NumberShift) -> Section:
+    shown = _largest(labels.counts)
+    rows = tuple(
+        (
+            printable(labels.domains[d]),
+            f"{labels.counts[d]:,}",
+            *(
+                f"{figure[d]:.4g}" if labels.counts[d] else "?"
+                for figure in (labels.means, labels.spreads)
+            ),
+        )
+        for d in shown
+    )
+    note = _fewer(len(labels.domains) - len(rows))
+    if labels.p_value is not None:
+        note += f"Same labels in all labelled domains: p {say_p(labels.p_value)} (ranks), "
+        note += f"largest distance of two {labels.distance:.2f}."
+    return Section("Labels", (), ("domain", "labelled", "mean", "std"), rows, note=note)
+
+
+def _fewer(hidden: int) -> str:
+    return f"{hidden:,} domains with fewer labels are not shown. " if hidden else ""
+
+
+def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
+    """Return as many classes as fit in a line, the most frequent ones, in their own order."""
+    takes = [max(len(shorten(name, CLASS_WIDTH)), len("100 %")) + 2 for name in labels.classes]
+    if sum(takes) <= width:
+        return list(range(len(totals)))
+    kept, room = [], width - len("1,000 others")
+    for k in sorted(range(len(totals)), key=lambda k: -totals[k]):
+        room -= takes[k]
+        if room < 0:
+            break
+        kept.append(k)
+    return sorted(kept)
+
+
+def _largest(counts: tuple[int, ...]) -> list[int]:
+    by_labels = sorted(range(len(counts)), key=lambda d: -counts[d])
+    return sorted(by_labels[:MANY_DOMAINS])
+
+
+def _balance(labels: LabelShift, d: int, kept: list[int], others: bool) -> tuple[str, ...]:
+    counts, n = labels.counts[d], sum(labels.counts[d])
+    shown = [counts[k] for k in kept]
+    shown += [n - sum(shown)] if others else []
+    shares = [percent(count / n) if n else "?" for count in shown]
+    return (printable(labels.domains[d]), f"{n:,}", *shares)
+
+
+def _transfer(found: Diagnosis) -> Iterator[Section]:
+    transfer = found.transfer
+    if transfer is None or not transfer.pairs:
+        return
+    ranked = sorted(transfer.pairs, key=lambda pair: pair.across - pair.within)
+    rows = tuple(
+        (
+            printable(p.trained),
+            printable(p.tested),
+            percent(p.within),
+            percent(p.across),
+            say_p(p.p_corrected),
+            percent(p.across_standardised),
+            say_p(p.p_standardised),
+        )
+        for p in ranked[:SHOWN]
+    )
+    note = (
+        f"Accuracy of a linear classifier, {transfer.n_per_domain:,} labelled samples a domain and "
+        "all classes counted the same, in the domain tested in: when trained there (own), when "
+        "trained in the other (across), and that with each domain standardised on its own "
+        "(rescaled). P: not worse than own. "
+    )
+    yield Section(
+        "Trained in one domain, tested in another",
+        (),
+        ("trained in", "tested in", "own", "across", "p", "rescaled", "p"),
+        rows,
+        names=2,
+        note=note + _more(len(ranked), "pairs, which lose less,"),
+    )
+
+
+def _variance(found: Diagnosis) -> Section:
+    v = found.variance
+    rows = [
+        ("domain", f"{v.domain:.3g}", percent(v.domain_share), percent(v.domain_chance)),
+        ("inside domains", f"{v.total - v.domain:.3g}", percent(1 - v.domain_share), ""),
+    ]
+    if v.between_class is not None and v.class_share is not None and v.class_chance is not None:
+        rows += [
+            (
+                "between classes",
+                f"{v.between_class:.3g}",
+                percent(v.class_share),
+                percent(v.class_chance),
+            ),
+            ("within classes", f"{v.within_class:.3g}", percent(1 - v.class_share), ""),
+        ]
+    if v.conditional_domain is not None:
+        rows.append(("domain, same class", f"{v.conditional_domain:.3g}", "", ""))
+    return Section(
+        "Where the variance is",
+        (),
+        ("scatter", "value", "share", "by chance"),
+        tuple(rows),
+        note="Standardised features, every domain counted the same"
+        + ("." if v.class_share is None else "; classes among labelled samples."),
+    )

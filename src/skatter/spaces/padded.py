@@ -1,0 +1,39 @@
+"""Samples by their Gram matrix, with class terms as printed: over labelled rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.domains import Domains
+from skatter.objective import Coefficients, Objective
+from skatter.solve import PaddedPath, Solution
+from skatter.spaces.base import Problem
+from skatter.spaces.gram import GramSpace
+from skatter.tensors import is_tensor
+
+Array = NDArray[Any]
+
+
+class PaddedSpace(GramSpace):
+    """Samples by their Gram matrix, as Algorithm 1 of the paper has it to the letter."""
+
+    def __init__(self, problem: Problem, domains: Domains, **options: Any) -> None:
+        if is_tensor(problem.X):
+            raise TypeError("reading='printed' takes NumPy arrays: pass X.numpy(force=True).")
+        super().__init__(problem, domains, **options)
+
+    def _solutions(
+        self, objectives: Sequence[Objective], k: int
+    ) -> Iterator[tuple[Solution, Array]]:
+        problem = self.problem
+        # Single precision would not resolve the paper's ε.
+        K, means = (np.asarray(part, dtype=np.float64) for part in (self.K, self._means))
+        coefficients = Coefficients(self.ordered, np.float64, problem.factors)
+        options = {"tol": problem.tol, "random_state": problem.random_state}
+        path = PaddedPath(K, means, coefficients, objectives[0], **options)
+        for found, norms in path.solutions(objectives, k):
+            yield Solution(*(part.astype(self.dtype, copy=False) for part in found)), norms

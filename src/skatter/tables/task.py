@@ -1,0 +1,189 @@
+"""Classes or numbers: what a column of labels holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.checks import check_choice
+from skatter.formatting import listed, quoted
+from skatter.labels import Task
+from skatter.tables.columns import Samples
+from skatter.tables.errors import TableError
+
+Array = NDArray[Any]
+TASKS: tuple[Task, ...] = get_args(Task)
+
+FEW_VALUES = 20
+"""Different whole numbers up to which they are classes."""
+
+MANY_VALUES = 50
+"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
+
+SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
+
+REPEATED = 5
+"""Rows of each value from which on a few fractions look like classes."""
+
+
+def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
+    """Tell classes from numbers, or ask where both are possible.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import read_columns
+    >>> frame = pd.DataFrame({"x": range(4), "dose": [0.5, 1.25, 3.5, None]})
+    >>> samples, task = read_task(read_columns(frame, label="dose", domain=None), None)
+    >>> task, samples.y.tolist()
+    ('numbers', [0.5, 1.25, 3.5, nan])
+    """
+    column, labelled = quoted(samples.label), samples.labelled
+    if not labelled.any():
+        raise TableError(
+            f"column {column} has no label at all: fill in the rows whose label is known."
+        )
+    if labelled.all():
+        raise TableError(
+            f"column {column} has a label in every row: there is nothing to predict. It holds "
+            f"{listed(_frequent(samples.y), most=8)}; empty the cells of the rows to predict, or "
+            "name the value that stands for missing (na_values, --na-values)."
+        )
+    values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
+    if len(values) == 1:
+        raise TableError(
+            f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
+        )
+    read, found = tell_task(samples, task)
+    if found == "classes":
+        _check_classes(np.asarray(samples.y)[labelled], column)
+    return read, found
+
+
+def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
+    """Tell classes from numbers wherever there are labels, also in every row or all the same."""
+    if task is not None:
+        check_choice("task", task, TASKS)
+    labelled = samples.labelled
+    known = np.asarray(samples.y)[labelled]
+    numbers = as_numbers(known)
+    values = np.unique(np.asarray(known.tolist()))
+    if _is_text(known):
+        _check_names(values, len(known), quoted(samples.label))
+        found = _task_of_text(samples, known, numbers, task)
+    elif len(values) == 1:
+        found = task or "classes"
+    else:
+        found = _task_of_numbers(values, len(known), quoted(samples.label), task)
+    if found == "classes":
+        return _named(samples), found
+    y = np.full(len(labelled), np.nan)
+    y[labelled] = numbers
+    return replace(samples, y=y), found
+
+
+def _frequent(labels: Array) -> list[Any]:
+    """Return different labels, those of the fewest rows last."""
+    return [label for label, _ in Counter(labels.tolist()).most_common()]
+
+
+def _check_classes(known: Array, column: str) -> None:
+    alone = [label for label, times in Counter(known.tolist()).items() if times == 1]
+    if alone:
+        raise TableError(
+            f"column {column} has a single row of {listed(alone)}, from which no class can be "
+            "learnt: label more such rows, correct the label, or leave it empty."
+        )
+
+
+def _named(samples: Samples) -> Samples:
+    """Return samples whose classes have names that estimators take: fractions become text."""
+    y = np.asarray(samples.y)
+    if y.dtype.kind != "f":
+        return samples
+    names = np.full(len(y), None, dtype=object)
+    names[samples.labelled] = [f"{value:g}" for value in y[samples.labelled]]
+    return replace(samples, y=names)
+
+
+def _task_of_text(samples: Samples, known: Array, numbers: Array, task: Task | None) -> Task:
+    """Text is classes, unless most of it is numbers: then the rest is named."""
+    if task == "classes":
+        return "classes"
+    bad = np.flatnonzero(np.isnan(numbers))
+    mostly = len(bad) < len(numbers) / 2 and len(np.unique(numbers)) > FEW_VALUES
+    if not (task == "numbers" or mostly):
+        return "classes"
+    column = quoted(samples.label)
+    if not len(bad):
+        return "numbers"
+    row = np.flatnonzero(samples.labelled)[bad[0]]
+    raise TableError(
+        f"column {column} holds text among numbers, {quoted(known[bad[0]])} in row "
+        f"{row + 1:,}: empty such cells or write numbers"
+        + (", or leave the task out." if task else ", or say task='classes'.")
+    )
+
+
+def _task_of_numbers(values: Array, n: int, column: str, task: Task | None) -> Task:
+    fractions = bool((values != np.floor(values)).any())
+    several = f"{len(values):,} different {'numbers' if fractions else 'whole numbers'}"
+    if task == "numbers":
+        if len(values) == 2:
+            raise TableError(
+                f"column {column} holds two values, {values[0]} and {values[1]}: these are "
+                f"classes. {SAY_CLASSES}"
+            )
+        return "numbers"
+    if task == "classes":
+        if len(values) > max(FEW_VALUES if fractions else MANY_VALUES, 0 if fractions else n / 2):
+            raise TableError(
+                f"column {column} holds {several} such as {values[0]}, too many for classes. "
+                "Leave the task out, or cut them into a few ranges."
+            )
+        return "classes"
+    if fractions:
+        sure = len(values) > 2 and (len(values) > FEW_VALUES or len(values) * REPEATED > n)
+        found: Task = "numbers"
+    else:
+        sure = len(values) <= FEW_VALUES or len(values) > max(MANY_VALUES, n / 2)
+        found = "classes" if len(values) <= FEW_VALUES else "numbers"
+    if not sure:
+        raise TableError(
+            f"column {column} holds {several}, from {values[0]} to {values[-1]}: classes or "
+            "numbers? Say so by task='classes' or task='numbers' (--task in the shell)."
+        )
+    return found
+
+
+def _check_names(values: Array, n: int, column: str) -> None:
+    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(as_numbers(values)).mean() > 0.5:
+        raise TableError(
+            f"column {column} holds {len(values):,} different values such as {values[0]!s}, and "
+            "few rows share one: give a column of classes or numbers."
+        )
+
+
+def _is_text(known: Array) -> bool:
+    return known.dtype.kind not in "biuf"
+
+
+def as_numbers(known: Array) -> Array:
+    """Return labels as numbers, NaN where they are none; infinite ones are none.
+
+    Examples
+    --------
+    >>> as_numbers(np.array(["1.5", "n/a", "inf"], dtype=object))
+    array([1.5, nan, nan])
+    """
+    out = np.full(len(known), np.nan)
+    for place, value in enumerate(known.tolist()):
+        try:
+            out[place] = float(value)
+        except ValueError:
+            continue
+    return np.where(np.isfinite(out), out, np.nan)

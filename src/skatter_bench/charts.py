@@ -1,0 +1,747 @@
+"""Charts: ranks, accuracy against time, the paper's two figures, and all of them as inline SVG.
+
+:func:`drawings_of` says which charts show a suite. As in :mod:`skatter.plots`, figures are made
+without pyplot, and matplotlib is imported when a chart is drawn, never before.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.pages import page_colour
+from skatter.plots.canvas import MARKERS, PALETTE, QUIET, new_figure
+from skatter_bench.contestants import CLASSIFIER_NAMES, RAW, Contestant
+from skatter_bench.protocols import PROTOCOLS, TARGET, TARGET_ORACLE, split
+from skatter_bench.published import Published, published
+from skatter_bench.ranks import Ranking, rank
+from skatter_bench.results import Outcome
+from skatter_bench.scoring import seen_labels
+from skatter_bench.suite import Suite
+from skatter_bench.tasks import Problem, load_problem
+from skatter_bench.views import AVERAGE, accuracy_matrix, accuracy_table, by_group, is_collection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
+
+HIGHLIGHT = ("sca", "sca-printed")
+"""Contestants that are written in colour."""
+FIGURE2_CLASSIFIERS = ("svm", "dam")
+_FAINT = "0.85"
+_ACCENT = PALETTE[2]
+
+
+# --- which charts show a suite ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure, a short name fit for a file, and the words that stand over and under it."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def figures_of(
+    suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
+) -> dict[str, Figure]:
+    """Return the figures of a suite by name, for outcomes of one protocol; none where too few."""
+    if suite.kind == "synthetic":
+        panels = list(panels_of(suite, outcomes, rows, data_home))
+        return {"panels": draw_figure1(panels)} if panels else {}
+    return {drawing.name: drawing.figure for drawing in drawings_of(suite, outcomes)}
+
+
+def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
+    """Draw ranks, accuracy against time, and the gains of figure 2, for outcomes of one protocol.
+
+    Seconds and single domains have no charts.
+    """
+    if suite.kind != "accuracy" or not outcomes:
+        return
+    # Dollar signs in names are not to be read as formulas.
+    plain = [
+        replace(each, label=each.label.replace("$", r"\$"), group=each.group.replace("$", r"\$"))
+        for each in outcomes
+    ]
+    if suite.published == "table4" and _has_gains(plain):
+        yield Drawing(
+            "gains",
+            "Gains over raw samples",
+            "What features gain over raw samples with the same classifier, in points of accuracy.",
+            draw_figure2(plain),
+        )
+    if is_collection(plain):
+        yield from _ranks(plain, "ranks", " Each set counts once.")
+        return
+    groups = by_group(plain)
+    for i, (group, own) in enumerate(groups.items()):
+        several = len(groups) > 1
+        of, mark = (f" {group}.", f"-{i + 1}") if several else ("", "")
+        yield from _ranks(own, f"ranks{mark}", of)
+        yield from _times(own, f"time{mark}", of)
+
+
+def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
+    accuracies, labels = accuracy_matrix(outcomes)
+    complete = ~np.isnan(accuracies).any(axis=0)
+    if len(accuracies) < 2 or complete.sum() < 3:
+        return  # nothing to rank by, or nobody to rank
+    yield Drawing(
+        name,
+        "Mean ranks",
+        f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck.",
+        critical_difference_diagram(rank(accuracies, labels), highlight=_highlighted(outcomes)),
+    )
+
+
+def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
+    timed = [each for each in outcomes if each.error or math.isfinite(each.seconds)]
+    if not timed or np.isnan(accuracy_matrix(timed)[0]).any(axis=0).all():
+        return
+    yield Drawing(
+        name,
+        "Accuracy against time",
+        f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
+        "line in both.",
+        accuracy_against_time(timed, highlight=_highlighted(timed)),
+    )
+
+
+def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:
+    return list(dict.fromkeys(o.label for o in outcomes if o.contestant in HIGHLIGHT))
+
+
+def _has_gains(outcomes: Sequence[Outcome]) -> bool:
+    """Whether raw samples are there with every classifier and in every group."""
+    places = {(each.group, each.classifier) for each in outcomes}
+    return places == {(e.group, e.classifier) for e in outcomes if e.contestant == RAW}
+
+
+def panels_of(
+    suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
+) -> Iterator[Panel]:
+    """Fit every contestant of a synthetic suite once more, with its chosen setting, to draw it."""
+    problem = load_problem(suite.tasks[0], data_home)
+    known = {row.label: row for row in rows}
+    order = suite.methods or tuple(row.name for row in rows)
+    for outcome in sorted(outcomes, key=lambda each: order.index(each.contestant)):
+        if outcome.classifier == "1nn" and not outcome.error:
+            Z = _features(problem, known[outcome.label], outcome)
+            name = "Raw" if outcome.contestant == RAW else outcome.contestant.upper()
+            yield Panel(name, Z, problem.y, problem.domain, outcome.accuracy)
+
+
+def _features(problem: Problem, row: Contestant, outcome: Outcome) -> NDArray[Any]:
+    if row.name == RAW:
+        return np.asarray(problem.X)
+    y = seen_labels(problem, split(problem, TARGET, outcome.seed))
+    model = row.build(outcome.setting, outcome.seed)
+    return np.asarray(model.fit_transform(problem.X, y, sample_domain=problem.domain))
+
+
+# --- ranks --------------------------------------------------------------------------------------
+
+
+def critical_difference_diagram(
+    ranking: Ranking, *, title: str = "", highlight: Sequence[str] = ()
+) -> Figure:
+    """Draw mean ranks on a line; methods under one bar do not differ by more than luck.
+
+    Examples
+    --------
+    >>> from skatter_bench.ranks import rank
+    >>> ranking = rank([[90, 80, 70], [60, 50, 40], [80, 60, 70]], ["sca", "tca", "raw"])
+    >>> figure = critical_difference_diagram(ranking)
+    >>> figure.get_supxlabel()[:34]
+    'mean rank over 3 tasks (1 is best)'
+    """
+    n = len(ranking.methods)
+    levels = _levels(ranking)
+    top = _BAR_TOP + _BAR_STEP * (1 + max(levels, default=-1))
+    depth = top + (n + 1) // 2
+    figure = new_figure(figsize=(8, 1.1 + 0.27 * depth))
+    ax = figure.subplots()
+    ax.set(xlim=(0.7, n + 0.3), ylim=(depth - 0.4, -2.1))
+    _draw_rank_axis(ax, ranking)
+    _draw_cliques(ax, ranking, levels)
+    _draw_ranked_names(ax, ranking, top, highlight)
+    ax.set_title(title, loc="left", fontsize="medium", pad=14)
+    _add_notes(figure, _ranking_words(ranking))
+    return figure
+
+
+_BAR_TOP, _BAR_STEP = 0.75, 0.55
+"""Where bars start below the line of ranks, and how far they lie apart, in lines of names."""
+
+
+def _draw_cliques(ax: Axes, ranking: Ranking, levels: Sequence[int]) -> None:
+    places = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
+    for clique, level in zip(ranking.cliques, levels, strict=True):
+        y = _BAR_TOP + _BAR_STEP * level
+        ends = [places[clique[0]], places[clique[-1]]]
+        ax.plot(ends, [y, y], color="0.15", lw=3.5, solid_capstyle="projecting")
+
+
+def _draw_ranked_names(ax: Axes, ranking: Ranking, top: float, highlight: Sequence[str]) -> None:
+    """Write the better half on the left, from the best down, and the rest on the right."""
+    n = len(ranking.methods)
+    for i, (name, place) in enumerate(zip(ranking.methods, ranking.mean_ranks, strict=True)):
+        left = i < (n + 1) // 2
+        y = top + (i if left else n - 1 - i)
+        edge = 0.75 if left else n + 0.25
+        colour = _ACCENT if name in highlight else "0.1"
+        ax.plot([place, place, edge], [0, y, y], color=colour, lw=0.9, zorder=1)
+        ax.annotate(
+            f"{name}  {place:.2f}" if left else f"{place:.2f}  {name}",
+            (edge, y),
+            xytext=(-4 if left else 4, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            color=colour,
+            weight="bold" if name in highlight else "normal",
+            annotation_clip=False,
+        )
+
+
+def _draw_rank_axis(ax: Axes, ranking: Ranking) -> None:
+    """Draw the line of ranks at 0, and above it a bar as long as the critical difference."""
+    n, difference = len(ranking.methods), ranking.critical_difference
+    ax.plot([1, n], [0, 0], color="0.1", lw=1)
+    for tick in range(1, n + 1):
+        ax.plot([tick, tick], [0, -0.25], color="0.1", lw=1)
+        ax.annotate(str(tick), (tick, -0.35), ha="center", va="bottom", fontsize="small")
+    wide = difference > n - 1
+    y, bar = -1.35, "|-|,widthA=.25,widthB=.25"
+    style = {"arrowstyle": bar, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (1, y), xytext=(n if wide else 1 + difference, y), arrowprops=style)
+    words = f"critical difference {difference:.2f}{', more than fits' if wide else ''}"
+    ax.annotate(words, (1, y - 0.3), va="bottom", fontsize="small")
+    ax.set_axis_off()
+
+
+def _levels(ranking: Ranking) -> list[int]:
+    """Return the lowest level for every bar on which it touches no other."""
+    places = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
+    ends: list[float] = []
+    levels = []
+    for clique in ranking.cliques:
+        start, end = places[clique[0]], places[clique[-1]]
+        free = [level for level, last in enumerate(ends) if start - last > 0.2]
+        level = free[0] if free else len(ends)
+        ends[level : level + 1] = [end]
+        levels.append(level)
+    return levels
+
+
+def _ranking_words(ranking: Ranking) -> list[str]:
+    words = f"mean rank over {ranking.n_tasks} tasks (1 is best)"
+    if not math.isnan(ranking.p_value):
+        words += f";  Friedman p = {ranking.p_value:.2g}"
+    words += f";  bars: no difference at {ranking.alpha:g} (Nemenyi)"
+    if not ranking.left_out:
+        return [words]
+    return [words, f"without {', '.join(ranking.left_out)}: not on every task"]
+
+
+# --- accuracy against time ------------------------------------------------------------------------
+
+
+def accuracy_against_time(
+    outcomes: Iterable[Outcome], *, title: str = "", highlight: Sequence[str] = ()
+) -> Figure:
+    """Draw average accuracy over CPU seconds; a line joins what nothing beats in both.
+
+    Seconds are those of all folds and settings, what it takes to get the accuracy. Outcomes are of
+    one suite, one group and one protocol; a method with a gap is left out and named.
+    """
+    every = list(outcomes)
+    accuracies, seconds = _accuracies(every), _seconds(every)
+    known = [
+        name
+        for name in accuracies
+        if not math.isnan(accuracies[name]) and seconds[name] > 0  # nan is not
+    ]
+    if not known:
+        raise ValueError("no method has an accuracy and a time on every task.")
+    x, y = (np.array([table[name] for name in known]) for table in (seconds, accuracies))
+    front = pareto(x, y)
+    figure = new_figure(figsize=(8, 5))
+    ax = figure.subplots()
+    _draw_points(ax, x, y, front)
+    ax.set_title(title, loc="left", fontsize="medium")
+    notes = [
+        PROTOCOLS.get(every[0].protocol, every[0].protocol),
+        "line: nothing is both faster and more accurate; "
+        "features are followed by 1NN where no classifier is named",
+    ]
+    left_out = [name for name in accuracies if name not in known]
+    if left_out:
+        notes.append(f"left out, for want of a task: {', '.join(left_out)}")
+    _add_notes(figure, notes)
+    shown = short_names(known)
+    marked = [shown[name] for name in highlight if name in shown]
+    _label_points(figure, ax, list(shown.values()), x, y, front, marked)
+    return figure
+
+
+def _draw_points(ax: Axes, x: NDArray[Any], y: NDArray[Any], front: NDArray[np.intp]) -> None:
+    """Draw hollow dots, those of the front filled and joined by steps."""
+    ax.plot(x[front], y[front], color=PALETTE[0], lw=1.5, drawstyle="steps-post", zorder=2)
+    ax.scatter(x, y, s=38, c="white", edgecolors=QUIET, linewidths=1.2, zorder=3)
+    ax.scatter(x[front], y[front], s=45, c=PALETTE[0], zorder=3)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.margins(x=0.12, y=0.1)
+    ax.set_xlabel("CPU seconds of all folds and settings, mean over tasks (log scale)")
+    ax.set_ylabel("average accuracy, percent")
+    ax.grid(color=_FAINT, lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def pareto(cost: Any, gain: Any) -> NDArray[np.intp]:
+    """Return the points that no other beats in both: cheapest first, each gaining on the last.
+
+    Examples
+    --------
+    >>> pareto([1, 2, 3, 4], [50, 40, 60, 60])
+    array([0, 2])
+    """
+    costs, gains = np.asarray(cost, dtype=float), np.asarray(gain, dtype=float)
+    front: list[int] = []
+    for i in np.lexsort((-gains, costs)):
+        if not front or gains[i] > gains[front[-1]]:
+            front.append(int(i))
+    return np.array(front, dtype=np.intp)
+
+
+def short_names(labels: Iterable[str]) -> dict[str, str]:
+    """Return every label without ``" + 1NN"``, so that more of them fit into a picture.
+
+    Examples
+    --------
+    >>> short_names(["raw + 1NN", "raw + linear SVM", "dam"])
+    {'raw + 1NN': 'raw', 'raw + linear SVM': 'raw + linear SVM', 'dam': 'dam'}
+    """
+    return {label: label.removesuffix(" + 1NN") for label in labels}
+
+
+def _accuracies(outcomes: list[Outcome]) -> dict[str, float]:
+    table = accuracy_table(outcomes)
+    groups = {each.group for each in outcomes}
+    if len(groups) > 1:
+        raise ValueError(
+            f"outcomes must be of one group of tasks, got {', '.join(sorted(groups))}; "
+            "draw a picture for each."
+        )
+    names = [column.name for column in table.columns]
+    column = table.column(AVERAGE if AVERAGE in names else names[0])
+    return {label: float(entry.value) for label, entry in column.items()}
+
+
+def _seconds(outcomes: list[Outcome]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.label, []).append(outcome.seconds)
+    return {label: float(np.mean(seconds)) for label, seconds in found.items()}
+
+
+_SPOTS = (
+    (7, 0, "left", "center"),
+    (-7, 0, "right", "center"),
+    (0, 7, "center", "bottom"),
+    (0, -7, "center", "top"),
+    (6, 6, "left", "bottom"),
+    (6, -6, "left", "top"),
+    (-6, 6, "right", "bottom"),
+    (-6, -6, "right", "top"),
+    (18, 14, "left", "bottom"),
+    (18, -14, "left", "top"),
+    (-18, 14, "right", "bottom"),
+    (-18, -14, "right", "top"),
+    (30, 26, "left", "bottom"),
+    (30, -26, "left", "top"),
+    (-30, 26, "right", "bottom"),
+    (-30, -26, "right", "top"),
+)
+"""Where a label may stand: points from its dot, and how it is justified; nearest first."""
+
+_NEAR = 15
+"""A label further away than this gets a line to its dot."""
+
+
+def _label_points(
+    figure: Figure,
+    ax: Axes,
+    names: Sequence[str],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    front: NDArray[np.intp],
+    highlight: Sequence[str],
+) -> None:
+    """Write every name in the first spot near its dot that covers no name, no dot, no line."""
+    from matplotlib.transforms import Bbox
+
+    figure.draw_without_rendering()  # settles the layout, so that sizes in pixels hold
+    dots = ax.transData.transform(np.column_stack([x, y]))
+    radius = 4 * figure.dpi / 72
+    taken = [Bbox.from_extents(*(dot - radius), *(dot + radius)) for dot in dots]
+    for start, end in pairwise(dots[front]):
+        corner = end[0], start[1]
+        taken += [Bbox([start - 1, np.add(corner, 1)]), Bbox([np.subtract(corner, 1), end + 1])]
+    for i in np.lexsort((x, -y)):
+        style = {"color": "0.1"}
+        if names[i] in highlight:
+            style = {"color": _ACCENT, "weight": "bold"}
+        others = taken[:i] + taken[i + 1 :]
+        taken.append(_label_point(ax, names[i], (x[i], y[i]), others, style))
+
+
+def _label_point(
+    ax: Axes, name: str, point: tuple[float, float], taken: Sequence[Bbox], style: dict[str, Any]
+) -> Bbox:
+    """Write one name; where every spot covers something, take the one that covers least."""
+    tried = []
+    for dx, dy, ha, va in _SPOTS:
+        text = ax.annotate(
+            name,
+            point,
+            xytext=(dx, dy),
+            textcoords="offset points",
+            ha=ha,
+            va=va,
+            fontsize="small",
+            zorder=4,
+            **style,
+        )
+        box = text.get_window_extent()
+        tried.append((_cover(box, taken, ax.get_window_extent()), text, box, (dx, dy)))
+        if tried[-1][0] == 0:
+            break
+    _, best, box, offset = min(tried, key=lambda each: each[0])
+    for _, text, _, _ in tried:
+        if text is not best:
+            text.remove()
+    if math.hypot(*offset) > _NEAR:
+        line = {"arrowstyle": "-", "color": QUIET, "lw": 0.6, "shrinkA": 0, "shrinkB": 4}
+        ax.annotate("", point, xytext=offset, textcoords="offset points", arrowprops=line)
+    return box
+
+
+def _cover(box: Bbox, taken: Sequence[Bbox], frame: Bbox) -> float:
+    """Return the area of a label that covers others or leaves the panel."""
+    from matplotlib.transforms import Bbox
+
+    shared = [Bbox.intersection(box, other) for other in taken]
+    inside = Bbox.intersection(box, frame)
+    outside = box.width * box.height - (0 if inside is None else inside.width * inside.height)
+    return float(round(outside + sum(each.width * each.height for each in shared if each), 3))
+
+
+# --- figure 1 -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One representation of the synthetic data.
+
+    ``name`` is as the paper writes it, so that its accuracy is found; the first two columns of
+    ``Z`` are drawn, classes by colour and domains by marker; ``accuracy`` is that on the target.
+    """
+
+    name: str
+    Z: NDArray[Any]
+    y: NDArray[Any]
+    domain: NDArray[Any]
+    accuracy: float
+
+
+def draw_figure1(panels: Sequence[Panel]) -> Figure:
+    r"""Redraw the paper's figure 1: where every method puts classes and domains.
+
+    Examples
+    --------
+    >>> from skatter.datasets import make_figure1
+    >>> data = make_figure1()
+    >>> figure = draw_figure1([Panel("Raw", data.X, data.y, data.domain, 58.67)])
+    >>> figure.axes[0].get_title()
+    'Raw\n58.67 % (paper 28 %)'
+    """
+    if not panels:
+        raise ValueError("panels are empty: there is nothing to draw.")
+    paper = published("figure1")
+    n_columns = min(3, len(panels))
+    n_rows = math.ceil(len(panels) / n_columns)
+    figure = new_figure(figsize=(3 * n_columns, 3.1 * n_rows))
+    axes = np.atleast_1d(figure.subplots(n_rows, n_columns)).ravel()
+    for ax, panel in zip(axes, panels, strict=False):
+        _draw_panel(ax, panel)
+        printed = paper.value(panel.name, paper.tasks[0])
+        beside = "" if printed is None else f" (paper {printed:.0f} %)"
+        ax.set_title(f"{panel.name}\n{panel.accuracy:.2f} %{beside}", fontsize="medium")
+    rest = axes[len(panels) :]
+    for ax in rest:
+        ax.set_axis_off()
+    handles = _panel_handles(panels[0])
+    if len(rest):
+        rest[0].legend(handles=handles, loc="center", frameon=False, labelspacing=0.8)
+    else:
+        figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=3)
+    return figure
+
+
+def _draw_panel(ax: Axes, panel: Panel) -> None:
+    classes, domains = np.unique(panel.y), np.unique(panel.domain)
+    for d, domain in enumerate(domains):
+        for c, label in enumerate(classes):
+            own = (panel.domain == domain) & (panel.y == label)
+            ax.scatter(
+                panel.Z[own, 0], panel.Z[own, 1], s=16, lw=0.9, **_class_style(c, d, filled=d == 0)
+            )
+    ax.set(xticks=[], yticks=[])
+    ax.margins(0.08)
+    ax.spines[:].set_color("0.8")
+
+
+def _class_style(c: int, d: int, *, filled: bool) -> dict[str, Any]:
+    """Return colour by class and marker by domain; the first domain filled, the others hollow."""
+    colour = PALETTE[c % len(PALETTE)]
+    return {
+        "facecolors": colour if filled else "none",
+        "edgecolors": colour,
+        "marker": MARKERS[d % len(MARKERS)],
+        "alpha": 0.85,
+    }
+
+
+def _panel_handles(panel: Panel) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    domains = [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=MARKERS[d % len(MARKERS)],
+            color="0.3",
+            markerfacecolor="0.3" if d == 0 else "none",
+            label=str(domain),
+        )
+        for d, domain in enumerate(np.unique(panel.domain))
+    ]
+    classes = [
+        Patch(color=PALETTE[c % len(PALETTE)], label=f"class {label}")
+        for c, label in enumerate(np.unique(panel.y))
+    ]
+    return [*classes, *domains]
+
+
+# --- figure 2 -------------------------------------------------------------------------------------
+
+
+def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
+    """Redraw the paper's figure 2: what features gain over raw samples, classifier by classifier.
+
+    A panel for each group of tasks, a bar for each method and classifier, in points of accuracy
+    above or below raw samples with the same classifier. The paper gives its bars as a picture
+    alone; of its raw lines, table 4, the title of a panel has ours and, in brackets, theirs, but
+    not beside an upper bound. Outcomes are of one suite and one protocol.
+    """
+    every = [each for each in outcomes if each.classifier in FIGURE2_CLASSIFIERS]
+    protocols = {each.protocol for each in every}
+    if len(protocols) != 1:
+        raise ValueError(
+            f"outcomes must be of one protocol, with the classifiers svm or dam; got "
+            f"{', '.join(sorted(protocols)) or 'none'}."
+        )
+    (protocol,) = protocols
+    paper = None if protocol == TARGET_ORACLE else published("table4")
+    groups = list(dict.fromkeys(each.group for each in every))
+    methods = list(dict.fromkeys(each.contestant for each in every if each.contestant != "raw"))
+    classifiers = [name for name in FIGURE2_CLASSIFIERS if name in {e.classifier for e in every}]
+    figure = new_figure(figsize=(3.2 * len(groups) + 0.6, 3.6))
+    axes = np.atleast_1d(figure.subplots(1, len(groups), sharey=True))
+    for ax, group in zip(axes, groups, strict=True):
+        own = [each for each in every if each.group == group]
+        known = _accuracies(own)
+        averages = {(each.contestant, each.classifier): known[each.label] for each in own}
+        _draw_gains(ax, averages, methods, classifiers)
+        ax.set_title(_raw_words(group, averages, classifiers, paper), fontsize="small")
+    axes[0].set_ylabel("points above raw samples")
+    axes[0].legend(frameon=False, fontsize="small", loc="best")
+    _add_notes(figure, [f"{PROTOCOLS.get(protocol, protocol)}; in brackets: table 4 of the paper"])
+    return figure
+
+
+def _draw_gains(
+    ax: Axes,
+    averages: dict[tuple[str, str], float],
+    methods: Sequence[str],
+    classifiers: Sequence[str],
+) -> None:
+    width = 0.8 / len(classifiers)
+    for i, classifier in enumerate(classifiers):
+        raw = averages.get(("raw", classifier))
+        if raw is None:
+            raise ValueError(f"outcomes lack raw samples with {classifier}, the line of figure 2.")
+        gains = [averages.get((method, classifier), math.nan) - raw for method in methods]
+        places = np.arange(len(methods)) + (i - (len(classifiers) - 1) / 2) * width
+        bars = ax.bar(
+            places, gains, width * 0.94, color=PALETTE[i], label=CLASSIFIER_NAMES[classifier]
+        )
+        labels = [f"{gain:+.1f}" if not math.isnan(gain) else "" for gain in gains]
+        ax.bar_label(bars, labels, fontsize="xx-small", padding=1, color="0.2")
+    ax.axhline(0, color="0.1", lw=1)
+    ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right", fontsize="small")
+    ax.grid(axis="y", color=_FAINT, lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.margins(y=0.12)
+
+
+def _raw_words(
+    group: str,
+    averages: dict[tuple[str, str], float],
+    classifiers: Sequence[str],
+    paper: Published | None,
+) -> str:
+    lines = [group]
+    for classifier in classifiers:
+        name = None if paper is None else paper.name_of("raw", classifier)
+        printed = None if paper is None or name is None else paper.value(name, group)
+        beside = "" if printed is None else f" ({printed:.2f})"
+        raw = averages["raw", classifier]
+        lines.append(f"raw + {CLASSIFIER_NAMES[classifier]}: {raw:.2f}{beside}")
+    return "\n".join(lines)
+
+
+def _add_notes(figure: Figure, notes: Sequence[str]) -> None:
+    """Write quiet lines under a figure, none longer than the figure is wide."""
+    letters = int(14 * figure.get_figwidth())
+    lines = [fill(note, letters, break_long_words=False) for note in notes]
+    figure.supxlabel("\n".join(lines), fontsize="small", color=QUIET)
+
+
+# --- inside a page --------------------------------------------------------------------------------
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_SHORTHAND = re.compile(r"(?P<words>.*?)(?P<size>[\d.]+)px")
+_INHERITED = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+
+
+def inline_svg(figure: Figure, *, name: str, title: str) -> str:
+    """Return a figure as an ``svg`` element; the same figure gives the same text.
+
+    Matplotlib writes SVG for a file of its own. Inside a page, identifiers of two figures must not
+    meet, so they get ``name`` as a prefix; the content security policy forbids style attributes;
+    and greys become shades of the page's own ink, which may be light or dark. Screen readers say
+    ``title``.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> text = inline_svg(Figure(figsize=(1, 1)), name="empty", title="Nothing & more")
+    >>> text[:5], "Nothing &amp; more" in text, "style" in text
+    ('<svg ', True, False)
+    """
+    root = ElementTree.fromstring(_draw(figure, name))
+    used = _used_names(root)
+    for parent in root.iter():
+        for child in [each for each in parent if each.tag in (f"{_SVG}style", f"{_SVG}metadata")]:
+            parent.remove(child)
+        _style_to_attributes(parent)
+        _rename(parent, used, name)
+        _follow_page(parent)
+    width = float(root.attrib.pop("width").removesuffix("pt")) * 4 / 3
+    del root.attrib["height"]
+    root.attrib |= {"width": f"{width:.0f}", "role": "img", "aria-label": title, **_INHERITED}
+    ElementTree.register_namespace("", _SVG.strip("{}"))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _draw(figure: Figure, name: str) -> str:
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    # Text stays text: it is smaller, can be searched and takes the page's own fonts.
+    with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata=_NO_METADATA)
+    return text.getvalue()
+
+
+def _used_names(root: ElementTree.Element) -> set[str]:
+    """Return identifiers that something refers to."""
+    values = " ".join(value for each in root.iter() for value in each.attrib.values())
+    links = {each.attrib.get(_LINK, "").removeprefix("#") for each in root.iter()}
+    return set(_REFERENCE.findall(values)) | links
+
+
+def _style_to_attributes(element: ElementTree.Element) -> None:
+    for declaration in element.attrib.pop("style", "").split(";"):
+        key, _, value = (part.strip() for part in declaration.partition(":"))
+        if key == "font":
+            element.attrib |= _font(value)
+        elif key and key != "font-family":
+            element.set(key, value)
+
+
+def _font(shorthand: str) -> dict[str, str]:
+    """Split what older Matplotlib writes: style, weight, size and family in one.
+
+    Examples
+    --------
+    >>> _font("italic 700 12px 'DejaVu Sans', sans-serif")
+    {'font-size': '12px', 'font-style': 'italic', 'font-weight': '700'}
+    """
+    found = _SHORTHAND.match(shorthand)
+    if found is None:
+        return {}
+    font = {"font-size": f"{found['size']}px"}
+    for word in found["words"].split():
+        if word in ("italic", "oblique"):
+            font["font-style"] = word
+        elif word.isdigit() or word in ("bold", "bolder", "lighter"):
+            font["font-weight"] = word
+    return font
+
+
+def _rename(element: ElementTree.Element, used: set[str], prefix: str) -> None:
+    own = element.attrib.pop("id", None)
+    if own in used:
+        element.set("id", f"{prefix}-{own}")
+    link = element.attrib.pop(_LINK, None)
+    if link is not None:
+        element.set("href", f"#{prefix}-{link[1:]}" if link.startswith("#") else link)
+    for key, value in element.attrib.items():
+        element.set(key, _REFERENCE.sub(rf"url(#{prefix}-\1)", value))
+
+
+def _follow_page(element: ElementTree.Element) -> None:
+    """Give black, white, greys and dark colours a counterpart on a dark page."""
+    if element.tag == f"{_SVG}text" and "fill" not in element.attrib:
+        element.set("fill", "currentColor")
+    for key in ("fill", "stroke"):
+        colour = element.get(key, "")
+        if _HEX.fullmatch(colour):
+            element.set(key, page_colour(colour))

@@ -1,0 +1,499 @@
+"""The one table model of the experiments: rows of entries under columns, and how they are written.
+
+A :class:`Table` knows numbers, marks, reasons and notes. It is written to a terminal, as Markdown,
+LaTeX, HTML and CSV, and the report's template reads it directly. All of them print the same texts:
+our number, its spread, and the published number in brackets; the best of a column bold, the second
+underlined or in italics.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
+
+from skatter.formatting import duration
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+    from rich.table import Table as Lines
+    from rich.text import Text
+
+Kind = Literal[
+    "percent", "rank", "seconds", "times", "duration", "memory", "words", "setting", "error"
+]
+Mark = Literal["best", "second", ""]
+
+FAILED, ABSENT = "failed", "n/a"
+_TEXTS = ("words", "setting", "error")
+_GAP = 2
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading with an optional hint below it and a group above it, and what its entries are."""
+
+    name: str
+    kind: Kind = "percent"
+    hint: str = ""
+    group: str = ""
+    overall: bool = False
+    """Whether it sums up other columns."""
+
+    @property
+    def words(self) -> bool:
+        """Whether it holds text."""
+        return self.kind in _TEXTS
+
+    @property
+    def order(self) -> str:
+        """Which way it is sorted first: the best on top, and text from A to Z."""
+        return "descending" if self.kind == "percent" else "ascending"
+
+    def ours(self, entry: Entry) -> str:
+        """Write our value, or what stands in its place."""
+        if isinstance(entry.value, str):
+            return entry.value
+        return entry.note if math.isnan(entry.value) else number(entry.value, self.kind)
+
+    def spread(self, entry: Entry) -> str:
+        """Write the spread; empty where there is none."""
+        return "" if entry.spread is None else number(entry.spread)
+
+    def printed(self, entry: Entry) -> str:
+        """Write the published number; empty where there is none."""
+        return "" if entry.published is None else number(entry.published, self.kind)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One value of a table, with the published one, its spread over runs and its mark.
+
+    ``note`` is printed instead of a missing value (nan), and ``reason`` says why it is missing.
+    """
+
+    value: float | str = math.nan
+    published: float | None = None
+    mark: Mark = ""
+    spread: float | None = None
+    note: str = ""
+    reason: str = ""
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is no value."""
+        return isinstance(self.value, float) and math.isnan(self.value)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A label and one entry for every column."""
+
+    label: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table says, before it is text: ``corner`` heads the labels, notes stand below."""
+
+    title: str
+    corner: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+    def column(self, name: str, group: str = "") -> dict[str, Entry]:
+        """Return the entries of a column by the labels of their rows."""
+        place = [(column.name, column.group) for column in self.columns].index((name, group))
+        return {row.label: row.entries[place] for row in self.rows}
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Names over the columns and their widths; none where there is nothing to tell apart."""
+        names = (column.group for column in self.columns)
+        widths = [(name, sum(1 for _ in own)) for name, own in groupby(names)]
+        return widths if len(widths) > 1 else []
+
+    def has(self, what: Literal["mark", "spread", "published"]) -> bool:
+        """Whether any entry has a mark, a spread or a published number."""
+        return any(getattr(entry, what) not in ("", None) for _, entry in self.entries())
+
+    def entries(self) -> Iterable[tuple[Column, Entry]]:
+        """Yield every entry with its column, row by row."""
+        for row in self.rows:
+            yield from zip(self.columns, row.entries, strict=True)
+
+    def select(self, places: Sequence[int]) -> Table:
+        """Return some of the columns, in the order given."""
+        return replace(
+            self,
+            columns=tuple(self.columns[j] for j in places),
+            rows=tuple(
+                replace(row, entries=tuple(row.entries[j] for j in places)) for row in self.rows
+            ),
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Let ``console.print(table)`` fit the table to the terminal."""
+        plain = console.color_system is None
+        yield to_terminal(self, width=options.max_width, plain=plain)
+
+
+def side_by_side(tables: Sequence[Table]) -> Table:
+    """Join tables with the same kind of rows; a row that one lacks was not run there."""
+    labels = dict.fromkeys(row.label for table in tables for row in table.rows)
+    found = [{row.label: row.entries for row in table.rows} for table in tables]
+    absent = Entry(note=ABSENT, reason="Not run.")
+    return replace(
+        tables[0],
+        columns=tuple(column for table in tables for column in table.columns),
+        rows=tuple(
+            Row(
+                label,
+                tuple(
+                    entry
+                    for table, own in zip(tables, found, strict=True)
+                    for entry in own.get(label, (absent,) * len(table.columns))
+                ),
+            )
+            for label in labels
+        ),
+        notes=tuple(dict.fromkeys(note for table in tables for note in table.notes)),
+    )
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def number(value: float, kind: Kind = "percent") -> str:
+    """Write a number as tables do: two decimals, and small times with two digits that count.
+
+    Examples
+    --------
+    >>> number(33.9), number(0.00123, "seconds"), number(6.3, "times"), number(3.4e6, "memory")
+    ('33.90', '0.0012', '×6.30', '3.4 MB')
+    """
+    if kind == "duration":
+        return duration(value)
+    if kind == "memory":
+        return f"{value / 1e9:.2f} GB" if value >= 1e9 else f"{value / 1e6:.1f} MB"
+    digits = 2
+    if kind in ("seconds", "times") and 0 < value < 0.995:
+        digits = min(6, 1 - math.floor(math.log10(value)))
+    return f"{'×' if kind == 'times' else ''}{value:.{digits}f}"
+
+
+def _with_spread(column: Column, entry: Entry) -> str:
+    spread = column.spread(entry)
+    return column.ours(entry) + (f" ± {spread}" if spread else "")
+
+
+def _in_brackets(column: Column, entry: Entry) -> str:
+    printed = column.printed(entry)
+    return f"({printed})" if printed else ""
+
+
+def _legend(table: Table, words: str) -> list[str]:
+    return [words] if table.has("mark") else []
+
+
+# --- terminal -----------------------------------------------------------------------------------
+
+_PLAIN_MARKS = {"best": "*", "second": "+", "": " "}
+_STYLES = {"best": "bold", "second": "underline", "": ""}
+
+
+def to_terminal(table: Table, *, width: int = 80, plain: bool = False) -> Group:
+    """Lay out a table for a rich console; columns that do not fit go into further blocks below.
+
+    ``plain`` marks by characters instead of bold and underlined digits, for files and pipes.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    columns = [_lines_of(table, j, plain) for j in range(len(table.columns))]
+    label = max(len(text) for text in (table.corner, *(row.label for row in table.rows)))
+    pieces: list[RenderableType] = [Text(table.title, style="bold")]
+    for part in _parts(label, columns, width):
+        pieces += [Text(), _block(table, part, plain)]
+    words = "* best, + second." if plain else "Bold: best; underlined: second."
+    notes = [*_legend(table, words), *table.notes]
+    if notes:
+        pieces += [Text(), *(Text(note, style="" if plain else "dim") for note in notes)]
+    return Group(*pieces)
+
+
+def to_text(table: Table, *, width: int = 80) -> str:
+    """Return the table as plain text for a terminal or a file.
+
+    Examples
+    --------
+    >>> table = Table("Accuracy", "method", (Column("A->W"),), (Row("sca", (Entry(33.9, 33.9),)),))
+    >>> print(to_text(table))
+    Accuracy
+    <BLANKLINE>
+    method           A->W
+    ─────────────────────
+    sca     33.90 (33.90)
+    <BLANKLINE>
+    """
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(to_terminal(table, width=width, plain=True))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+
+def _lines_of(table: Table, j: int, plain: bool) -> list[Text]:
+    """Return the heading and the entries of a column, all of one width, their parts aligned."""
+    from rich.text import Text
+
+    column, entries = table.columns[j], [row.entries[j] for row in table.rows]
+    marks = _PLAIN_MARKS if plain and table.has("mark") else dict.fromkeys(_PLAIN_MARKS, "")
+    ours = [_with_spread(column, entry) + marks[entry.mark] for entry in entries]
+    theirs = [_in_brackets(column, entry) for entry in entries]
+    room, behind = max(map(len, ours)), max(map(len, theirs))
+    texts = [Text(column.name)]
+    for entry, own, printed in zip(entries, ours, theirs, strict=True):
+        text = Text(" " * (room - len(own)))
+        text.append(own, style="" if plain else _STYLES[entry.mark])
+        if behind:
+            text.append(f" {printed:>{behind}}", style="" if plain else "dim")
+        texts.append(text)
+    width = max(text.cell_len for text in texts)
+    for text in texts:
+        text.pad_left(width - text.cell_len)
+    return texts
+
+
+def _parts(label: int, columns: Sequence[list[Text]], width: int) -> list[list[list[Text]]]:
+    """Deal the columns out into blocks that fit, in their order; one column at least in each."""
+    parts: list[list[list[Text]]] = []
+    used = width
+    for column in columns:
+        need = _GAP + column[0].cell_len
+        if used + need > width:
+            parts.append([])
+            used = label
+        parts[-1].append(column)
+        used += need
+    return parts
+
+
+def _block(table: Table, part: Sequence[list[Text]], plain: bool) -> Lines:
+    from rich import box
+    from rich.table import Table as Lines
+    from rich.text import Text
+
+    # A column is followed by a blank and by the box's own blank divider: a gap of two.
+    lines = Lines(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        header_style="" if plain else "bold",
+    )
+    for heading in (Text(table.corner), *(column[0] for column in part)):
+        lines.add_column(heading, overflow="fold")
+    for i, row in enumerate(table.rows, start=1):
+        lines.add_row(Text(row.label), *(column[i] for column in part))
+    return lines
+
+
+# --- Markdown, LaTeX, HTML, CSV -----------------------------------------------------------------
+
+
+def _filled(
+    table: Table, escape: Callable[[str], str], write: Callable[[Column, Entry], str]
+) -> list[list[str]]:
+    """Return the headings and the rows as texts."""
+    heads = [escape(text) for text in (table.corner, *(column.name for column in table.columns))]
+    return [
+        heads,
+        *([escape(row.label), *map(write, table.columns, row.entries)] for row in table.rows),
+    ]
+
+
+def to_markdown(table: Table) -> str:
+    """Return the table as GitHub's Markdown, with its title above and its notes below.
+
+    Examples
+    --------
+    >>> row = Row("sca", (Entry(33.9, 33.9, "best"),))
+    >>> print(to_markdown(Table("Accuracy", "method", (Column("A->W"),), (row,))))
+    **Accuracy**
+    <BLANKLINE>
+    | method | A->W |
+    | :--- | ---: |
+    | sca | **33.90** (33.90) |
+    <BLANKLINE>
+    Bold: best; italics: second.
+    <BLANKLINE>
+    """
+    heads, *body = _filled(table, _markdown, _markdown_entry)
+    rule = [":---", *(":---" if column.words else "---:" for column in table.columns)]
+    lines = "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *body))
+    notes = [*_legend(table, "Bold: best; italics: second."), *map(_markdown, table.notes)]
+    return "\n\n".join([f"**{_markdown(table.title)}**", lines, *notes]) + "\n"
+
+
+def _markdown(text: str) -> str:
+    """Escape what Markdown or HTML inside it would read as something else than text."""
+    one_line = " ".join(text.split())
+    entities = one_line.replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_\[\]|~]|^[>#+-])", r"\\\1", entities)
+
+
+def _markdown_entry(column: Column, entry: Entry) -> str:
+    sign = {"best": "**", "second": "*", "": ""}[entry.mark]
+    ours = f"{sign}{_markdown(_with_spread(column, entry))}{sign}"
+    return f"{ours} {_in_brackets(column, entry)}".strip()
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "→": r"$\to$",
+    **{sign: rf"\{sign}" for sign in "{}$&#%_"},
+}
+
+
+def to_latex(table: Table, *, label: str = "") -> str:
+    r"""Return the table as a LaTeX float, shrunk to the width of the text.
+
+    The document needs the packages ``booktabs`` and ``graphicx``, and ``fontenc`` with T1. The
+    label is for ``\ref``: letters, digits and ``:.-`` only, no label where empty.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9:.\-]*", label):
+        raise ValueError(f"label must have letters, digits and :.- only, got {label!r}.")
+    heads, *body = (rf"{' & '.join(cells)} \\" for cells in _filled(table, _latex, _latex_entry))
+    notes = map(_latex, (*_legend(table, "Bold: best; underlined: second."), *table.notes))
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_latex(table.title)}}}",
+            *([rf"\label{{{label}}}"] if label else []),
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+            r"\toprule",
+            heads,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}%",
+            r"}",
+            *(rf"\par\smallskip{{\footnotesize {note}\par}}" for note in notes),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _latex(text: str) -> str:
+    arrows = " ".join(text.split()).replace("->", "→")
+    return "".join(_LATEX.get(character, character) for character in arrows)
+
+
+def _latex_entry(column: Column, entry: Entry) -> str:
+    command = {"best": r"\textbf{", "second": r"\underline{", "": "{"}[entry.mark]
+    ours = _latex(_with_spread(column, entry))
+    ours = f"{command}{ours}}}" if entry.mark else ours
+    theirs = _latex(_in_brackets(column, entry))
+    return rf"{ours} {{\scriptsize {theirs}}}" if theirs else ours
+
+
+def to_html(table: Table) -> str:
+    """Return the table as a fragment of HTML; ``data-value`` holds what to sort a column by.
+
+    Missing values have an empty one. A column whose smallest value is the best has
+    ``data-order="ascending"``.
+
+    Examples
+    --------
+    >>> row = Row("<b>", (Entry(33.9, 33.9, "best"),))
+    >>> fragment = to_html(Table("Accuracy", "method", (Column("A->W"),), (row,)))
+    >>> print(fragment.splitlines()[6])
+    <tr><th scope="row" data-value="&lt;b&gt;">&lt;b&gt;</th><td data-value="33.9" \
+class="best"><strong>33.90</strong> <small>(33.90)</small></td></tr>
+    """
+    (corner, *heads), *body = _filled(table, html.escape, _html_entry)
+    orders = [column.order for column in table.columns]
+    titles = (
+        f'<th scope="col" data-order="{o}">{h}</th>' for o, h in zip(orders, heads, strict=True)
+    )
+    rows = (
+        f'<tr><th scope="row" data-value="{label}">{label}</th>{"".join(cells)}</tr>'
+        for label, *cells in body
+    )
+    notes = (*_legend(table, "Bold: best; underlined: second."), *table.notes)
+    items = [f"<li>{html.escape(note)}</li>" for note in notes]
+    return "\n".join(
+        [
+            '<table class="results">',
+            f"<caption>{html.escape(table.title)}</caption>",
+            "<thead>",
+            f'<tr><th scope="col">{corner}</th>{"".join(titles)}</tr>',
+            "</thead>",
+            "<tbody>",
+            *rows,
+            "</tbody>",
+            "</table>",
+            *(['<ul class="notes">', *items, "</ul>"] if items else []),
+            "",
+        ]
+    )
+
+
+def _html_entry(column: Column, entry: Entry) -> str:
+    ours = html.escape(_with_spread(column, entry))
+    if entry.mark:
+        tag = "strong" if entry.mark == "best" else "u"
+        ours = f"<{tag}>{ours}</{tag}>"
+    theirs = html.escape(_in_brackets(column, entry))
+    text = f"{ours} <small>{theirs}</small>" if theirs else ours
+    value = "" if entry.missing else html.escape(str(entry.value))
+    style = f' class="{entry.mark}"' if entry.mark else ""
+    return f'<td data-value="{value}"{style}>{text}</td>'
+
+
+def to_csv(table: Table) -> str:
+    r"""Return the table as CSV with all digits, and columns for spreads and published numbers.
+
+    Examples
+    --------
+    >>> row = Row("sca", (Entry(33.9, 33.5),))
+    >>> to_csv(Table("Accuracy", "method", (Column("A->W"),), (row,)))
+    'method,A->W,A->W published\nsca,33.9,33.5\n'
+    """
+    parts: list[tuple[int, str, str]] = []
+    for j, column in enumerate(table.columns):
+        own = [row.entries[j] for row in table.rows]
+        parts.append((j, column.name, "value"))
+        parts += [
+            (j, f"{column.name} {what}", what)
+            for what in ("spread", "published")
+            if any(getattr(entry, what) is not None for entry in own)
+        ]
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow([table.corner, *(name for _, name, _ in parts)])
+    for row in table.rows:
+        values = (getattr(row.entries[j], what) for j, _, what in parts)
+        lines.writerow([row.label, *("" if value != value else value for value in values)])
+    return out.getvalue()
