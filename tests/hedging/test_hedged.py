@@ -25,6 +25,7 @@ from skatter.hedging.weights import (
     hold_vote,
     shift_weight,
 )
+from skatter.saving import load_model, save_model
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +266,14 @@ def test_with_several_sources_the_rehearsal_counts_half_of_what_is_expected(rehe
     found = rehearsed.expected_accuracy_
     assert found.value == pytest.approx((seen.value + new.value) / 2)
     assert found.high - found.low == pytest.approx((seen.high + new.high - seen.low - new.low) / 2)
+
+
+def test_a_rehearsed_hedge_is_saved_and_loaded(rehearsed, three_sources, tmp_path):
+    save_model(rehearsed, tmp_path / "model.skatter")
+    again = load_model(tmp_path / "model.skatter")
+    X = three_sources[0]
+    np.testing.assert_array_equal(again.predict_proba(X), rehearsed.predict_proba(X))
+    np.testing.assert_array_equal(again.transfer_.scores, rehearsed.transfer_.scores)
 
 
 def test_one_source_and_sources_of_a_few_rows_are_not_rehearsed(fitted, problem):
