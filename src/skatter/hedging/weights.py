@@ -190,9 +190,9 @@ def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Arr
     >>> import numpy as np
     >>> agreement = np.array([[1, 0.8, 0.6], [0.8, 1, 0.6], [0.6, 0.6, 1]])
     >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.9, np.nan])).round(2)
-    array([0.42, 0.42, 0.17])
+    array([0.41, 0.41, 0.19])
     >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.7, np.nan])).round(2)
-    array([0.65, 0.09, 0.26])
+    array([0.63, 0.08, 0.29])
     """
     others = max(len(agreement) - 1, 1)
     best = np.nanmax(source_scores)
