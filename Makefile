@@ -55,6 +55,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/tuning.py --out benchmarks/results
 	$(BIN)/python benchmarks/rivals.py --out benchmarks/results
 	$(BIN)/python benchmarks/surf.py --out benchmarks/results
+	$(BIN)/python benchmarks/successors.py --out benchmarks/results
 	$(BIN)/python benchmarks/generalization.py speed --out benchmarks/results
 	$(BIN)/python benchmarks/generalization.py accuracy --out benchmarks/results
 	$(BIN)/python benchmarks/maps.py --out benchmarks/results --docs docs
@@ -84,6 +85,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/hedged_numbers.py fit
 	$(BIN)/python benchmarks/hedged_numbers.py report --docs docs/numbers.md
 	$(BIN)/python benchmarks/asking.py --out benchmarks/results
+	$(BIN)/python benchmarks/paper.py
 
 # An environment knows what it holds by a stamp, renewed when the requirements change.
 $(VENV)/bin/python:

@@ -51,7 +51,7 @@ class Task:
         """Take the champion's classes, and the hedge's with its probabilities."""
         predictions = {"champion": found.plain, "hedge": found.hedge}
         name = f"{found.record['set']}, {found.record['task']}"
-        return cls(name, found.truth, predictions, found.shares.max(axis=1) / 255)
+        return cls(name, found.truth, predictions, found.pooled.max(axis=1))
 
     @cached_property
     def whole(self) -> LabelSheet:

@@ -84,7 +84,7 @@ def measured(task: str, path: Path, source: Path, extra: str) -> float:
     command = [sys.executable, __file__, "task", task, str(path)]
     environment = {"PYTHONPATH": f"{source}:{extra}", "PATH": "/usr/bin:/bin"}
     environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout.split()[-1])
 
 

@@ -37,9 +37,9 @@ from threadpoolctl import threadpool_limits
 
 from problems import machine, peak_bytes
 from skatter import SCA
-from skatter.chunks import ArrayChunks, fit_chunks
 from skatter.kernels import resolve_kernel
 from skatter.maps import LandmarkMap
+from skatter.pieces import ArrayChunks, fit_chunks
 from skatter.plots import MARKERS, PALETTE
 
 CLASSES, DOMAINS = 10, 4

@@ -5,8 +5,9 @@
     python benchmarks/trust.py fit                      # numbers of skatter.hedging.expectation
     python benchmarks/trust.py report                   # benchmarks/results/trust.md
 
-Only ``run`` needs data. Choices were made on the tables that :func:`is_kept_apart` does not name;
-figures of those are leave-one-collection-out, and the tables kept apart were scored at the end.
+Only ``run`` needs data. It keeps what every member says of the target, so that weights, estimates
+and verdicts are computed again by ``fit`` and ``report``, without fitting anything. All numbers
+that judge a table are fitted on tables of other collections.
 """
 
 from __future__ import annotations
@@ -15,18 +16,30 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import QuantileRegressor
 from threadpoolctl import threadpool_limits
 
 from skatter import HedgedClassifier, SCAClassifier
-from skatter.hedging.expectation import SPREAD, calibration_power, sharpened
+from skatter.hedging.expectation import (
+    SPREAD,
+    SURE,
+    calibration_power,
+    expected_accuracy,
+    mean_estimate,
+    sharpened,
+    votes_of,
+)
+from skatter.hedging.members import Member
+from skatter.hedging.transfer import Transfer, expect_unseen
+from skatter.hedging.weights import Vote, hold_vote, pool
+from skatter.selection.asking import Estimate
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
 from studies import over_sets, pack_tasks, unpack_tasks
@@ -55,14 +68,14 @@ KEPT_APART = frozenset(
         "vowels_peterson_barney", "wvs_poverty",
     }
 )  # fmt: skip
-"""A quarter of the tables, drawn before anything was looked at; nothing was chosen on them."""
+"""A quarter of the tables, drawn before anything was looked at; they were read twice since."""
 
 
 # --- run ------------------------------------------------------------------------------------------
 
 
 def run_task(suite: str, task: Task, metric: str, path: Path) -> str:
-    """Fit the hedge on one task, and keep what it and the champion predict."""
+    """Fit the hedge on one task, and keep what its members predict."""
     problem = load_problem(task)
     known = np.isin(np.arange(len(problem.y)), problem.labelled)
     given = {"sample_domain": problem.domain, "labelled": known}
@@ -70,42 +83,44 @@ def run_task(suite: str, task: Task, metric: str, path: Path) -> str:
     with threadpool_limits(1):
         model.fit(problem.X, problem.y, **given)
         X, domain = problem.X[problem.test], problem.domain[problem.test]
-        shares = model.predict_proba(X, sample_domain=domain)
-        members = model.member_probabilities(X, sample_domain=domain).argmax(axis=2)
-        plain = np.searchsorted(model.classes_, model.champion_.predict(X))
+        shares = model.member_probabilities(X, sample_domain=domain)
         truth = np.searchsorted(model.classes_, problem.y[problem.test])
-        record = {
-            "suite": suite,
-            "set": task.dataset,
-            "task": task.name,
-            "metric": metric,
-            "champion": model.champion_.champion_,
-            "champion_source": model.champion_.scores_[model.champion_.champion_],
-            "consistency": model.consistency_,
-            "agreement": model.agreement_,
-            "members": {
-                f"{each.name}, {each.scaling}": [
-                    each.weight,
-                    score(metric, truth, codes),
-                ]
-                for each, codes in zip(model.members_, members, strict=True)
-            },
-        }
+        hedge = np.searchsorted(model.classes_, model.predict(X, sample_domain=domain))
+        plain = np.searchsorted(model.classes_, model.champion_.predict(X))
+        scores = {"hedge": score(metric, truth, hedge), "champion": score(metric, truth, plain)}
         if suite in IMAGES:
             own = SCAClassifier().fit(problem.X, problem.y, **given)
-            record["sca_classifier"] = own.score(X, problem.y[problem.test], sample_domain=domain)
-    np.savez_compressed(
-        path,
-        record=json.dumps(record),
-        shares=np.round(255 * shares).astype(np.uint8),
-        plain=plain.astype(np.uint8),
-        truth=truth.astype(np.uint8),
+            scores["SCAClassifier"] = own.score(X, problem.y[problem.test], sample_domain=domain)
+    transfer = model.transfer_
+    record = {
+        "suite": suite,
+        "set": task.dataset,
+        "task": task.name,
+        "metric": metric,
+        "champion": model.champion_.champion_,
+        "prior": model.prior_.tolist(),
+        "members": [[each.name, each.scaling, each.source_score] for each in model.members_],
+        "transfer": transfer and [transfer.scores.tolist(), transfer.pooled, transfer.scaled],
+        "scores": scores,
+    }
+    # Of images, the accuracies are all that is shown.
+    parts = (
+        {} if suite in IMAGES else {"shares": quantised(shares), "truth": truth.astype(np.uint8)}
     )
-    hedge = shares.argmax(axis=1)
-    return (
-        f"{suite} {task.dataset} {task.name} {metric}: hedge {score(metric, truth, hedge):.3f}, "
-        f"champion {score(metric, truth, plain):.3f}"
-    )
+    np.savez_compressed(path, record=json.dumps(record), **parts)
+    return f"{suite} {task.dataset} {task.name} {metric}: {scores}"
+
+
+def quantised(shares: Array) -> Array:
+    """Return shares as bytes, without the last class: rows sum to one."""
+    return np.round(255 * shares[:, :, :-1]).astype(np.uint8)
+
+
+def restored(parts: Array) -> Array:
+    shares = parts / 255
+    last = np.maximum(1 - shares.sum(axis=2, keepdims=True), 0)
+    shares = np.concatenate([shares, last], axis=2)
+    return shares / shares.sum(axis=2, keepdims=True)
 
 
 def score(metric: str, truth: Array, predicted: Array) -> float:
@@ -138,8 +153,7 @@ class Outcome:
     """One task: what was seen without labels, and what came out."""
 
     record: dict[str, Any]
-    shares: Array
-    plain: Array
+    parts: Array
     truth: Array
 
     @property
@@ -147,17 +161,59 @@ class Outcome:
         """What counts."""
         return self.record["metric"]
 
-    @property
+    @cached_property
+    def members(self) -> list[Member]:
+        """Members as the hedge weighs them."""
+        return [
+            Member(name, scaling, source_score is None, None, source_score)
+            for name, scaling, source_score in self.record["members"]
+        ]
+
+    @cached_property
+    def shares(self) -> Array:
+        """What members say."""
+        return restored(self.parts)
+
+    @cached_property
+    def transfer(self) -> Transfer | None:
+        """How the rehearsal on sources left out went."""
+        found = self.record["transfer"]
+        return found and Transfer(np.array(found[0]), found[1], found[2])
+
+    @cached_property
+    def vote(self) -> Vote:
+        """How members vote."""
+        champion, prior = self.record["champion"], np.array(self.record["prior"])
+        return hold_vote(
+            self.members, self.shares, champion, prior, self.metric, transfer=self.transfer
+        )
+
+    @cached_property
+    def pooled(self) -> Array:
+        """Shares of the hedge, before they are calibrated."""
+        return pool(self.vote.weights, self.shares, self.vote.odds)
+
+    @cached_property
     def hedge(self) -> Array:
         """Codes that the hedge predicts."""
-        return self.shares.argmax(axis=1)
+        return self.pooled.argmax(axis=1)
+
+    @cached_property
+    def best(self) -> int:
+        """Place of the champion among the members."""
+        return [each.name for each in self.members].index(self.record["champion"])
 
     @property
+    def plain(self) -> Array:
+        """Codes that the champion predicts."""
+        return self.shares[self.best].argmax(axis=1)
+
+    @cached_property
     def accuracy(self) -> float:
         """Of the hedge."""
         return score(self.metric, self.truth, self.hedge)
 
-    @property
+    @cached_property
     def champion(self) -> float:
         """The metric of the champion."""
         return score(self.metric, self.truth, self.plain)
@@ -175,38 +231,36 @@ class Outcome:
 
     @property
     def kept_apart(self) -> bool:
-        """Whether nothing was chosen on it."""
+        """Whether it was kept apart at first."""
         return self.record["set"] in KEPT_APART
 
     @property
     def agreement(self) -> float:
         """Of the members on the target."""
-        return self.record["agreement"]
+        return float(self.vote.agreement.mean())
 
     @property
-    def signs(self) -> list[float]:
-        """What the accuracy is estimated by."""
-        source_score = self.record["champion_source"]
-        return [source_score, source_score * self.agreement]
+    def source_score(self) -> float:
+        """Of the champion."""
+        return self.members[self.best].source_score or 0.0
 
     @property
     def differ(self) -> float:
         """Share of samples for which hedge and champion differ."""
         return float(np.mean(self.hedge != self.plain))
 
+    @property
+    def support(self) -> float:
+        """Share of the members that predict as the hedge does, less that of the champion."""
+        votes, every = votes_of(self.shares), np.arange(len(self.truth))
+        return float(np.mean(votes[every, self.hedge] - votes[every, self.plain]))
+
     def calibrated(self, accuracy: float) -> Array:
         """Return the shares with a mean confidence that is the accuracy to expect."""
-        shares = (self.shares.astype(float) + 0.5) / (255 + 0.5 * self.shares.shape[1])
-        expected = float(np.clip(accuracy, 1 / shares.shape[1], 0.995))
-        return sharpened(shares, calibration_power(shares, expected))
-
-    def expected_gain(self, accuracy: float) -> float:
-        """Return what calibrated shares say the hedge has more than the champion."""
-        shares, every = self.calibrated(accuracy), np.arange(len(self.truth))
-        return float(np.mean(shares[every, self.hedge] - shares[every, self.plain]))
+        return sharpened(self.pooled, calibration_power(self.pooled, accuracy))
 
 
-PARTS = ("shares", "plain", "truth")
+PARTS = ("shares", "truth")
 
 
 def pack(work: Path) -> None:
@@ -221,66 +275,99 @@ def outcomes() -> tuple[list[Outcome], str]:
 # --- fit ------------------------------------------------------------------------------------------
 
 
-def fit_accuracy(tasks: list[Outcome]) -> tuple[float, Array]:
-    """Fit the accuracy in the target by least squares."""
-    signs = np.array([each.signs for each in tasks])
-    model = LinearRegression().fit(signs, [each.accuracy for each in tasks])
-    return float(model.intercept_), model.coef_
-
-
-def left_out(tasks: list[Outcome]) -> Array:
-    """Estimate the accuracy of every task by numbers fitted on other collections."""
-    names = np.array([each.collection for each in tasks])
-    signs = np.array([each.signs for each in tasks])
-    out = np.zeros(len(tasks))
-    for name in np.unique(names):
-        own = names == name
-        intercept, slopes = fit_accuracy([t for t, o in zip(tasks, own, strict=True) if not o])
-        out[own] = intercept + signs[own] @ slopes
-    return np.clip(out, 0, 0.995)
-
-
 ADAPT, PLAIN = 0.20, 0.31
 """Shares of the tasks that are told to adapt, and not to; the others are in doubt."""
 
 FLOOR = 0.02
 """Added to the share on which models differ before its root scales the interval of the gain."""
 
+RIGHT = 0.01
+"""Gain below which "do not adapt" is right."""
 
-def fit_numbers(tasks: list[Outcome]) -> dict[str, dict[str, float]]:
-    """Fit all numbers of one metric; intervals and thresholds by collections left out."""
-    intercept, slopes = fit_accuracy(tasks)
-    estimate = left_out(tasks)
-    truth = np.array([each.accuracy for each in tasks])
-    spread = SPREAD - np.array([each.agreement for each in tasks])
-    gain = np.array([t.expected_gain(e) for t, e in zip(tasks, estimate, strict=True)])
-    off = np.array([t.gain for t in tasks]) - gain
-    scale = np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
-    scaled = off / scale
-    numbers = {
-        "accuracy": {
-            "intercept": intercept,
-            "source_score": float(slopes[0]),
-            "agreement": float(slopes[1]),
-            "half_width": float(np.quantile(np.abs(truth - estimate) / spread, 0.9)),
-        },
-        "gain": {
-            "floor": FLOOR,
-            "low": float(np.quantile(scaled, 0.05)),
-            "high": float(np.quantile(scaled, 0.95)),
-            "adapt_above": float(np.quantile(gain / scale, 1 - ADAPT)),
-            "plain_below": float(np.quantile(gain / scale, PLAIN)),
-        },
-    }
-    return {part: {k: round(v, 4) for k, v in values.items()} for part, values in numbers.items()}
+
+class Study:
+    """Tasks of one metric, each judged by numbers that were fitted on other collections."""
+
+    def __init__(self, tasks: list[Outcome]) -> None:
+        self.collection = np.array([t.collection for t in tasks])
+        self.sign = np.array([[t.source_score * t.agreement] for t in tasks])
+        self.accuracy = np.array([t.accuracy for t in tasks])
+        self.gain = np.array([t.gain for t in tasks])
+        self.spread = SPREAD - np.array([t.agreement for t in tasks])
+        self.scale = np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
+        self.support = np.array([t.support for t in tasks])
+        least = np.array([1 / t.shares.shape[2] for t in tasks])
+        self.estimate = np.clip(self._left_out(), least, SURE)
+        self.confidence, self.expected = np.empty(len(tasks)), np.empty(len(tasks))
+        for place, (task, value) in enumerate(zip(tasks, self.estimate, strict=True)):
+            shares, every = task.calibrated(value), np.arange(len(task.truth))
+            self.confidence[place] = shares.max(axis=1).mean()
+            own = shares[every, task.hedge] - shares[every, task.plain]
+            self.expected[place] = own.mean()
+
+    def line(self, rows: Array) -> QuantileRegressor:
+        """Fit the accuracy in the target, with the least mean absolute error."""
+        return QuantileRegressor(alpha=0).fit(self.sign[rows], self.accuracy[rows])
+
+    def _left_out(self) -> Array:
+        out = np.empty(len(self.accuracy))
+        for name in np.unique(self.collection):
+            own = self.collection == name
+            out[own] = self.line(~own).predict(self.sign[own])
+        return out
+
+    def numbers(self, rows: Array) -> dict[str, dict[str, float]]:
+        """Fit all numbers on some tasks; intervals and thresholds by collections left out."""
+        line = self.line(rows)
+        off = np.abs(self.accuracy - self.estimate) / self.spread
+        scaled = ((self.gain - self.expected) / self.scale)[rows]
+        support = self.support[rows]
+        found = {
+            "accuracy": {
+                "intercept": line.intercept_,
+                "slope": line.coef_[0],
+                "half_width": np.quantile(off[rows], 0.9),
+            },
+            "gain": {
+                "floor": FLOOR,
+                "low": np.quantile(scaled, 0.05),
+                "high": np.quantile(scaled, 0.95),
+                "adapt_above": np.quantile(support, 1 - ADAPT),
+                "plain_below": np.quantile(support, PLAIN),
+            },
+        }
+        return {
+            part: {name: round(float(value), 4) for name, value in values.items()}
+            for part, values in found.items()
+        }
+
+    def judged(self) -> dict[str, Array]:
+        """Say of each task whether intervals cover, and a verdict is given and right."""
+        out = {name: np.zeros(len(self.gain), dtype=bool) for name in JUDGED}
+        off = self.gain - self.expected
+        for name in np.unique(self.collection):
+            own = self.collection == name
+            part = self.numbers(~own)
+            adapt = self.support > part["gain"]["adapt_above"]
+            plain = self.support < part["gain"]["plain_below"]
+            out["given"][own] = (adapt | plain)[own]
+            out["right"][own] = np.where(adapt, self.gain > 0, self.gain < RIGHT)[own]
+            wide = part["accuracy"]["half_width"] * self.spread
+            out["covers"][own] = (np.abs(self.accuracy - self.estimate) <= wide)[own]
+            low, high = (part["gain"][end] * self.scale for end in ("low", "high"))
+            out["gain covers"][own] = ((off >= low) & (off <= high))[own]
+        return out
+
+
+JUDGED = ("covers", "given", "right", "gain covers")
 
 
 def fit() -> None:
     found, _ = outcomes()
-    tasks = [t for t in found if t.record["suite"] == TABLES and t.metric == "accuracy"]
-    fitted = fit_numbers([t for t in tasks if not t.kept_apart])
-    # Numbers of its own, fitted on as many tasks, made worse verdicts of balanced accuracy.
-    numbers = dict.fromkeys(METRICS, fitted)
+    numbers = {}
+    for metric in METRICS:
+        tasks = [t for t in found if t.record["suite"] == TABLES and t.metric == metric]
+        numbers[metric] = Study(tasks).numbers(np.ones(len(tasks), dtype=bool))
     NUMBERS.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
     print(NUMBERS.read_text(encoding="utf-8"))
 
@@ -299,47 +386,7 @@ def hedge_lines(tasks: list[Outcome]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """How good the judgement was on some tasks."""
-
-    error: float
-    covered: float
-    given: float
-    right: float
-    gain_covered: float
-    confidence: float
-    accuracy: float
-
-
-def judged(tasks: list[Outcome], estimate: Array, numbers: dict[str, Any]) -> Judged:
-    truth = np.array([t.accuracy for t in tasks])
-    gains = np.array([t.gain for t in tasks])
-    half = numbers["accuracy"]["half_width"] * (SPREAD - np.array([t.agreement for t in tasks]))
-    expected = np.array([t.expected_gain(e) for t, e in zip(tasks, estimate, strict=True)])
-    scale = np.sqrt(np.array([t.differ for t in tasks]) + FLOOR)
-    part = numbers["gain"]
-    adapt, plain = expected / scale > part["adapt_above"], expected / scale < part["plain_below"]
-    right = np.where(adapt, gains > 0, gains < 0.01)[adapt | plain]
-    inside = (gains >= expected + part["low"] * scale) & (gains <= expected + part["high"] * scale)
-    shares = [t.calibrated(e).max(axis=1) for t, e in zip(tasks, estimate, strict=True)]
-    return Judged(
-        float(np.mean(np.abs(truth - estimate))),
-        float(np.mean(np.abs(truth - estimate) <= half)),
-        float(np.mean(adapt | plain)),
-        float(np.mean(right)),
-        float(np.mean(inside)),
-        float(np.mean([each.mean() for each in shares])),
-        float(np.mean([np.mean(t.hedge == t.truth) for t in tasks])),
-    )
-
-
-def judgement_line(name: str, found: Judged) -> str:
-    return (
-        f"| {name} | {100 * found.error:.1f} | {100 * found.covered:.0f} % | "
-        f"{100 * found.given:.0f} % | {100 * found.right:.0f} % | {100 * found.gain_covered:.0f} % "
-        f"| {found.confidence:.3f} / {found.accuracy:.3f} |"
-    )
+HEADS = ["tables", "hedge", "champion", "gain", "more than 2 below", "worst"]
 
 
 def table(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -354,23 +401,15 @@ def table(heads: list[str], rows: list[list[str]]) -> list[str]:
 def report(docs: Path | None) -> None:
     found, machine = outcomes()
     lines = ["<!-- made by benchmarks/trust.py -->", "", f"Machine: {machine}.", ""]
-    parts = {"used for choices": False, "kept apart": True}
-    heads = ["tables", "hedge", "champion", "gain", "more than 2 below", "worst"]
     for metric in METRICS:
         tasks = [t for t in found if t.record["suite"] == TABLES and t.metric == metric]
-        if not tasks:
-            continue
         rows = []
-        for name, apart in parts.items():
-            some = [t for t in tasks if t.kept_apart == apart]
-            if not some:
-                continue
-            n_sets = len({t.record["set"] for t in some})
-            rows.append([f"{name}: {n_sets} tables, {len(some)} tasks", *hedge_lines(some)])
-        rows.append([f"all: {len(tasks)} tasks", *hedge_lines(tasks)])
+        for name, some in parted(tasks).items():
+            n_sets = len({tasks[i].record["set"] for i in some})
+            label = f"{name}: {n_sets} tables, {len(some)} tasks"
+            rows.append([label, *hedge_lines([tasks[i] for i in some])])
         lines += [f"**{metric.capitalize()}, one source, one target, mean over tables**", ""]
-        lines += table(heads, rows)
-        lines += judgement_lines(tasks, json.loads(NUMBERS.read_text())[metric])
+        lines += table(HEADS, rows) + judgement_lines(tasks)
         if metric == "accuracy":
             lines += member_lines(tasks) + loss_lines(tasks)
     lines += source_lines(found) + image_lines(found)
@@ -381,40 +420,58 @@ def report(docs: Path | None) -> None:
     print(text)
 
 
-def judgement_lines(tasks: list[Outcome], numbers: dict[str, Any]) -> list[str]:
-    used = [t for t in tasks if not t.kept_apart]
-    apart = [t for t in tasks if t.kept_apart]
-    fitted = numbers["accuracy"]
-    signs = np.array([t.signs for t in apart])
-    estimate = fitted["intercept"] + signs @ [fitted["source_score"], fitted["agreement"]]
-    return [
-        "| judgement | mean error of the estimate | its interval covers | verdict given | verdict "
-        "right | interval of the gain covers | confidence / accuracy |",
-        "| :--- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        judgement_line("other collections left out", judged(used, left_out(used), numbers)),
-        judgement_line("tables kept apart", judged(apart, np.clip(estimate, 0, 0.995), numbers)),
-        "",
-    ]
+def parted(tasks: list[Outcome]) -> dict[str, list[int]]:
+    """Return the places of all tasks, and of those once kept apart and not."""
+    apart = [i for i, t in enumerate(tasks) if t.kept_apart]
+    used = [i for i, t in enumerate(tasks) if not t.kept_apart]
+    return {"all": list(range(len(tasks))), "used for choices": used, "once kept apart": apart}
 
 
-def _alone(task: Outcome, name: str) -> float:
-    return task.record["members"][name][1]
-
-
-def member_lines(tasks: list[Outcome]) -> list[str]:
-    names = dict.fromkeys(name for t in tasks for name in t.record["members"])
+def judgement_lines(tasks: list[Outcome]) -> list[str]:
+    study = Study(tasks)
+    verdicts = study.judged()
+    heads = [
+        "judgement", "mean error of the estimate", "its interval covers", "verdict given",
+        "verdict right", "interval of the gain covers", "confidence / accuracy",
+    ]  # fmt: skip
     rows = []
-    for name in names:
-        there = [t for t in tasks if name in t.record["members"]]
-        accuracy = over_sets(there, partial(_alone, name=name))
-        champion = over_sets(there, lambda t: t.champion)
-        weight = np.mean([t.record["members"][name][0] for t in there])
+    for name, some in parted(tasks).items():
+        given = verdicts["given"][some]
         rows.append(
             [
                 name,
-                str(len(there)),
-                f"{100 * accuracy:.1f}",
-                f"{100 * champion:.1f}",
+                f"{100 * np.mean(np.abs(study.accuracy - study.estimate)[some]):.1f}",
+                f"{100 * np.mean(verdicts['covers'][some]):.0f} %",
+                f"{100 * np.mean(given):.0f} %",
+                f"{100 * np.mean(verdicts['right'][some][given]):.0f} %",
+                f"{100 * np.mean(verdicts['gain covers'][some]):.0f} %",
+                f"{study.confidence[some].mean():.3f} / {study.accuracy[some].mean():.3f}",
+            ]
+        )
+    return table(heads, rows)
+
+
+def member_lines(tasks: list[Outcome]) -> list[str]:
+    found: dict[str, list[tuple[Outcome, int]]] = {}
+    for task in tasks:
+        for place, each in enumerate(task.members):
+            found.setdefault(f"{each.name}, {each.scaling}", []).append((task, place))
+    rows = []
+    for name, there in found.items():
+        places = {id(task): place for task, place in there}
+        some = [task for task, _ in there]
+
+        def alone(task: Outcome, places: dict[int, int] = places) -> float:
+            codes = task.shares[places[id(task)]].argmax(axis=1)
+            return score(task.metric, task.truth, codes)
+
+        weight = np.mean([task.vote.weights[place] for task, place in there])
+        rows.append(
+            [
+                name,
+                str(len(some)),
+                f"{100 * over_sets(some, alone):.1f}",
+                f"{100 * over_sets(some, lambda t: t.champion):.1f}",
                 f"{weight:.2f}",
             ]
         )
@@ -437,34 +494,52 @@ def loss_lines(tasks: list[Outcome], n: int = 10) -> list[str]:
 
 
 def source_lines(found: list[Outcome]) -> list[str]:
+    """Show what the rehearsal between sources is worth, to the vote and to the estimate."""
     tasks = [t for t in found if t.record["suite"] == "tables-sources"]
     if not tasks:
         return []
-    heads = ["tables", "hedge", "champion", "gain", "more than 2 below", "worst"]
-    rows = [[f"all: {len(tasks)} tasks", *hedge_lines(tasks)]]
-    return ["**Accuracy, all other domains are sources**", "", *table(heads, rows)]
+    without = [replace_transfer(t) for t in tasks]
+    n_sets = len({t.record["set"] for t in tasks})
+    rows = [
+        [f"{name}: {n_sets} tables, {len(tasks)} tasks", *hedge_lines(some)]
+        for name, some in (("rehearsed", tasks), ("not rehearsed", without))
+    ]
+    truth = np.array([t.accuracy for t in tasks])
+    lines = ["**Accuracy, all other domains are sources**", "", *table(HEADS, rows)]
+    errors = []
+    for name in ("agreement", "rehearsal", "both"):
+        estimates = [expected(t, name) for t in tasks]
+        off = np.abs(truth - [each.value for each in estimates])
+        inside = [e.low <= a <= e.high for e, a in zip(estimates, truth, strict=True)]
+        errors.append([name, f"{100 * off.mean():.1f}", f"{100 * np.mean(inside):.0f} %"])
+    heads = ["accuracy expected by", "mean error", "interval covers"]
+    return lines + table(heads, errors)
+
+
+def replace_transfer(task: Outcome) -> Outcome:
+    """Return a task as it would be without the rehearsal."""
+    return Outcome({**task.record, "transfer": None}, task.parts, task.truth)
+
+
+def expected(task: Outcome, name: str) -> Estimate:
+    """Return the accuracy to expect, by members' agreement, by the rehearsal or by both."""
+    n_classes = task.shares.shape[2]
+    by_agreement = expected_accuracy(task.source_score, task.agreement, n_classes, task.metric)
+    if name == "agreement" or task.transfer is None:
+        return by_agreement
+    by_rehearsal = expect_unseen(task.transfer.scores, n_classes)
+    return by_rehearsal if name == "rehearsal" else mean_estimate(by_agreement, by_rehearsal)
 
 
 def image_lines(found: list[Outcome]) -> list[str]:
+    tasks = [t.record for t in found if t.record["suite"] in IMAGES]
+    methods = ("hedge", "SCAClassifier", "champion")
     rows = []
-    for suite in IMAGES:
-        tasks = [t for t in found if t.record["suite"] == suite]
-        for name in dict.fromkeys(t.record["set"] for t in tasks):
-            some = [t for t in tasks if t.record["set"] == name]
-            rows.append(
-                [
-                    f"{name}, {len(some)} tasks",
-                    *(
-                        f"{100 * np.mean(values):.1f}"
-                        for values in (
-                            [t.accuracy for t in some],
-                            [t.record["sca_classifier"] for t in some],
-                            [t.champion for t in some],
-                        )
-                    ),
-                ]
-            )
-    heads = ["images and text", "hedge", "SCAClassifier", "champion"]
+    for name in dict.fromkeys(each["set"] for each in tasks):
+        some = [each["scores"] for each in tasks if each["set"] == name]
+        means = (f"{100 * np.mean([each[method] for each in some]):.1f}" for method in methods)
+        rows.append([f"{name}, {len(some)} tasks", *means])
+    heads = ["images and text", *methods]
     return ["**Images and text, columns in one unit**", "", *table(heads, rows)] if rows else []
 
 

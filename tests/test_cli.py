@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from typer.testing import CliRunner
 
 import skatter.cli
-from skatter import KPCA, SCA
+from skatter import KPCA, SCA, SCAClassifier
 from skatter.cli import build_app, main
 from skatter.cli import demo as demo_module
 from skatter.cli.demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
@@ -55,27 +55,19 @@ def domain_share_of_features(Z, source):
     return of_means / np.mean(np.sum((Z - Z.mean(axis=0)) ** 2, axis=1))
 
 
-def domain_share_of_kernel(X, source):
-    """The same in the feature space of the Gaussian kernel with the median bandwidth."""
-    squared = cdist(X, X, "sqeuclidean")
-    pairs = squared[np.triu_indices(len(X), 1)]
-    K = np.exp(-squared / np.median(pairs[pairs > 0]))
-    apart = (
-        K[np.ix_(source, source)].mean()
-        + K[np.ix_(~source, ~source)].mean()
-        - 2 * K[np.ix_(source, ~source)].mean()
-    )
-    return (apart / 4) / (1 - K.mean())
-
-
 # --- the rows -------------------------------------------------------------------------------------
 
 
 def test_both_directions_hold_every_method_in_order(directions):
     assert [(d.source, d.target) for d in directions] == [("uci", "mnist"), ("mnist", "uci")]
     for direction in directions:
-        assert [row.method for row in direction.rows] == ["raw features", "kernel PCA", "SCA"]
-        assert [name for name, _ in METHODS] == list(direction.views)
+        assert [row.method for row in direction.rows] == [
+            "raw pixels",
+            "kernel PCA",
+            "SCA",
+            "SCAClassifier",
+        ]
+        assert [name for name, _ in METHODS] == list(direction.features)
 
 
 def test_the_subsample_holds_the_same_number_of_each_domain(directions):
@@ -90,8 +82,7 @@ def test_raw_row_is_plain_nearest_neighbour(directions, which):
     data, row = direction.data, direction.rows[0]
     source = data.domain == direction.source
     assert row.accuracy == pytest.approx(nearest_neighbour_accuracy(data.X, data.y, source))
-    assert row.share_before == pytest.approx(domain_share_of_features(data.X, source))
-    assert row.share_after == row.share_before
+    assert row.domain_share == pytest.approx(domain_share_of_features(data.X, source))
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -103,10 +94,19 @@ def test_learnt_rows_are_what_the_estimator_gives(directions, which, position, e
     hidden = np.where(source, data.y, -1)
     Z = estimator.fit(data.X, hidden, sample_domain=data.domain).transform(data.X)
     assert row.accuracy == pytest.approx(nearest_neighbour_accuracy(Z, data.y, source))
-    assert row.share_before == pytest.approx(domain_share_of_kernel(data.X, source))
-    assert row.share_after == pytest.approx(domain_share_of_features(Z, source), rel=1e-6)
+    assert row.domain_share == pytest.approx(domain_share_of_features(Z, source), rel=1e-6)
     assert row.seconds > 0
-    np.testing.assert_allclose(direction.views[row.method], Z[:, :2], atol=1e-10)
+    np.testing.assert_allclose(direction.features[row.method], Z, atol=1e-10)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_last_row_is_what_self_training_predicts(directions, which):
+    direction = directions[which]
+    data, row = direction.data, direction.rows[3]
+    target = data.domain == direction.target
+    model = SCAClassifier(random_state=3)
+    model.fit(data.X, np.where(target, -1, data.y), sample_domain=data.domain)
+    assert row.accuracy == np.mean(model.transduction_[target] == data.y[target])
 
 
 def test_target_labels_change_the_scores_and_nothing_else(digits):
@@ -116,8 +116,8 @@ def test_target_labels_change_the_scores_and_nothing_else(digits):
     honest = run(digits)
     y = np.where(digits.domain == "mnist", (digits.y + 1) % 10, digits.y)
     shifted = run(replace(digits, y=y))
-    for name, view in honest.views.items():
-        np.testing.assert_array_equal(view, shifted.views[name])
+    for name, view in honest.features.items():
+        np.testing.assert_array_equal(view, shifted.features[name])
     assert honest.rows[0].accuracy != shifted.rows[0].accuracy
 
 
@@ -125,7 +125,7 @@ def test_target_labels_change_the_scores_and_nothing_else(digits):
 
 
 def direction_with(**accuracies):
-    rows = tuple(Row(name, value, 0.2, 0.1, 1.0) for name, value in accuracies.items())
+    rows = tuple(Row(name, value, 0.2, 1.0) for name, value in accuracies.items())
     return Direction(make_figure1(), "source", "target", rows, {})
 
 

@@ -343,9 +343,7 @@ def test_a_bad_chunk_is_named_and_leaves_the_model_as_it_was():
         "text in one part": (X[60:70], y[60:70], np.arange(10)),
     }
     for message, (chunk, labels, domain) in bad.items():
-        with pytest.raises(
-            (TypeError, ValueError), match=rf"Chunk 6 \(samples 60 to 69.*{message}"
-        ):
+        with pytest.raises((TypeError, ValueError), match=rf"Chunk 6 \(rows 60 to 69.*{message}"):
             model.partial_fit(chunk, labels, sample_domain=domain)
         assert model.moments_.n_samples == 60
         assert np.array_equal(model.transform(X), before)

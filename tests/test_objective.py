@@ -219,7 +219,7 @@ def test_factors_and_products_keep_the_floating_type(dtype):
 
 
 def printed_pencil(label, domain, beta, delta):
-    """N and M of eq. (19) as printed: class scatters are sums, the other two are means."""
+    """N and M of eq. (18) as printed: class scatters are sums, the other two are means."""
     H, R, S, L, _ = dense(label, domain)
     return (1 - beta) * H / len(label) + beta * R, S + delta * L
 

@@ -35,7 +35,7 @@ HEAVY = {
 }
 STANDARD = set(sys.stdlib_module_names)
 CORE = (
-    "import skatter, skatter.adaptation, skatter.chunks, skatter.datasets, "
+    "import skatter, skatter.adaptation, skatter.pieces, skatter.datasets, "
     "skatter.diagnosis, skatter.methods, skatter.reporting, skatter.saving, skatter.scatter, "
     "skatter.tables, skatter.theory"
 )
@@ -66,7 +66,7 @@ PUBLIC = {
     "skatter.saving": ["load_model", "save_model"],
     "skatter.tables": ["read_columns", "read_table", "write_table"],
     "skatter.domains": ["Domains", "read_domains"],
-    "skatter.chunks": [
+    "skatter.pieces": [
         "ArrayChunks",
         "TableChunks",
         "fit_chunks",

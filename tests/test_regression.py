@@ -24,9 +24,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from skatter import SCA, SCACV, USCA, LeaveOneDomainOut, make_domain_pipeline
-from skatter.chunks import ArrayChunks, fit_chunks
 from skatter.labels import bin_labels, is_continuous, read_numbers, spline_memberships
 from skatter.methods import CORAL, TCA
+from skatter.pieces import ArrayChunks, fit_chunks
 from skatter.saving import load_model, save_model
 
 DOMAINS = ("amsterdam", "basel", "cairo")

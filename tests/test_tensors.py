@@ -66,6 +66,20 @@ def tensor(torch):
     return make
 
 
+def test_small_helpers_say_of_arrays_and_tensors_what_numpy_says(tensor, monkeypatch):
+    A, B = np.random.default_rng(0).normal(size=(2, 5, 3))
+    for make in (np.array, tensor):
+        assert tensors.host_dtype(make(A)) == A.dtype
+        assert_allclose(tensors.column_norms(make(A)), np.sqrt((A**2).sum(axis=0)))
+        assert_allclose(tensors.column_dots(make(A), make(B)), np.diag(A.T @ B))
+        K = make(A[:3])
+        tensors.add_to_diagonal(K, 2.0)
+        assert_allclose(host(K), A[:3] + 2 * np.eye(3))
+        assert tensors.trace(K) == pytest.approx(np.trace(A[:3]) + 6)
+    monkeypatch.setattr(tensors, "STRIP_BYTES", 16)
+    assert list(tensors.strips(5, 8)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+
+
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles and strips of which every problem here has several."""
@@ -832,7 +846,7 @@ def test_a_model_works_where_it_was_moved_to(torch, options):
     with pytest.raises(TypeError, match="NumPy array"):
         on_torch.transform(X)
     if not torch.cuda.is_available():
-        with pytest.raises(ValueError, match=r"no graphics card .* 'cpu' or 'numpy'"):
+        with pytest.raises(ValueError, match=r"no GPU .* 'cpu' or 'numpy'"):
             on_numpy.to("cuda")
 
 

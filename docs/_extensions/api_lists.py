@@ -23,7 +23,7 @@ ROOMS = (
     "skatter.reporting",
     "skatter.plots",
     "skatter.datasets",
-    "skatter.chunks",
+    "skatter.pieces",
     "skatter.trees",
     "skatter.maps",
     "skatter.moments",

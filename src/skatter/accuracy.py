@@ -31,17 +31,6 @@ NOTHING_TO_SCORE = "y has no labelled sample to score; give the true labels."
 def tally(predicted: Any, y: Any, classes: Array, sample_weight: Any = None) -> Tally:
     """Compare predictions with labels, without the unlabelled; tallies of parts add up.
 
-    Parameters
-    ----------
-    predicted : array-like of shape (n_samples,)
-        Predicted classes.
-    y : array-like of shape (n_samples,)
-        Labels; -1, NaN, None or blank text where unknown. One that was never learnt is wrong.
-    classes : ndarray
-        The classes that were learnt; -1 among them is a label.
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights; None: all alike.
-
     Examples
     --------
     >>> tally([0, 1, 1, 0], [0, 0, -1, 7], np.array([0, 1]))

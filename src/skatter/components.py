@@ -16,7 +16,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_choice, check_samples, n_rows
-from skatter.distributed import fit_dask, is_dask, transform_dask
 from skatter.domains import Domains, read_domains, read_part
 from skatter.formatting import count, number, percent
 from skatter.kernels import KERNEL, Kernel, kernel_of
@@ -25,6 +24,7 @@ from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.objective import SCA_FACTORS, Factors, Objective
+from skatter.out_of_core import Place, backend_of
 from skatter.parameters import (
     BOOLEAN,
     COUNT,
@@ -36,7 +36,7 @@ from skatter.parameters import (
     random_state,
 )
 from skatter.scatter import Scatters
-from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, PaddedSpace, Problem, Space
+from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter.spaces import product as dense_product
 from skatter.tensors import copied_rows, like, moved, multiply, require_same_place, vstack
 
@@ -93,7 +93,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         **KERNEL,
         "scale": choice(*SCALES),
         "solver": lambda name, value: check_choice(name, value, tuple(SOLVERS)),
-        "reading": choice("full", "printed"),
         "normalize": BOOLEAN,
         "tol": POSITIVE,
         "random_state": random_state,
@@ -102,7 +101,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
     # A preset that does not offer one of these as a parameter has this value.
     feature_map: Any = None
     label_splines: Any = None
-    reading: str = "full"
     normalize: bool = True
     scale: str = "denominator"
 
@@ -128,8 +126,8 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self
             The fitted estimator.
         """
-        if is_dask(X):
-            return fit_dask(self, X, y, sample_domain=sample_domain, labelled=labelled)
+        if backend := backend_of(X):
+            return backend.fit(self, X, y, sample_domain=sample_domain, labelled=labelled)
         self._fit(X, y, sample_domain, labelled)
         return self
 
@@ -140,8 +138,8 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
         """
-        if is_dask(X):
-            return transform_dask(self.fit(X, y, sample_domain=sample_domain, labelled=labelled), X)
+        if backend_of(X):
+            return self.fit(X, y, sample_domain=sample_domain, labelled=labelled).transform(X)
         Z = self._fit(X, y, sample_domain, labelled)
         return self.transform(X) if Z is None else Z
 
@@ -174,21 +172,16 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self
             The estimator.
         """
-        if is_dask(X):
+        if backend_of(X):
             raise TypeError("X is a Dask collection, which is in chunks already: give it to fit.")
         number, done = self._chunks_seen()
-        try:
+        with Place("Chunk", number, done, n_rows(X)).named(X):
             known = self.stream_classes_ if number else classes
             domains = _read_part(X, y, sample_domain, labelled, known)
             if not number:
                 self.begin_stream(X, classes)
             part = self.moments_of(X, domains)
             merged = merge_moments([self.moments_, part]) if number else part
-        except (TypeError, ValueError) as error:
-            last = done + n_rows(X) - 1
-            raise type(error)(
-                f"Chunk {number} (samples {done:,} to {last:,}, counted from 0): {error}"
-            ) from error
         self._keep_moments(merged, number + 1)
         return self
 
@@ -338,8 +331,8 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         ndarray, Tensor or Dask collection of shape (n_samples, n_components_)
             Projections, of the kind of ``X``; lazy where that is a Dask collection.
         """
-        if is_dask(X):
-            return transform_dask(self, X)
+        if backend := backend_of(X):
+            return backend.apply(self, "transform", X)
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, precomputed=self._precomputed, tensors=True)
         require_same_place(X, self.offset_, "X")
@@ -406,7 +399,7 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _own_space(self) -> MakeSpace | None:
         """Return what makes the space of an equation that not every solver takes; None if all."""
-        return PaddedSpace if self.reading == "printed" else None
+        return None
 
     def _factors(self) -> Factors:
         """Return whose means the thin scatters compare."""
@@ -422,8 +415,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         super()._check_together()
         if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
-        if self.reading == "printed" and (self.feature_map is not None or self.solver != "auto"):
-            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
         """Fit, and return projections of the samples where they come with the solution."""

@@ -278,15 +278,6 @@ def read_part(
     ``y``, unless ``classes`` names it; and samples without ``sample_domain`` belong to the domain
     ``"labelled"`` or ``"unlabelled"``.
 
-    Parameters
-    ----------
-    y, sample_domain, labelled
-        As in :func:`read_domains`.
-    classes : array-like or None
-        All classes of the stream; None where they are not known ahead.
-    n_samples : int
-        The number of rows of ``X``.
-
     Examples
     --------
     >>> read_part([1, -1], n_samples=2).labelled.tolist()
@@ -294,7 +285,7 @@ def read_part(
     >>> read_part([1, -1], classes=[-1, 1], n_samples=2).labelled.tolist()
     [True, True]
     """
-    known = None if classes is None else _of_one_kind("classes", _as_plain(classes))
+    known = None if classes is None else _of_one_kind("classes", plain_column(classes))
     if y is not None and labelled is None:
         labelled = ~is_unlabelled(y, np.empty(0, dtype=int) if known is None else known)
     if y is None and sample_domain is None:
@@ -352,15 +343,6 @@ def _common_codes(
 def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask:
     """Tell which samples belong to one of some domains.
 
-    Parameters
-    ----------
-    sample_domain : array-like of shape (n_samples,)
-        One integer or string per sample.
-    ids : ndarray
-        The domains asked for, as in :attr:`Domains.domain_ids`.
-    n_samples : int
-        The number of rows of ``X``, to compare lengths with.
-
     Examples
     --------
     >>> in_domains(["home", "zoo"], np.array(["home"]), n_samples=2).tolist()
@@ -370,12 +352,7 @@ def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask
 
 
 def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Codes:
-    """Tell which of some domains each sample belongs to; takes what :func:`in_domains` takes.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Index into ``ids``; -1 for a sample of none of them.
+    """Tell which of some domains each sample belongs to; -1: none of them.
 
     Examples
     --------
@@ -431,7 +408,7 @@ def _read_mask(labelled: Any) -> Mask:
     return mask
 
 
-def _as_plain(values: Any) -> NDArray[Any]:
+def plain_column(values: Any) -> NDArray[Any]:
     """Turn a list, array, tensor, pandas or polars column into a one-dimensional NumPy array.
 
     A list is read value by value: NumPy alone would turn ``["a", nan]`` into two strings.
@@ -452,7 +429,8 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
-def _missing(values: NDArray[Any]) -> Mask:
+def is_missing(values: NDArray[Any]) -> Mask:
+    """Tell which values of a column are missing."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind == "O":
@@ -482,12 +460,12 @@ def _of_one_kind(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_ids(sample_domain: Any) -> tuple[NDArray[Any], Codes]:
-    values = _as_plain(sample_domain)
-    if _missing(values).any():
-        row = int(np.flatnonzero(_missing(values))[0])
+    values = plain_column(sample_domain)
+    missing = np.flatnonzero(is_missing(values))
+    if len(missing):
         raise ValueError(
-            f"sample_domain has no id at row {row}. Every sample belongs to a domain: give the "
-            "unknown ones an id of their own."
+            f"sample_domain has no id at row {missing[0]}. Every sample belongs to a domain: give "
+            "the unknown ones an id of their own."
         )
     values = _of_one_kind("sample_domain", values)
     if values.dtype.kind not in "biuUS":
@@ -517,8 +495,8 @@ def _read_labels(
             DataConversionWarning,
             stacklevel=4,
         )
-    values = _as_plain(y)
-    present = ~_missing(values)
+    values = plain_column(y)
+    present = ~is_missing(values)
     if mask is not None and (mask & ~present).any():
         row = int(np.flatnonzero(mask & ~present)[0])
         raise ValueError(f"labelled is True at row {row}, but y has no value there.")
@@ -547,21 +525,15 @@ def _present_integers(values: NDArray[Any], domain: NDArray[Any] | None) -> Mask
     others = np.unique(values[~marked])
     if len(others) != 1 or not marked.any():
         return ~marked
-    if domain is not None:
-        _refuse_ambiguous(others[0], np.setdiff1d(domain, domain[~marked]))
+    unclear = [] if domain is None else np.setdiff1d(domain, domain[~marked]).tolist()
+    if unclear:
+        raise ValueError(
+            f"y holds -1 and {others[0]}, and nothing but -1 in domain {unclear[0]!r}: -1 may be a "
+            "class there or mark unlabelled samples. Pass labelled=, a boolean per sample, or mark "
+            "unknown labels in another way: by None or NaN, or by -1 beside classes recoded as 0 "
+            "and 1."
+        )
     return np.ones(len(values), dtype=bool)
-
-
-def _refuse_ambiguous(other: Any, marked_domains: NDArray[Any]) -> None:
-    """Raise where -1 beside one other value is all that some domains hold."""
-    if not len(marked_domains):
-        return
-    name = marked_domains[0].item()
-    raise ValueError(
-        f"y holds -1 and {other}, and nothing but -1 in domain {name!r}: -1 may be a class there "
-        "or mark unlabelled samples. Pass labelled=, a boolean per sample, or mark unknown labels "
-        "in another way: by None or NaN, or by -1 beside classes recoded as 0 and 1."
-    )
 
 
 def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
@@ -576,8 +548,8 @@ def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
     >>> is_unlabelled(["cat", "", None], np.array(["cat", "dog"])).tolist()
     [False, True, True]
     """
-    values = _as_plain(y)
-    unlabelled = _missing(values)
+    values = plain_column(y)
+    unlabelled = is_missing(values)
     if classes.dtype.kind in "iu" and UNLABELLED not in classes:
         # A missing value need not know whether it equals another one.
         present = np.flatnonzero(~unlabelled)

@@ -61,6 +61,12 @@ def random_state(name: str, value: Any) -> None:
         ) from None
 
 
+def verbosity(name: str, value: Any) -> None:
+    """Refuse what is neither a truth value nor a level of at least 0."""
+    if not isinstance(value, bool):
+        check_integer(name, value, low=0)
+
+
 POSITIVE = real(0, open_low=True)
 NON_NEGATIVE = real(0)
 SHARE = real(0, 1)

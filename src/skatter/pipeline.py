@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from inspect import signature
 from time import perf_counter
 from typing import Any, ClassVar
@@ -29,14 +28,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skatter.accuracy import NOTHING_TO_SCORE, SCORE_REQUEST, Tally, share, tally
 from skatter.checks import n_rows, take_rows
-from skatter.distributed import is_dask
-from skatter.distributed.apply import apply_blocks, snapshot, sum_blocks
-from skatter.distributed.blocks import read_blocks
-from skatter.distributed.labels import survey
-from skatter.distributed.learn import adopt, learner_of
 from skatter.domains import Codes, Domains, read_domains
+from skatter.formatting import duration
 from skatter.labels import marks, read_numbers
 from skatter.notebook import Section, ShowsLearnt
+from skatter.out_of_core import backend_of
 
 Array = NDArray[Any]
 
@@ -57,10 +53,11 @@ def _final_has(name: str) -> Callable[[DomainPipeline], bool]:
 
 def _final_transforms(pipeline: DomainPipeline) -> bool:
     last = pipeline.steps[-1][1]
-    return _passes_through(last) or hasattr(last, "transform")
+    return passes_through(last) or hasattr(last, "transform")
 
 
-def _passes_through(step: Any) -> bool:
+def passes_through(step: Any) -> bool:
+    """Whether a step does nothing."""
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
@@ -138,12 +135,12 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         self
             The fitted pipeline.
         """
-        if is_dask(X):
-            return self._fit_blocks(X, y, sample_domain, labelled)
+        if backend := backend_of(X):
+            return backend.fit(self, X, y, sample_domain=sample_domain, labelled=labelled)
         Xt, seen = self._fit_transformers(X, y, sample_domain, labelled)
         last = self.steps[-1][1]
-        if not _passes_through(last):
-            self._timed(len(self.steps) - 1, seen.fit, last, Xt)
+        if not passes_through(last):
+            timed(self, len(self.steps) - 1, seen.fit, last, Xt)
         return self
 
     @available_if(_final_transforms)
@@ -151,21 +148,20 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
     ) -> Any:
         """Fit every step and return what the last one makes of ``X``; takes what ``fit`` takes."""
-        if is_dask(X):
-            self._fit_blocks(X, y, sample_domain, labelled)
+        if backend_of(X):
+            self.fit(X, y, sample_domain=sample_domain, labelled=labelled)
             return self.transform(X, sample_domain=sample_domain)
         Xt, seen = self._fit_transformers(X, y, sample_domain, labelled)
         last = self.steps[-1][1]
-        if _passes_through(last):
+        if passes_through(last):
             return Xt
-        return self._timed(len(self.steps) - 1, seen.fit_transform, last, Xt)
+        return timed(self, len(self.steps) - 1, seen.fit_transform, last, Xt)
 
     @available_if(_final_transforms)
     def transform(self, X: Any, *, sample_domain: Any = None) -> Any:
         """Send samples through all steps."""
-        if is_dask(X):
-            check_is_fitted(self)
-            return apply_blocks(self, "transform", X, sample_domain=sample_domain)
+        if backend := backend_of(X):
+            return backend.apply(self, "transform", X, sample_domain=sample_domain)
         return self._forward(X, sample_domain, self.steps)
 
     @available_if(_final_has("predict"))
@@ -209,62 +205,23 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         Of a regressor it is R², the share of the labels' variance that is explained.
         ``allow_source`` is ignored, as in ``predict_proba``.
         """
-        if self._labels_are_numbers():
+        if labels_are_numbers(self):
             return self._explained(X, y, sample_domain, sample_weight)
+        check_is_fitted(self)
         given = {"y": y, "sample_domain": sample_domain, "sample_weight": sample_weight}
-        if is_dask(X):
-            check_is_fitted(self)
-            return share(sum_blocks(self, "_tally", X, **given))
-        return share(self._tally(X, **given))
-
-    def _tally(self, X: Any, y: Any, sample_domain: Any = None, sample_weight: Any = None) -> Tally:
-        """Return how much of some samples is predicted right."""
-        predicted = self.predict(X, sample_domain=sample_domain)
-        return tally(predicted, y, self.classes_, sample_weight)
+        if backend := backend_of(X):
+            return share(backend.total(_tally, self, X, **given))
+        return share(_tally(self, X, **given))
 
     def _explained(self, X: Any, y: Any, sample_domain: Any, sample_weight: Any) -> float:
         """Return R²; of a Dask collection, one label and one prediction a sample are gathered."""
         predicted = np.asarray(self.predict(X, sample_domain=sample_domain)).reshape(-1)
-        numbers = read_numbers(np.asarray(y) if is_dask(y) else y, n_samples=len(predicted))
+        numbers = read_numbers(np.asarray(y) if backend_of(y) else y, n_samples=len(predicted))
         known = ~np.isnan(numbers)
         if not known.any():
             raise ValueError(NOTHING_TO_SCORE)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(r2_score(numbers[known], predicted[known], sample_weight=weight))
-
-    def _labels_are_numbers(self) -> bool:
-        """Whether labels are numbers: for a regressor, or to be cut with no classifier behind."""
-        last = self.steps[-1][1]
-        if _passes_through(last) or not (is_regressor(last) or is_classifier(last)):
-            return any(_takes_numbers(step) for _, step in self.steps)
-        return is_regressor(last)
-
-    def _fit_blocks(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> DomainPipeline:
-        """Fit every step on the blocks of a Dask collection; all of them, or none."""
-        self._check_steps()
-        learners = {
-            index: learner_of(name, step, from_labels=_sees_labelled_only(step))
-            for index, (name, step) in enumerate(self.steps)
-            if not _passes_through(step)
-        }
-        if self._labels_are_numbers():
-            raise TypeError(
-                "Labels of a Dask collection are read as classes, and the last step is a "
-                "regressor: fit it on a part that fits in memory, X.compute(); predict takes a "
-                "Dask collection."
-            )
-        blocks, labels = survey(read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled))
-        asks = any(_sees_labelled_only(self.steps[index][1]) for index in learners)
-        if asks and not labels.view.n_labelled:
-            raise ValueError(NO_LABELS)
-        fitted: list[tuple[str, Any]] = []
-        for index, learner in learners.items():
-            name, step = self.steps[index]
-            behind = blocks.after(snapshot(DomainPipeline(fitted))) if fitted else blocks
-            fitted.append((name, self._timed(index, partial(learner, labels=labels), step, behind)))
-        for name, learnt in fitted:
-            adopt(self.named_steps[name], learnt)
-        return self
 
     def learnt(self) -> list[Section]:
         """Return what a notebook shows: what the steps learnt that have something to say."""
@@ -275,7 +232,8 @@ class DomainPipeline(ShowsLearnt, Pipeline):
             for section in step.learnt()
         ]
 
-    def _check_steps(self) -> None:
+    def check_steps(self) -> None:
+        """Raise where the steps do not make a pipeline."""
         if not self.steps:
             raise ValueError("The pipeline is empty; give it at least one step.")
         self._validate_steps()
@@ -283,36 +241,45 @@ class DomainPipeline(ShowsLearnt, Pipeline):
     def _fit_transformers(
         self, X: Any, y: Any, sample_domain: Any, labelled: Any
     ) -> tuple[Any, _Seen]:
-        self._check_steps()
-        seen = _Seen.of(X, y, sample_domain, labelled, numbers=self._labels_are_numbers())
+        self.check_steps()
+        seen = _Seen.of(X, y, sample_domain, labelled, numbers=labels_are_numbers(self))
         for index, (_, step) in enumerate(self.steps[:-1]):
-            if not _passes_through(step):
-                X = self._timed(index, seen.fit_transform, step, X)
+            if not passes_through(step):
+                X = timed(self, index, seen.fit_transform, step, X)
         return X, seen
-
-    def _timed(self, index: int, call: Callable[..., Any], step: Any, X: Any) -> Any:
-        start = perf_counter()
-        result = call(step, X)
-        if self.verbose:
-            name, seconds = self.steps[index][0], perf_counter() - start
-            print(
-                f"[DomainPipeline] step {index + 1} of {len(self.steps)}: {name}, {seconds:.1f} s"
-            )
-        return result
 
     def _forward(self, X: Any, sample_domain: Any, steps: list[tuple[str, Any]]) -> Any:
         check_is_fitted(self)
         for _, step in steps:
-            if not _passes_through(step):
+            if not passes_through(step):
                 X = call_step(step.transform, X, sample_domain)
         return X
 
     def _call(self, method: str, X: Any, sample_domain: Any) -> Any:
-        if is_dask(X):
-            check_is_fitted(self)
-            return apply_blocks(self, method, X, sample_domain=sample_domain)
+        if backend := backend_of(X):
+            return backend.apply(self, method, X, sample_domain=sample_domain)
         Xt = self._forward(X, sample_domain, self.steps[:-1])
         return call_step(getattr(self.steps[-1][1], method), Xt, sample_domain)
+
+
+def _tally(
+    pipeline: DomainPipeline, X: Any, y: Any, sample_domain: Any = None, sample_weight: Any = None
+) -> Tally:
+    """Return how much of some samples is predicted right."""
+    predicted = pipeline.predict(X, sample_domain=sample_domain)
+    return tally(predicted, y, pipeline.classes_, sample_weight)
+
+
+def timed(model: Any, number: int, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Make a call for a step, and print the seconds it took where a pipeline is verbose."""
+    start = perf_counter()
+    result = call(*arguments)
+    if getattr(model, "verbose", False):
+        name, seconds = model.steps[number][0], perf_counter() - start
+        print(
+            f"[DomainPipeline] step {number + 1} of {len(model.steps)}: {name}, {duration(seconds)}"
+        )
+    return result
 
 
 def call_step(call: Callable[..., Any], X: Any, sample_domain: Any) -> Any:
@@ -360,6 +327,14 @@ def _takes_domains(step: Any) -> bool:
     return False
 
 
+def labels_are_numbers(pipeline: DomainPipeline) -> bool:
+    """Whether labels are numbers: for a regressor, or to be cut with no classifier behind."""
+    last = pipeline.steps[-1][1]
+    if passes_through(last) or not (is_regressor(last) or is_classifier(last)):
+        return any(_takes_numbers(step) for _, step in pipeline.steps)
+    return is_regressor(last)
+
+
 def _takes_numbers(step: Any) -> bool:
     """Whether a step, or an estimator inside it, has a kernel of labels that are numbers."""
     given = step.get_params(deep=True) if hasattr(step, "get_params") else {}
@@ -369,7 +344,7 @@ def _takes_numbers(step: Any) -> bool:
     )
 
 
-def _sees_labelled_only(step: Any) -> bool:
+def sees_labelled_only(step: Any) -> bool:
     """Whether a step is fitted on the labelled samples alone."""
     return not _takes_domains(step) and learns_from_labels(step)
 

@@ -13,7 +13,8 @@ from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.labels import MOST_LEVELS, classes_of, edges_of, read_numbers, spline_memberships
 from skatter.objective import Objective
-from skatter.parameters import NON_NEGATIVE, POSITIVE, SHARE, Rules, integer, optional
+from skatter.parameters import NON_NEGATIVE, POSITIVE, SHARE, Rules, choice, integer, optional
+from skatter.spaces import MakeSpace, PaddedSpace
 
 DEFAULT_RIDGE = 1e-3
 """Share of the total scatter, where scatters are means."""
@@ -152,6 +153,7 @@ class SCA(LabelledComponents):
         "conditional_delta": NON_NEGATIVE,
         "label_splines": optional(integer(2)),
         "ridge": RIDGE,
+        "reading": choice("full", "printed"),
     }
 
     def __init__(
@@ -194,6 +196,14 @@ class SCA(LabelledComponents):
         self.solver = solver
         self.tol = tol
         self.random_state = random_state
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
+            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
+
+    def _own_space(self) -> MakeSpace | None:
+        return PaddedSpace if self.reading == "printed" else None
 
     def read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
         """Rank labels that are numbers, and check everything."""

@@ -60,17 +60,7 @@ class SupportVectors:
 
     @classmethod
     def train(cls, X: Any, label: Codes, *, class_weight: Any = None) -> SupportVectors:
-        """Train a machine on samples and codes of classes, with scikit-learn's defaults.
-
-        Parameters
-        ----------
-        X : ndarray or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        label : ndarray of int of shape (n_samples,)
-            Codes of two classes or more.
-        class_weight : "balanced" or None
-            As in :class:`sklearn.svm.SVC`.
-        """
+        """Train a machine on samples and codes of classes, with scikit-learn's defaults."""
         gamma = _scale(X)
         # It draws nothing, but without a seed it would advance the global state.
         machine = SVC(gamma=gamma, class_weight=class_weight, random_state=0).fit(X, label)

@@ -1,4 +1,4 @@
-"""Arrays on torch, on the processor or on a graphics card: the only file that knows torch.
+"""Arrays on torch, on the processor or on a GPU: the only file that knows torch.
 
 There are two kinds of arrays. *Tall* ones have a row for every sample and live where the samples
 live: NumPy arrays, or torch tensors on any device. *Small* ones, with a row for every component or
@@ -44,14 +44,7 @@ CHOLESKY_TILE = 2048
 
 
 def is_tensor(x: Any) -> TypeGuard[torch.Tensor]:
-    """Tell a torch tensor from anything else, without importing torch.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_tensor(np.zeros(2))
-    False
-    """
+    """Tell a torch tensor from anything else, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
 
@@ -62,14 +55,7 @@ def host(x: Tall) -> Array:
 
 
 def host_dtype(tall: Tall) -> np.dtype[Any]:
-    """Return the NumPy type of small arrays beside ``tall``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> host_dtype(np.zeros(2, np.float32))
-    dtype('float32')
-    """
+    """Return the NumPy type of small arrays beside ``tall``."""
     return np.dtype(str(tall.dtype).removeprefix("torch."))
 
 
@@ -89,14 +75,7 @@ def to_device(array: Array, device: Any) -> Tall:
 
 
 def like(array: Tall, tall: Tall) -> Tall:
-    """Return ``array`` in the floating type of ``tall`` and at its place.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> like(np.array([1, 2]), np.zeros(1, np.float32))
-    array([1., 2.], dtype=float32)
-    """
+    """Return ``array`` in the floating type of ``tall`` and at its place."""
     if is_tensor(array):
         if is_tensor(tall):
             return array.to(tall)
@@ -110,15 +89,7 @@ def take(tall: Tall, rows: Array) -> Tall:
 
 
 def hstack(arrays: Sequence[Tall]) -> Tall:
-    """Put tall arrays of one kind side by side.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> hstack([np.zeros((2, 1)), np.ones((2, 1))])
-    array([[0., 1.],
-           [0., 1.]])
-    """
+    """Put tall arrays of one kind side by side."""
     if not is_tensor(arrays[0]):
         return np.hstack(arrays)
     import torch
@@ -167,17 +138,7 @@ def copied_rows(X: Any) -> Any:
 
 
 def moved(estimator: Any, names: Sequence[str], place: str) -> Any:
-    """Return a copy of an estimator, some of whose arrays live elsewhere.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted; stays as it is.
-    names : sequence of str
-        Attributes that hold tall arrays; those that are missing or None are passed over.
-    place : str
-        ``"numpy"``, or a device of torch such as ``"cpu"`` or ``"cuda:0"``.
-    """
+    """Return a copy of a fitted estimator whose arrays of these names live elsewhere."""
     found = {name: vars(estimator)[name] for name in names if vars(estimator).get(name) is not None}
     if any(issparse(array) for array in found.values()) and place != "numpy":
         raise TypeError("A model fitted to sparse samples stays on NumPy: tensors are dense here.")
@@ -195,7 +156,7 @@ def _at(array: Any, place: str) -> Any:
     device = torch.device(place)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"There is no graphics card that torch can use, and {place!r} was asked for; choose "
+            f"There is no GPU that torch can use, and {place!r} was asked for; choose "
             "'cpu' or 'numpy'."
         )
     return array.to(device) if is_tensor(array) else to_device(array, device)
@@ -205,27 +166,7 @@ def _at(array: Any, place: str) -> Any:
 
 
 def check_tensor(X: torch.Tensor, name: str) -> torch.Tensor:
-    """Check samples that came as a tensor, and return them without their gradient.
-
-    Parameters
-    ----------
-    X : Tensor of shape (n_samples, n_features)
-        Samples; neither copied nor written to.
-    name : str
-        What the user calls them.
-
-    Returns
-    -------
-    Tensor
-        The same values in the same memory.
-
-    Raises
-    ------
-    TypeError
-        If they are not stored densely in float32 or float64.
-    ValueError
-        If there is not a row for every sample, or a value is not finite.
-    """
+    """Check samples that came as a tensor; return the same memory, without gradient."""
     import torch
 
     if X.layout != torch.strided:
@@ -265,15 +206,7 @@ def _first_row_not_finite(X: torch.Tensor) -> int | None:
 
 
 def require_same_place(X: Tall, fitted: Tall, name: str) -> None:
-    """Raise where new samples are not of the kind, device and floating type of the fitted ones.
-
-    Where both are NumPy arrays, types may differ.
-
-    Raises
-    ------
-    TypeError
-        With the call that moves them.
-    """
+    """Raise where new samples are of another kind or device, or tensors of another type."""
     if not (is_tensor(X) or is_tensor(fitted)):
         return
     if is_tensor(X) and is_tensor(fitted) and (X.device, X.dtype) == (fitted.device, fitted.dtype):
@@ -294,7 +227,7 @@ def _place(x: Tall) -> str:
 
 
 def free_memory(device: Any) -> int | None:
-    """Bytes that a graphics card can still give, or None where the memory is the host's."""
+    """Bytes that a GPU can still give, or None where the memory is the host's."""
     if device is None or device.type != "cuda":
         return None
     import torch
@@ -338,14 +271,7 @@ def full_precision() -> Iterator[None]:
 
 
 def multiply(A: Tall, B: Tall) -> Tall:
-    """Return A B for arrays of one kind.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> multiply(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
-    array([[11.]])
-    """
+    """Return A B for arrays of one kind."""
     if not is_tensor(A):
         return A @ B
     with full_precision():
@@ -368,14 +294,7 @@ def orthonormalised(W: torch.Tensor) -> tuple[torch.Tensor, Array]:
 
 
 def column_norms(W: Tall) -> Array:
-    """Return the Euclidean norm of every column, as a small array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> column_norms(np.array([[3.0, 0.0], [4.0, 1.0]]))
-    array([5., 1.])
-    """
+    """Return the Euclidean norm of every column, as a small array."""
     if not is_tensor(W):
         return np.linalg.norm(W, axis=0)
     import torch
@@ -384,29 +303,12 @@ def column_norms(W: Tall) -> Array:
 
 
 def column_dots(A: Tall, B: Tall) -> Array:
-    """Return ⟨a, b⟩ for every column of A and the one of B below it, as a small array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> column_dots(np.array([[3.0, 0.0], [4.0, 1.0]]), np.ones((2, 2)))
-    array([7., 1.])
-    """
+    """Return ⟨a, b⟩ for every column of A and the one of B below it, as a small array."""
     return host((A * B).sum(0))
 
 
 def add_to_diagonal(K: Tall, value: float) -> None:
-    """Add a number to every entry of the diagonal, in place.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> K = np.zeros((2, 2))
-    >>> add_to_diagonal(K, 1.0)
-    >>> K
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Add a number to every entry of the diagonal, in place."""
     if is_tensor(K):
         K.diagonal().add_(value)
     else:
@@ -436,25 +338,12 @@ def squared_distances_to_mean(X: torch.Tensor) -> Array:
 
 
 def trace(K: Tall) -> float:
-    """Return the sum of the diagonal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> trace(np.eye(3))
-    3.0
-    """
+    """Return the sum of the diagonal."""
     return float(K.diagonal().sum())
 
 
 def strips(rows: int, row_bytes: int, most: int | None = None) -> Iterator[slice]:
-    """Cut rows into slices of at most ``STRIP_BYTES``, and of at most so many rows.
-
-    Examples
-    --------
-    >>> [(rows.start, rows.stop) for rows in strips(5, STRIP_BYTES // 2)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Cut rows into slices of at most ``STRIP_BYTES``, and of at most so many rows."""
     step = max(1, min(STRIP_BYTES // max(row_bytes, 1), most or rows))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
@@ -469,13 +358,6 @@ class TiledCholesky:
 
     A tile on the diagonal holds the inverse of its part of L, so that a solve with few right-hand
     sides is nothing but products, which read the factor once forward and once backward.
-
-    Attributes
-    ----------
-    factor : Tensor of shape (n, n)
-        The tiles; what lies above them is of no meaning.
-    tile : int
-        Rows of a tile.
     """
 
     factor: torch.Tensor
@@ -487,11 +369,6 @@ class TiledCholesky:
 
         Nothing is asked of the device before the end: a pivot that is not positive spoils what
         comes after it, and is found then.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If A is not positive definite.
         """
         import torch
 
@@ -629,21 +506,9 @@ def check_kernel(name: str) -> None:
 def kernel_matrix(
     name: str, params: Mapping[str, Any], X: torch.Tensor, Y: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return the kernel between rows of ``X`` and ``Y``, filled strip by strip in one matrix.
+    """Return a kernel of scikit-learn between rows, filled strip by strip in one matrix.
 
-    Parameters
-    ----------
-    name : str
-        A name of scikit-learn; see :func:`check_kernel`.
-    params : mapping
-        ``gamma`` (None is one over the number of features), ``degree`` and ``coef0``.
-    X, Y : Tensor of shape (n, n_features) and (m, n_features)
-        Samples. Without ``Y`` it is ``X``, and the matrix is symmetric to the bit.
-
-    Returns
-    -------
-    Tensor of shape (n, m)
-        In the floating type and on the device of ``X``.
+    Without ``Y`` it is that of ``X`` with itself, and symmetric to the bit.
     """
     check_kernel(name)
     fill = _FORMULAS[name]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,7 @@ class TreeEnsemble:
     @classmethod
     def from_boosting(cls, boosting: Any) -> TreeEnsemble:
         """Copy fitted histogram gradient boosting; raw scores, before any sigmoid or softmax."""
+        # scikit-learn has no public name for the trees and the baseline of its boosting.
         rounds = boosting._predictors
         trees = [tree.nodes for each in rounds for tree in each]
         if any(nodes["is_categorical"].any() for nodes in trees):
@@ -390,6 +391,31 @@ class _TreeModel(BaseEstimator):
     """What all share: they check samples, and remember trees."""
 
     trees_: TreeEnsemble
+    random_state: Any
+
+    _kind: ClassVar[type]
+    """What grows the trees."""
+    _passed: ClassVar[tuple[str, ...]]
+    """Parameters that it takes under the same name."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples; NaN is missing. Forests take sparse matrices too.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights.
+        """
+        self._grow(*self._check_training(X, y), sample_weight)
+        return self
+
+    def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
+        """Grow scikit-learn's trees, copy them, and return what grew them."""
+        raise NotImplementedError
 
     def _total(self, X: Any) -> Array:
         """Return the sums over the trees."""
@@ -418,6 +444,9 @@ class _TreeModel(BaseEstimator):
     def _check_labels(self, labels: Array) -> Array:
         raise NotImplementedError
 
+    def _own_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*self._passed, "random_state")}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -430,19 +459,37 @@ class _Forest(_TreeModel):
     n_trees: int
     max_rows: int | None
     min_samples_leaf: int
-    random_state: Any
 
-    def _grow(self, kind: type, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
-        """Grow scikit-learn's forest of this kind, and copy its trees."""
+    def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Grow the forest, and predict each row by the trees that have not seen it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Out-of-bag predictions, or probabilities. A row that all trees have seen gets the class
+            frequencies.
+        """
+        X, labels = self._check_training(X, y)
+        return self._out_of_bag(self._grow(X, labels, sample_weight, oob_score=True), labels)
+
+    def _out_of_bag(self, forest: Any, labels: Array) -> Array:
+        raise NotImplementedError
+
+    def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
         most = None
         if self.max_rows is not None:
             most = min(X.shape[0], check_integer("max_rows", self.max_rows, low=1))
-        forest = kind(
+        check_integer("min_samples_leaf", self.min_samples_leaf, low=1)
+        forest = self._kind(
             check_integer("n_trees", self.n_trees, low=1),
             max_samples=most,
-            min_samples_leaf=check_integer("min_samples_leaf", self.min_samples_leaf, low=1),
             n_jobs=-1,  # threads, which change no result
-            random_state=self.random_state,
+            **self._own_parameters(),
             **given,
         )
         with warnings.catch_warnings():
@@ -450,6 +497,10 @@ class _Forest(_TreeModel):
             forest.fit(X, labels, weight)
         self.trees_ = TreeEnsemble.from_forest(forest)
         return forest
+
+    def _total(self, X: Any) -> Array:
+        total = super()._total(X)
+        return total / max(1, self.trees_.n_trees)
 
     def _check_samples(self, X: Any, *, reset: bool) -> Any:
         return validate_data(
@@ -472,16 +523,13 @@ class _Boosting(_TreeModel):
 
     n_rounds: int
     max_leaf_nodes: int | None
-    random_state: Any
 
-    def _boost(self, kind: type, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
-        """Grow scikit-learn's trees of this kind, and copy them."""
-        boosting = kind(
+    def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
+        boosting = self._kind(
             max_iter=check_integer("n_rounds", self.n_rounds, low=1),
-            max_leaf_nodes=self.max_leaf_nodes,
             categorical_features=None,
             early_stopping=False,
-            random_state=self.random_state,
+            **self._own_parameters(),
             **given,
         )
         # On a busy machine, threads of OpenMP spend their time waiting for each other.
@@ -500,41 +548,24 @@ class _Classifies(ClassifierMixin, _TreeModel):
     classes_: Array
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
+        """Return the most probable class of each row."""
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[likeliest])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
+        """Return the probability of each class in the order of ``classes_``."""
         found = self._probabilities(self._total(X))
         if found.shape[1] != len(self.classes_):
             raise ValueError(f"The trees predict {found.shape[1]} classes, not those of classes_.")
         return found
 
     def _probabilities(self, total: Array) -> Array:
-        raise NotImplementedError
+        return total
+
+    def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
+        grown = super()._grow(X, labels, weight, **given)
+        self.classes_ = grown.classes_
+        return grown
 
     def _check_labels(self, labels: Array) -> Array:
         check_classification_targets(labels)
@@ -545,25 +576,11 @@ class _Regresses(RegressorMixin, _TreeModel):
     """Trees that predict a number."""
 
     def predict(self, X: Any) -> Array:
-        """Return the number to expect of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Numbers.
-        """
+        """Return the number to expect of each row."""
         total = self._total(X)
         if total.shape[1] != 1:
             raise ValueError(f"The trees predict {total.shape[1]} numbers, and one is asked for.")
-        return self._numbers(total[:, 0])
-
-    def _numbers(self, total: Array) -> Array:
-        return total
+        return total[:, 0]
 
     def _check_labels(self, labels: Array) -> Array:
         return np.asarray(check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y"))
@@ -604,6 +621,9 @@ class ForestClassifier(_Classifies, _Forest):
     array(['low', 'high'], dtype='<U4')
     """
 
+    _kind = RandomForestClassifier
+    _passed = ("min_samples_leaf", "class_weight")
+
     def __init__(
         self,
         n_trees: int = 150,
@@ -619,58 +639,12 @@ class ForestClassifier(_Classifies, _Forest):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ForestClassifier:
-        """Grow the forest.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; NaN is missing, in dense ones.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights.
-        """
-        self._classify(*self._check_training(X, y), sample_weight, oob_score=False)
-        return self
-
-    def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Grow the forest, and predict each row by the trees that have not seen it.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Out-of-bag probabilities. A row that all trees have seen gets the class frequencies.
-        """
-        X, labels = self._check_training(X, y)
-        forest = self._classify(X, labels, sample_weight, oob_score=True)
+    def _out_of_bag(self, forest: Any, labels: Array) -> Array:
         found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
         # scikit-learn leaves zeros in the rows that no tree has left out.
         unseen = ~(found.sum(axis=1) > 0)
         found[unseen] = np.mean(labels[:, None] == self.classes_, axis=0)
         return found
-
-    def _classify(
-        self, X: Any, labels: Array, sample_weight: Any, *, oob_score: bool
-    ) -> RandomForestClassifier:
-        forest = self._grow(
-            RandomForestClassifier,
-            X,
-            labels,
-            sample_weight,
-            oob_score=oob_score,
-            class_weight=self.class_weight,
-        )
-        self.classes_ = forest.classes_
-        return forest
-
-    def _probabilities(self, total: Array) -> Array:
-        return total / max(1, self.trees_.n_trees)
 
 
 class BoostingClassifier(_Classifies, _Boosting):
@@ -708,6 +682,9 @@ class BoostingClassifier(_Classifies, _Boosting):
     array(['low', 'high'], dtype='<U4')
     """
 
+    _kind = HistGradientBoostingClassifier
+    _passed = ("max_leaf_nodes", "class_weight")
+
     def __init__(
         self,
         n_rounds: int = 100,
@@ -721,26 +698,10 @@ class BoostingClassifier(_Classifies, _Boosting):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostingClassifier:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples; NaN is missing.
-        y : array-like of shape (n_samples,)
-            Two classes or more.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights.
-        """
-        X, labels = self._check_training(X, y)
-        if len(np.unique(labels)) < 2:
+    def _check_labels(self, labels: Array) -> Array:
+        if len(np.unique(super()._check_labels(labels))) < 2:
             raise ValueError("BoostingClassifier needs two classes at least, and y has one class.")
-        boosting = self._boost(
-            HistGradientBoostingClassifier, X, labels, sample_weight, class_weight=self.class_weight
-        )
-        self.classes_ = boosting.classes_
-        return self
+        return labels
 
     def _probabilities(self, total: Array) -> Array:
         if total.shape[1] > 1:
@@ -781,6 +742,9 @@ class ForestRegressor(_Regresses, _Forest):
     array([1., 3.])
     """
 
+    _kind = RandomForestRegressor
+    _passed = ("min_samples_leaf", "max_features")
+
     def __init__(
         self,
         n_trees: int = 100,
@@ -796,49 +760,8 @@ class ForestRegressor(_Regresses, _Forest):
         self.max_features = max_features
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ForestRegressor:
-        """Grow the forest.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; NaN is missing, in dense ones.
-        y : array-like of shape (n_samples,)
-            Numbers.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights.
-        """
-        self._regress(*self._check_training(X, y), sample_weight, oob_score=False)
-        return self
-
-    def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Grow the forest, and predict each row by the trees that have not seen it.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Out-of-bag predictions.
-        """
-        forest = self._regress(*self._check_training(X, y), sample_weight, oob_score=True)
+    def _out_of_bag(self, forest: Any, labels: Array) -> Array:
         return np.asarray(forest.oob_prediction_, dtype=np.float64)
-
-    def _regress(self, X: Any, y: Array, weight: Any, *, oob_score: bool) -> RandomForestRegressor:
-        return self._grow(
-            RandomForestRegressor,
-            X,
-            y,
-            weight,
-            oob_score=oob_score,
-            max_features=self.max_features,
-        )
-
-    def _numbers(self, total: Array) -> Array:
-        return total / max(1, self.trees_.n_trees)
 
 
 class BoostingRegressor(_Regresses, _Boosting):
@@ -871,25 +794,12 @@ class BoostingRegressor(_Regresses, _Boosting):
     array([0., 1.])
     """
 
+    _kind = HistGradientBoostingRegressor
+    _passed = ("max_leaf_nodes",)
+
     def __init__(
         self, n_rounds: int = 100, *, max_leaf_nodes: int | None = 15, random_state: Any = 0
     ) -> None:
         self.n_rounds = n_rounds
         self.max_leaf_nodes = max_leaf_nodes
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostingRegressor:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples; NaN is missing.
-        y : array-like of shape (n_samples,)
-            Numbers.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights.
-        """
-        X, labels = self._check_training(X, y)
-        self._boost(HistGradientBoostingRegressor, X, labels, sample_weight)
-        return self

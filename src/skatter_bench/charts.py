@@ -110,16 +110,15 @@ def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]
 
 
 def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
-    accuracies, _ = accuracy_matrix(outcomes)
-    timed = all(each.error or math.isfinite(each.seconds) for each in outcomes)
-    if not timed or np.isnan(accuracies).any(axis=0).all():
+    timed = [each for each in outcomes if each.error or math.isfinite(each.seconds)]
+    if not timed or np.isnan(accuracy_matrix(timed)[0]).any(axis=0).all():
         return
     yield Drawing(
         name,
         "Accuracy against time",
         f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
         "line in both.",
-        accuracy_against_time(outcomes, highlight=_highlighted(outcomes)),
+        accuracy_against_time(timed, highlight=_highlighted(timed)),
     )
 
 
@@ -462,19 +461,8 @@ def _cover(box: Bbox, taken: Sequence[Bbox], frame: Bbox) -> float:
 class Panel:
     """One representation of the synthetic data.
 
-    Attributes
-    ----------
-    name : str
-        Of the method, as the paper writes it: ``"Raw"``, ``"KPCA"``, ``"SSTCA"``, ``"TJM"`` or
-        ``"SCA"`` have a published accuracy; others are drawn without one.
-    Z : ndarray of shape (n_samples, n_components)
-        The first two columns are drawn.
-    y : ndarray of shape (n_samples,)
-        Class of every sample: its colour.
-    domain : ndarray of shape (n_samples,)
-        Domain of every sample: its marker.
-    accuracy : float
-        Percent of the target predicted right.
+    ``name`` is as the paper writes it, so that its accuracy is found; the first two columns of
+    ``Z`` are drawn, classes by colour and domains by marker; ``accuracy`` is that on the target.
     """
 
     name: str

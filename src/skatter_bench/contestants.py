@@ -44,24 +44,11 @@ Values = dict[str, Any]
 class Contestant:
     """A method, the classifier behind it, and the settings to try.
 
-    Attributes
-    ----------
-    name : str
-        Of the method or variant; ``"raw"`` is the samples as they are.
-    classifier : str
-        A name in :data:`CLASSIFIER_NAMES`; ``"own"`` where the method predicts by itself.
-    estimator : str
-        ``"module:Class"``; empty for raw samples.
-    kind : "features", "classifier" or "weights"
-        What the method gives; weights are for the classifier.
-    fixed : mapping
-        Parameters that are not tuned.
-    grid : mapping
-        Values of those that are; ``classifier__C`` and the like are the classifier's.
-    nested : bool
-        Whether the first k features of a fit with more components are those of a fit with k.
-    shares_gram : bool
-        Whether it is a function of an RBF Gram matrix that others use as well.
+    ``name`` is ``"raw"`` for the samples as they are, ``classifier`` is ``"own"`` where the method
+    predicts by itself, ``estimator`` is ``"module:Class"``. ``fixed`` parameters are not tuned,
+    those of ``grid`` are; ``classifier__C`` and the like are the classifier's. ``nested``: the
+    first k features of a larger fit are those of a fit with k. ``shares_gram``: it is a function of
+    an RBF Gram matrix that others use as well.
     """
 
     name: str

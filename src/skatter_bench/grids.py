@@ -33,10 +33,11 @@ class Variant(NamedTuple):
     unseen: Tuning
 
 
-VARIANTS: Mapping[str, Variant] = {
-    "sca-printed": Variant(
+def _printed(scale: str) -> Variant:
+    """Return Algorithm 1 of the paper with one reading of its last line."""
+    return Variant(
         "sca",
-        {"normalize": False, "scale": "numerator"},
+        {"reading": "printed", "normalize": False, "scale": scale},
         Tuning(
             {"n_components": CLASS_COMPONENTS, "beta": PRINTED_BETAS},
             why="the paper tunes k and beta, with delta = 1; its beta acts near 1/n",
@@ -46,8 +47,24 @@ VARIANTS: Mapping[str, Variant] = {
             {"beta": 1.0},
             why="the paper tunes k and delta, with beta = 1",
         ),
-    ),
+    )
+
+
+def _printed_unsupervised(scale: str) -> Variant:
+    """Return the same without class terms, where there is nothing to pad."""
+    coarse = Tuning({"n_components": CLASS_COMPONENTS}, why="the paper tunes k, with delta = 1")
+    return Variant("usca", {"normalize": False, "scale": scale}, coarse, coarse)
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "sca-printed": _printed("numerator"),
+    "sca-printed-unit": _printed("coefficients"),
+    "sca-printed-unscaled": _printed("denominator"),
+    "usca-printed": _printed_unsupervised("numerator"),
+    "usca-printed-unscaled": _printed_unsupervised("denominator"),
 }
+"""The paper's algorithm to the letter, Z = KᵀB Λ^(−½) with BᵀCB = I, and two other readings: B with
+columns of unit length, and Z = KᵀB."""
 
 CLASSIFIERS: Mapping[str, Grid] = {
     "1nn": {},

@@ -22,15 +22,8 @@ T = TypeVar("T")
 class Cost:
     """What a call took.
 
-    Attributes
-    ----------
-    seconds : float
-        By the clock.
-    cpu_seconds : float
-        Of the processor, all threads of this process together.
-    peak_bytes : int or None
-        By how much the peak of this process's memory lay above its memory before the call; None
-        where it cannot be measured.
+    Seconds of the processor are those of all threads; ``peak_bytes`` is how far the peak of memory
+    lay above the memory before the call, None where it cannot be measured.
     """
 
     seconds: float

@@ -14,16 +14,8 @@ Kind = Literal["found", "started", "done", "failed"]
 class Event:
     """What just happened, for a display of the progress.
 
-    Attributes
-    ----------
-    kind : str
-        A record was "found", a cell is "started" or "done", or it has "failed".
-    label : str
-        Of the cell.
-    done, total : int
-        Number of cells that are settled, failed ones included, and of all.
-    seconds_left : float or None
-        Estimate of what is left; None while there is nothing to base one on.
+    ``done`` counts cells that are settled, failed ones included; ``seconds_left`` is None while
+    there is nothing to base an estimate on.
     """
 
     kind: Kind
@@ -46,18 +38,8 @@ class Failure:
 class Summary:
     """What a run came to. The three numbers add up to the number of cells.
 
-    Attributes
-    ----------
-    n_done : int
-        Cells done by this run.
-    n_found : int
-        Cells that were in the store, or that another run brought at the same time.
-    n_failed : int
-        Cells that failed: in this run, or in an earlier one if they were not to be tried again.
-    failed : tuple of Failure
-        Which, and why.
-    seconds : float
-        Time by the clock.
+    ``n_found`` were in the store or came from another run at the same time; ``n_failed`` count
+    those of earlier runs that were not to be tried again. ``seconds`` are by the clock.
     """
 
     n_done: int

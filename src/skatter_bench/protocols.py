@@ -46,17 +46,7 @@ UNTUNED = (DEFAULTS, TIMED)
 
 
 class Split(NamedTuple):
-    """What a fold learns from and what it is scored on, as rows of a problem.
-
-    Attributes
-    ----------
-    learn : ndarray of int
-        Samples to learn from.
-    labelled : ndarray of int
-        Those of them whose class is seen.
-    score : ndarray of int
-        Samples to predict.
-    """
+    """What a fold learns from and what it is scored on, as rows of a problem."""
 
     learn: Codes
     labelled: Codes

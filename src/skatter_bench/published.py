@@ -40,6 +40,10 @@ NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("usca", "1nn"): ("uSCA",),
     ("sca", "1nn"): ("SCA",),
     ("sca-printed", "1nn"): ("SCA",),
+    ("sca-printed-unit", "1nn"): ("SCA",),
+    ("sca-printed-unscaled", "1nn"): ("SCA",),
+    ("usca-printed", "1nn"): ("uSCA",),
+    ("usca-printed-unscaled", "1nn"): ("uSCA",),
     ("undo-bias", "own"): ("Undo-Bias",),
     ("uml", "1nn"): ("UML",),
     ("lre-svm", "own"): ("LRE-SVM",),
@@ -52,30 +56,9 @@ NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
 class Published:
     """One table of the paper, or the accuracies of one of its figures.
 
-    Attributes
-    ----------
-    key : str
-        ``"table1"`` to ``"table10"``, ``"figure1"``, ``"skada-bench"`` or ``"skada-bench-oracle"``.
-    caption : str
-        What the numbers are.
-    unit : "percent" or "seconds"
-        Accuracies or times.
-    setting : "adaptation" or "generalization"
-        Whether the target was seen while learning.
-    tuned_on_target : bool
-        Whether settings were chosen by target labels; else by source labels.
-    values : mapping of str to mapping of str to float
-        Printed value by method and task; tables 4, 5 and 10 have groups of tasks.
-    averages : mapping of str to float
-        Printed average by method; empty where none is printed.
-    marks : mapping of str to mapping of str to list of str
-        Methods printed as ``"best"`` and ``"second"`` by task; empty where nothing is marked.
-    n_test : mapping of str to int
-        Test samples by task; empty where a value is a mean over tasks.
-    summary : mapping of str to mapping of str to float or str
-        Margins of table 6 as printed; empty elsewhere.
-    citation : str
-        Of the paper.
+    ``values`` are as printed, by method and task (tables 4, 5 and 10: groups of tasks), as are
+    ``averages``, ``marks`` (best and second by task) and ``summary``, the margins of table 6.
+    ``n_test`` has test samples by task.
     """
 
     key: str

@@ -33,24 +33,9 @@ _DECIMALS = 9
 class Ranking:
     """Mean ranks of methods over the same tasks, best first.
 
-    Attributes
-    ----------
-    methods : tuple of str
-        In the order of their mean ranks.
-    mean_ranks : tuple of float
-        1 is the best possible.
-    n_tasks : int
-        Over which ranks are averaged.
-    friedman, p_value : float
-        Friedman's chi-square and its p-value; nan with fewer than three methods or two tasks.
-    critical_difference : float
-        Mean ranks further apart than this differ, by Nemenyi's test.
-    alpha : float
-        Its level.
-    cliques : tuple of tuple of str
-        Largest groups of methods whose mean ranks all lie within the critical difference.
-    left_out : tuple of str
-        Methods without an accuracy on every task.
+    ``cliques`` are the largest groups of methods whose mean ranks lie within the critical
+    difference of Nemenyi's test at level ``alpha``; ``left_out`` lack an accuracy on some task.
+    Friedman's statistic and its p-value are nan with fewer than three methods or two tasks.
     """
 
     methods: tuple[str, ...]
@@ -68,18 +53,8 @@ class Ranking:
 class Duel:
     """One method against the reference.
 
-    Attributes
-    ----------
-    method, reference : str
-        The two.
-    wins, ties, losses : int
-        Tasks on which the reference is better, equal and worse.
-    difference : float
-        Mean accuracy of the reference minus that of the method.
-    p_value : float
-        Of Wilcoxon's signed-rank test, exact and two-sided, zero differences split evenly.
-    adjusted : float
-        The same after Holm's correction for the number of duels.
+    Wins are tasks on which the reference is better, ``difference`` is its mean accuracy minus that
+    of the method. The p-value is Wilcoxon's, exact and two-sided; ``adjusted`` is after Holm.
     """
 
     method: str

@@ -28,34 +28,12 @@ from skatter_bench.tasks import Task
 class Outcome:
     """What one contestant reached on one task under one protocol.
 
-    Attributes
-    ----------
-    suite, task, group : str
-        Which experiment, which task of it, and the group whose average it belongs to.
-    contestant, classifier, label : str
-        Name of the method, the classifier behind it, and both as people read them.
-    protocol : str
-        How the setting was chosen.
-    seed, draw : int
-        Of everything random in the methods and folds; number of the random draw of samples.
-    accuracy : float
-        Percent of the target's test samples predicted right; R² in percent where labels are
-        numbers; nan where it failed.
-    n_test : int
-        Their number.
-    setting : mapping
-        The setting that was chosen.
-    selection_score : float or None
-        Percent reached in the folds that chose it; None where nothing was chosen by folds.
-    seconds : float
-        CPU seconds of all the work behind this outcome: every fold and every setting.
-    fit_seconds : float
-        By the clock, of the chosen setting, to learn from all source labels and to predict the
-        target; where settings share a fit, its share.
-    peak_bytes : int or None
-        Largest growth of memory in any piece of that work.
-    error : str
-        Why there is no accuracy; empty where there is one.
+    ``accuracy`` is the percent of the target's test samples predicted right, or R² in percent where
+    labels are numbers; nan where it failed, and ``error`` says why. ``selection_score`` is the
+    percent reached in the folds that chose ``setting``, None where nothing was chosen. ``seconds``
+    are CPU seconds of every fold and setting; ``fit_seconds`` are by the clock, of the chosen
+    setting, to learn and to predict, its share where settings share a fit; ``peak_bytes`` is the
+    largest growth of memory in any piece.
     """
 
     suite: str

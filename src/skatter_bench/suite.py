@@ -19,30 +19,10 @@ SuiteKind = Literal["accuracy", "runtime", "matrix", "synthetic"]
 class Suite:
     """Tasks that belong together, and how they are run.
 
-    Attributes
-    ----------
-    name : str
-        As users type it.
-    title : str
-        What it shows.
-    tasks : tuple of Task
-        Its tasks.
-    protocols : tuple of str
-        Ways to choose settings that make sense here; the first is run unless another is asked for.
-    kind : "accuracy", "runtime", "matrix" or "synthetic"
-        What its table looks like.
-    published : str or None
-        Key of the paper's numbers; see :mod:`skatter_bench.published`.
-    methods : tuple of str or None
-        Contestants; None is every method that fits.
-    classifiers : tuple of str
-        Behind methods that give features.
-    tunings : mapping of str to Tuning or None
-        What is tuned instead of the table in :mod:`skatter_bench.grids`, by contestant.
-    sparse : bool
-        Whether samples are sparse, so that not every method takes them.
-    note : str
-        What a reader should know.
+    The first of ``protocols`` is run unless another is asked for; ``kind`` says what its table
+    looks like; ``published`` is the key of the paper's numbers; ``methods`` None is every method
+    that fits; ``tunings`` replace what is tuned, by contestant; ``sparse`` samples are not for
+    every method.
     """
 
     name: str

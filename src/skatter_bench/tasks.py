@@ -80,13 +80,9 @@ class Sample:
 
     Classes with fewer than five drawn rows of the sources are left out, on both sides.
 
-    Attributes
-    ----------
-    sources, targets : int
-        Most rows of all sources together, and of all targets together.
-    before : tuple of int
-        Lengths of the permutations that the same random generator (seed 0) made before: tasks
-        whose rows were drawn one after the other can be drawn alone.
+    At most ``sources`` and ``targets`` rows of all sources and all targets together. ``before`` are
+    lengths of permutations that the same generator (seed 0) made before, so that tasks whose rows
+    were drawn one after the other can be drawn alone.
 
     Examples
     --------
@@ -117,28 +113,9 @@ class Sample:
 class Task:
     """Sources with labels and targets without, taken from one data set.
 
-    Attributes
-    ----------
-    name : str
-        As tables print it, for example ``"A->W"``.
-    dataset : str
-        Name in :data:`skatter.datasets.DATASETS`.
-    sources, targets : tuple of str
-        Domains to learn from and domains to predict.
-    setting : "adaptation" or "generalization"
-        Whether the target's samples may be seen while learning.
-    n_classes : int
-        Number of classes; 0 where labels are numbers.
-    group : str
-        Tasks that are averaged together.
-    prepare : str
-        What is done to the samples first; a name in :data:`PREPARATIONS`.
-    preprocess : bool
-        Load the samples as they are usually prepared, or as they are in the files.
-    draw : int
-        Number of the random draw of the samples, for data sets that are drawn.
-    sample : Sample or None
-        Which rows to use; None is all.
+    ``name`` is as tables print it, ``"A->W"``; ``n_classes`` is 0 where labels are numbers; tasks
+    of one ``group`` are averaged together; ``prepare`` is a name in :data:`PREPARATIONS`;
+    ``preprocess`` loads samples as they are usually prepared; ``draw`` numbers the random draw.
     """
 
     name: str
@@ -158,21 +135,8 @@ class Task:
 class Problem:
     """The samples of a task, and what they are for.
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        All samples that are used.
-    y : ndarray of shape (n_samples,)
-        Their classes, integers, or their numbers, floats; a method sees those of ``labelled``
-        alone.
-    domain : ndarray of str of shape (n_samples,)
-        Their domains.
-    learn : ndarray of int
-        Rows that a method may learn from.
-    labelled : ndarray of int
-        Those among them whose label it may see: the sources.
-    test : ndarray of int
-        Rows of the target that are scored.
+    A method learns from the rows ``learn``, sees the labels of ``labelled`` among them, and is
+    scored on ``test``. ``y`` are integers for classes and floats for numbers.
     """
 
     X: Any

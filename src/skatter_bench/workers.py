@@ -147,13 +147,8 @@ def _end_with(parent: int) -> None:
 class Pool(Protocol):
     """Where calls are made.
 
-    Attributes
-    ----------
-    deaths : tuple of exception types
-        What a future raises where the process that worked on it died.
-    one_for_all : bool
-        Whether the death of one process takes along everything that the pool was given, so that
-        nobody knows whose fault it was.
+    ``deaths`` are what a future raises where its process died; ``one_for_all`` says that one death
+    takes along everything that the pool was given, so that nobody knows whose fault it was.
     """
 
     deaths: tuple[type[BaseException], ...]

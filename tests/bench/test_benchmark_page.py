@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from skatter_bench.protocols import PROTOCOLS
+from skatter_bench.published import published
+from skatter_bench.results import outcomes
+from skatter_bench.store import PackedStore
 from skatter_bench.suites import SUITES
+from skatter_bench.table import to_markdown
+from skatter_bench.views import table_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "benchmark.md").read_text()
@@ -38,3 +43,46 @@ def test_every_protocol_is_explained():
 def test_the_page_of_results_is_made_of_suites_and_their_protocols(paper):
     for name, protocols in paper.SECTIONS.items():
         assert set(protocols) <= set(SUITES[name].protocols)
+
+
+def test_the_tables_of_the_page_of_results_are_those_of_the_packed_records(paper):
+    page = (ROOT / "docs" / "results.md").read_text()
+    found = list(paper.sections(PackedStore(paper.STORE)))
+    assert {"table1", "table2", "table3", "figure1"} <= {section.suite.name for section in found}
+    for section in found:
+        assert to_markdown(table_of(section.suite, section.outcomes)).strip() in page
+
+
+def test_a_row_whose_records_were_not_kept_is_marked(paper):
+    store = PackedStore(paper.STORE)
+    for section in paper.sections(store):
+        rows = section.suite.contestants(section.protocol)
+        kept = outcomes(section.suite, rows, section.protocol, store)
+        known = {(each.label, each.task) for each in kept}
+        for each in section.outcomes:
+            assert each.label.endswith(paper.MARK) != ((each.label, each.task) in known)
+
+
+def test_a_number_far_from_the_papers_has_a_reason_or_is_called_unexplained(paper):
+    (section,) = (
+        each
+        for each in paper.sections(PackedStore(paper.STORE))
+        if (each.suite.name, each.protocol) == ("table1", "source-cv")
+    )
+    text = "\n".join(paper.far_from_the_paper(section))
+    printed = published("table1")
+    for each in section.outcomes:
+        name = printed.name_of(each.contestant, each.classifier)
+        value = None if name is None else printed.value(name, each.task)
+        if value is not None and abs(each.accuracy - value) > 3:
+            (line,) = (
+                x for x in text.splitlines() if x.startswith(f"| {each.label} |") and each.task in x
+            )
+            assert f"{each.task} {each.accuracy - value:+.1f}" in line
+            assert line.split("|")[3].strip()
+
+
+def test_the_page_names_the_files_that_nobody_has(paper):
+    page = (ROOT / "docs" / "results.md").read_text()
+    for folder in ("office_caltech10_decaf6", "vlcs_decaf6", "ixmas"):
+        assert f"Folder `{folder}`" in page

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import replace
 
 import pytest
 
+from skatter_bench import cells as module
 from skatter_bench.cells import FITS, cells, run_cell
 from skatter_bench.contestants import Contestant, contestants
 from skatter_bench.suites import SUITES
@@ -63,6 +65,15 @@ def test_the_key_changes_with_what_decides_the_result(change):
     row = Contestant("kpca", "1nn", "skatter.sca:KPCA", grid={"n_components": (2,)})
     cell = cells(TASK, row, "target", 0)[0]
     assert replace(cell, **change).key != cell.key
+
+
+def test_the_key_stays_from_one_build_to_the_next_and_changes_with_the_edition(monkeypatch):
+    row = Contestant("kpca", "1nn", "skatter.sca:KPCA", grid={"n_components": (2,)})
+    key = cells(TASK, row, "target", 0)[0].key
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "9.9.9")
+    assert cells(TASK, row, "target", 0)[0].key == key
+    monkeypatch.setattr(module, "EDITION", module.EDITION + 1)
+    assert cells(TASK, row, "target", 0)[0].key != key
 
 
 def test_keys_are_unique_over_all_suites():

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pieces import Piece, do, read_log, read_workers
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from pieces import Piece, do, read_log, read_workers
 from skatter_bench import store as store_module
 from skatter_bench.progress import Estimate, Event, Failure
 from skatter_bench.runner import run

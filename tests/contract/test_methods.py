@@ -24,8 +24,10 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 import skatter
 from skatter import SCACV
 from skatter.methods import METHODS, Method, get_method
+from skatter.methods.base import Rival
 from skatter.methods.generalization import Generalizer
 from skatter.methods.record import Kind, Need
+from skatter.parameters import rules_of
 
 ANSWERS = {"features": "transform", "classifier": "predict", "weights": "predict"}
 """The method of an estimator that says what it learnt, by kind."""
@@ -631,6 +633,11 @@ def test_an_unknown_value_of_a_parameter_is_refused_before_heavy_work(method, la
         model = method.estimator().set_params(**{name: "no such thing"})
         with pytest.raises(ValueError, match=f"{name} must be .*'no such thing'"):
             model.fit(X, y, sample_domain=domain)
+
+
+def test_a_rival_declares_the_rules_of_all_its_parameters(method):
+    if issubclass(method.estimator, Rival):
+        assert set(rules_of(method.estimator)) == set(method.estimator().get_params(deep=False))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from skatter.hedging.expectation import (
     judge_models,
     numbers,
     sharpened,
+    votes_of,
 )
 from skatter.selection.asking import Estimate
 
@@ -35,7 +36,7 @@ def shares():
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
     fitted = numbers(metric)
-    names = {"intercept", "source_score", "agreement", "half_width"}
+    names = {"intercept", "slope", "half_width"}
     assert set(fitted) == {"accuracy", "gain"}
     assert set(fitted["accuracy"]) == names
     assert set(fitted["gain"]) == {"floor", "low", "high", "adapt_above", "plain_below"}
@@ -51,7 +52,7 @@ def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_expected_accuracy_grows_with_agreement_as_the_formula_says(metric):
     fitted = numbers(metric)["accuracy"]
-    value = fitted["intercept"] + 0.8 * (fitted["source_score"] + 0.85 * fitted["agreement"])
+    value = fitted["intercept"] + 0.8 * 0.85 * fitted["slope"]
     found = expected_accuracy(0.8, 0.85, 2, metric)
     half = fitted["half_width"] * (SPREAD - 0.85)
     assert 0.5 < value < 1 - half
@@ -104,7 +105,7 @@ def test_tiny_shares_do_not_vanish():
 def test_the_gain_is_the_mean_difference_of_probabilities(shares, metric):
     adapted, plain = shares.argmax(axis=1), shares.argmin(axis=1)
     plain[:25] = adapted[:25]
-    found = judge_models(shares, adapted, plain, Estimate(0.8, 0.7, 0.9), metric)
+    found = judge_models(shares, shares, adapted, plain, Estimate(0.8, 0.7, 0.9), metric)
     gain = sum(shares[i, adapted[i]] - shares[i, plain[i]] for i in range(40)) / 40
     accuracy = sum(shares[i, adapted[i]] for i in range(40)) / 40
     assert found.gain.value == pytest.approx(gain)
@@ -121,16 +122,27 @@ def test_the_gain_is_the_mean_difference_of_probabilities(shares, metric):
 
 
 def judged(gain, n=100):
-    """Judge two models of which the first is expected to be better by a gain."""
+    """Judge two models of which the first has a gain of probability and of votes."""
     sure = np.tile([0.5 + gain / 2, 0.5 - gain / 2], (n, 1))
     every = np.zeros(n, dtype=int)
-    return judge_models(sure, every, every + 1, Estimate(0.8, 0.7, 0.9), "accuracy")
+    return judge_models(sure, sure, every, every + 1, Estimate(0.8, 0.7, 0.9), "accuracy")
 
 
-def test_the_verdict_follows_the_expected_gain():
+def test_votes_are_shares_of_members_and_decide_whatever_the_gain():
+    shares = np.array([[[0.9, 0.1]] * 30, [[0.55, 0.45]] * 30, [[0.2, 0.8]] * 30])
+    votes = votes_of(shares)
+    np.testing.assert_allclose(votes, [[2 / 3, 1 / 3]] * 30)
+    zero, even = np.zeros(30, dtype=int), np.full((30, 2), 0.5)
+    found = judge_models(even, votes, zero, zero + 1, Estimate(0.8, 0.7, 0.9), "accuracy")
+    assert (found.verdict, found.gain.value) == ("adapt", 0)
+    turned = judge_models(even, votes, zero + 1, zero, Estimate(0.8, 0.7, 0.9), "accuracy")
+    assert turned.verdict == "do not adapt"
+
+
+def test_the_verdict_follows_the_support_of_the_members():
     fitted = numbers("accuracy")["gain"]
     above, below = fitted["adapt_above"] + 0.01, fitted["plain_below"] - 0.01
-    between = round((fitted["adapt_above"] + fitted["plain_below"]) / 2, 3) + 1e-4
+    between = (fitted["adapt_above"] + fitted["plain_below"]) / 2
     assert judged(above).verdict == "adapt"
     assert judged(below).verdict == "do not adapt"
     assert judged(-0.5).verdict == "do not adapt"
@@ -142,7 +154,7 @@ def test_the_verdict_follows_the_expected_gain():
 def test_models_that_are_the_same_gain_nothing():
     shares = np.tile([0.9, 0.1], (30, 1))
     same = np.zeros(30, dtype=int)
-    found = judge_models(shares, same, same, Estimate(0.9, 0.8, 1.0), "accuracy")
+    found = judge_models(shares, shares, same, same, Estimate(0.9, 0.8, 1.0), "accuracy")
     assert found.verdict == "do not adapt"
     assert (found.gain.low, found.gain.value, found.gain.high) == (0, 0, 0)
 

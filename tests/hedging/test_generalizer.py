@@ -23,10 +23,9 @@ from skatter.hedging.generalizer import (
     POWERS,
     SHARPNESS,
     SMOOTHING,
-    expect_unseen,
     member_weights,
-    unseen_numbers,
 )
+from skatter.hedging.transfer import expect_unseen, unseen_numbers
 
 PLAIN = {"linear": LogisticRegression(), "nearest": KNeighborsClassifier(5)}
 

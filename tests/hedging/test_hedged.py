@@ -13,8 +13,18 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.preprocessing import StandardScaler
 
 from skatter import ChampionClassifier, HedgedClassifier
-from skatter.hedging.classifier import EVENING, SMALL, TRUST_IN_FREQUENCIES
-from skatter.hedging.weights import CONSISTENT, CONTRADICTORY, SHARPNESS, doubt, shift_weight
+from skatter.hedging.expectation import expected_accuracy
+from skatter.hedging.transfer import Transfer, expect_unseen
+from skatter.hedging.weights import (
+    CONSISTENT,
+    CONTRADICTORY,
+    SHARPNESS,
+    SMALL,
+    TRUST_IN_FREQUENCIES,
+    doubt,
+    hold_vote,
+    shift_weight,
+)
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +83,13 @@ def weigh_by_hand(model, shares):
         np.mean([np.mean(a == b) for j, b in enumerate(labels) if i != j])
         for i, a in enumerate(labels)
     ]
-    voices = np.array([0.5 if m.scaling == "domain" else 1.0 for m in members])
+    voices = np.array([0.4 if m.scaling == "domain" else 1.0 for m in members])
+    if model.transfer_ is not None:
+        apart = model.transfer_.scaled - model.transfer_.pooled
+        voices[[m.scaling == "domain" for m in members]] *= np.exp(30 * apart)
     voices[-1] = len(model.classes_) - 1
+    best = [m.name for m in members].index(model.champion_.champion_)
+    voices[best] += 2 / (len(model.classes_) - 1)
     measured = [m.source_score for m in members if m.source_score is not None]
     behind = [max(measured) - (m.source_score or max(measured)) for m in members]
     weights = voices * np.array(agreement) ** SHARPNESS * np.exp(-10 * np.array(behind))
@@ -203,6 +218,77 @@ def test_several_sources_and_targets_are_predicted():
     assert np.mean(found == y[~seen]) > 0.8
 
 
+# --- several sources ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def three_sources():
+    """Another offset and unit of the first column in each place, so that scaling there helps."""
+    rng = np.random.default_rng(1)
+    y, site = np.tile([0, 1], 100), np.repeat(["a", "b", "c", "d"], 50)
+    X = rng.normal(size=(200, 2)) + 3 * y[:, None] * np.eye(1, 2)
+    X[:, 0] = X[:, 0] * np.repeat([1, 3, 0.5, 2], 50) + np.repeat([0.0, 9.0, -5.0, 20.0], 50)
+    return X, np.where(site == "d", -1, y), site
+
+
+@pytest.fixture(scope="module")
+def rehearsed(three_sources):
+    X, known, site = three_sources
+    return HedgedClassifier().fit(X, known, sample_domain=site)
+
+
+def test_a_rehearsal_leaves_each_source_out_and_says_which_scaling_transfers(
+    rehearsed, three_sources
+):
+    found = rehearsed.transfer_
+    assert found.scores.shape == (3,)
+    assert found.scaled > found.pooled + 0.1
+    shares = rehearsed.member_probabilities(three_sources[0][150:], sample_domain=["d"] * 50)
+    _, weights, _ = weigh_by_hand(rehearsed, shares)
+    np.testing.assert_allclose([each.weight for each in rehearsed.members_], weights)
+    scaled = [each.weight for each in rehearsed.members_ if each.scaling == "domain"]
+    assert sum(scaled) > 0.9 * (1 - rehearsed.members_[-1].weight)
+
+
+def test_members_of_a_rehearsal_have_not_seen_the_source_that_they_predict(three_sources):
+    """With labels that are swapped in one source, that source alone is predicted wrong."""
+    X, known, site = three_sources
+    swapped = np.where((site == "b") & (known >= 0), 1 - known, known)
+    model = HedgedClassifier().fit(X, swapped, sample_domain=site)
+    assert model.transfer_.scores[1] < 0.5
+
+
+def test_with_several_sources_the_rehearsal_counts_half_of_what_is_expected(rehearsed):
+    score = max(rehearsed.champion_.scores_.values())
+    seen = expected_accuracy(score, rehearsed.agreement_, 2, "accuracy")
+    new = expect_unseen(rehearsed.transfer_.scores, 2)
+    found = rehearsed.expected_accuracy_
+    assert found.value == pytest.approx((seen.value + new.value) / 2)
+    assert found.high - found.low == pytest.approx((seen.high + new.high - seen.low - new.low) / 2)
+
+
+def test_one_source_and_sources_of_a_few_rows_are_not_rehearsed(fitted, problem):
+    assert fitted.transfer_ is None
+    X, known, site, _ = problem
+    few = np.where(np.arange(len(site)) < 15, "elsewhere", site)
+    assert HedgedClassifier().fit(X, known, sample_domain=few).transfer_ is None
+
+
+def test_only_the_difference_of_both_scalings_moves_the_vote(fitted, there):
+    shares = fitted.member_probabilities(there[0], sample_domain=there[1])
+
+    def weights(transfer):
+        name, prior = fitted.champion_.champion_, fitted.prior_
+        vote = hold_vote(fitted.members_, shares, name, prior, "accuracy", transfer=transfer)
+        return vote.weights
+
+    alike = Transfer(np.array([0.3, 0.9]), 0.6, 0.6)
+    np.testing.assert_array_equal(weights(alike), weights(None))
+    scaled = np.array([each.scaling == "domain" for each in fitted.members_])
+    better = weights(Transfer(np.array([0.3, 0.9]), 0.5, 0.6))
+    assert better[scaled].sum() > weights(None)[scaled].sum()
+
+
 def test_labels_of_the_target_are_learnt_from(problem, fitted):
     X, known, site, y = problem
     numbers = np.where(site == "here", 1, -2)
@@ -328,8 +414,7 @@ def test_for_balanced_accuracy_rare_classes_are_predicted_more_often():
     assert balanced.champion_.metric == balanced.judgement_.metric == "balanced accuracy"
     new = {"X": X[site == "there"], "sample_domain": site[site == "there"]}
     assert np.sum(balanced.predict(**new) == 1) > np.sum(plain.predict(**new) == 1)
-    found = balanced.class_frequencies_ + SMALL
-    np.testing.assert_allclose(balanced.odds_, (found.mean() / found) ** EVENING)
+    assert balanced.odds_.tolist() == [1, 1]  # members have weighed classes equally already
 
 
 # --- own champion, errors -------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_rare_categories_share_a_feature(pandas):
 
 def test_order_and_company_of_columns_do_not_matter(X):
     step = fitted(X)
-    other = X[list(X)[::-1]].drop(columns=["id", "day", "unit"]).assign(more="x")
+    other = X[list(X)[::-1]].drop(columns=["id", "unit"]).assign(more="x")
     assert (transform(step, other) == transform(step, X)).all()
     assert (step.transform(other) == step.transform(X)).all()
 
@@ -177,6 +177,7 @@ def test_a_saved_step_does_the_same(X, tmp_path):
 
 
 def test_the_step_is_a_transformer_as_any_other(X):
+    X = X.drop(columns="day")  # days are counted by align_columns
     step = make_preprocessor(X)
     assert (clone(step).fit_transform(X) == fitted(X).transform(X)).all()
 

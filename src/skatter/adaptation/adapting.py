@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -124,6 +124,7 @@ def adapt(
     class_frequencies: Mapping[Any, float] | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    categorical: Collection[str] = (),
     checked: pd.DataFrame | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -162,6 +163,8 @@ def adapt(
         Columns to learn from; None is all others.
     ignore : sequence of str
         Columns to leave out.
+    categorical : collection of str
+        Columns that are categories though they hold numbers.
     checked : DataFrame or None
         The sheet of :func:`skatter.ask`, with labels filled in. They judge the models that are
         fitted without them, by accuracy; then both are fitted again with them.
@@ -213,6 +216,7 @@ def adapt(
         class_frequencies=class_frequencies,
         features=features,
         ignore=ignore,
+        categorical=categorical,
         random_state=random_state,
         say=say,
     )

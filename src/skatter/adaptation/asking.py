@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,7 @@ def ask(
     class_frequencies: Mapping[Any, float] | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    categorical: Collection[str] = (),
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Questions:
@@ -84,7 +85,7 @@ def ask(
         Column that says where a row comes from.
     n_labels : int
         Rows to draw, 3 or more.
-    task, plain, metric, class_frequencies, features, ignore, random_state, progress
+    task, plain, metric, class_frequencies, features, ignore, categorical, random_state, progress
         As in :func:`skatter.adapt`; give both functions the same.
 
     Returns
@@ -127,6 +128,7 @@ def ask(
         class_frequencies=class_frequencies,
         features=features,
         ignore=ignore,
+        categorical=categorical,
         random_state=random_state,
         say=say,
     )

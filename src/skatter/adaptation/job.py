@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.roles import Roles, assign_roles, keep_roles
 from skatter.checks import check_integer
 from skatter.domains import Codes
+from skatter.formatting import quoted
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
@@ -26,6 +28,7 @@ from skatter.tables import (
     TableError,
     align_columns,
     describe_columns,
+    leave_out_unseen,
     make_preprocessor,
     read_columns,
 )
@@ -111,6 +114,7 @@ def take_job(
     class_frequencies: Mapping[Any, float] | None,
     features: Sequence[str] | None,
     ignore: Sequence[str],
+    categorical: Collection[str],
     random_state: int,
     say: Progress,
 ) -> Job:
@@ -124,7 +128,7 @@ def take_job(
     if tune and plan.hedges:
         raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
     say("preparing the columns")
-    columns = describe_columns(samples.X)
+    columns = _describe(samples, categorical)
     prepare, prepared = _prepare(samples, columns)
     hedge = _hedge(task, plain, metric, class_frequencies, seed)
     table = Prepared.of(prepared, samples, roles)
@@ -140,6 +144,16 @@ def _hedge(task: Task, plain: Any, metric: Metric, class_frequencies: Any, seed:
         if given:
             raise TableError(f"{name}: is for classes, and the label is a number; leave it out.")
     return HedgedRegressor(plain, random_state=seed)
+
+
+def _describe(samples: Samples, categorical: Collection[str]) -> list[ColumnPlan]:
+    """Plan the columns, and warn of those that cannot help where the label is missing."""
+    planned = describe_columns(samples.X, categorical=categorical)
+    plans = leave_out_unseen(planned, samples.X, samples.y, samples.labelled)
+    for before, plan in zip(planned, plans, strict=True):
+        if before.used and not plan.used:
+            warnings.warn(f"column {quoted(plan.name)} is left out: {plan.why}.", stacklevel=4)
+    return plans
 
 
 def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:

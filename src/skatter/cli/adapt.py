@@ -26,6 +26,7 @@ from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.options import (
     METRIC,
     AsJson,
+    Categorical,
     Domain,
     Features,
     Force,
@@ -34,6 +35,7 @@ from skatter.cli.options import (
     KeyFile,
     Label,
     LabelTask,
+    Missing,
     Out,
     Scored,
     Seed,
@@ -81,6 +83,8 @@ def adapt_file(
     ] = None,
     features: Features = None,
     ignore: Ignored = None,
+    categorical: Categorical = None,
+    na_values: Missing = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skatter.")
     ] = None,
@@ -111,7 +115,7 @@ def adapt_file(
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            table = stack.enter_context(open_table(file))
+            table = stack.enter_context(open_table(file, na_values=split_names(na_values, ())))
             frame = table.frame
             result = adapt(
                 frame,
@@ -125,6 +129,7 @@ def adapt_file(
                 checked=None if checked is None else read_table(checked),
                 features=split_names(features, frame.columns) or None,
                 ignore=split_names(ignore, frame.columns),
+                categorical=split_names(categorical, frame.columns),
                 random_state=seed,
                 progress=say,
             )

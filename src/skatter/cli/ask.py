@@ -17,6 +17,7 @@ from skatter.cli.console import announced, as_table, result_console, said_in_one
 from skatter.cli.files import STANDARD, check_outputs
 from skatter.cli.options import (
     METRIC,
+    Categorical,
     Domain,
     Features,
     Force,
@@ -24,6 +25,7 @@ from skatter.cli.options import (
     Ignored,
     Label,
     LabelTask,
+    Missing,
     Scored,
     Seed,
     TableFile,
@@ -57,6 +59,8 @@ def ask_file(
     frequencies: Frequencies = None,
     features: Features = None,
     ignore: Ignored = None,
+    categorical: Categorical = None,
+    na_values: Missing = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
@@ -76,7 +80,7 @@ def ask_file(
         paths = check_outputs({"--out": out}, force=force)
         with announced() as say:
             say("reading the table")
-            frame = read_table(file)
+            frame = read_table(file, na_values=split_names(na_values, ()))
             questions = ask(
                 frame,
                 label=label,
@@ -87,6 +91,7 @@ def ask_file(
                 class_frequencies=class_frequencies(shares, frame, label),
                 features=split_names(features, frame.columns) or None,
                 ignore=split_names(ignore, frame.columns),
+                categorical=split_names(categorical, frame.columns),
                 random_state=seed,
                 progress=say,
             )
@@ -111,11 +116,24 @@ def _same_options(context: typer.Context) -> list[str]:
     """Return the arguments that 'skatter adapt' must be given as well."""
     given = context.params
     arguments = [given["file"]]
-    for name in ("label", "domain", "task", "metric", "frequencies", "features", "ignore", "seed"):
+    for name in (
+        "label",
+        "domain",
+        "task",
+        "metric",
+        "frequencies",
+        "features",
+        "ignore",
+        "categorical",
+        "na_values",
+        "seed",
+    ):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             values = given[name] if isinstance(given[name], list) else [given[name]]
-            arguments += [part for value in values for part in (f"--{name}", str(value))]
+            arguments += [
+                part for value in values for part in (f"--{name.replace('_', '-')}", str(value))
+            ]
     return arguments
 
 

@@ -10,7 +10,7 @@ import csv
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,9 +20,10 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
 
-from skatter import KPCA, SCA
+from skatter import KPCA, SCA, SCAClassifier
 from skatter.cli.console import announced, said_in_one_line
 from skatter.cli.files import prepare_folder
 from skatter.cli.options import Seed
@@ -31,23 +32,25 @@ from skatter.domains import UNLABELLED, read_domains
 from skatter.files import write_atomically
 from skatter.formatting import percent
 from skatter.plots import plot_before_after
-from skatter.scatter import Geometry, Scatters, measure
+from skatter.scatter import Geometry, measure
 
-Factory = Callable[[int], Any]
+RAW, BEFORE, AFTER, TRAINED = "raw pixels", "kernel PCA", "SCA", "SCAClassifier"
 
-RAW, BEFORE, AFTER = "raw features", "kernel PCA", "SCA"
-
-METHODS: tuple[tuple[str, Factory | None], ...] = (
+METHODS: tuple[tuple[str, Callable[[int], Any] | None], ...] = (
     (RAW, None),
     (BEFORE, lambda seed: KPCA(random_state=seed)),
     (AFTER, lambda seed: SCA(random_state=seed)),
+    (TRAINED, lambda seed: SCAClassifier(random_state=seed)),
 )
-"""Name and factory (of a seed) of every representation; no factory: the samples as they are."""
+"""Name and factory (of a seed) of every method; no factory: the samples as they are."""
 
 DIRECTIONS = (("uci", "mnist"), ("mnist", "uci"))
 
 N_PER_DOMAIN = 1500
-"""Samples of each domain in the CSV file at most."""
+"""Digits of each collection at most, in the comparison and in the CSV file."""
+
+N_DRAWN = 500
+"""Digits of each collection in a picture at most: t-SNE takes its time."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +59,19 @@ class Row:
 
     method: str
     accuracy: float
-    share_before: float
-    share_after: float
+    domain_share: float
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """All methods on one pair of domains; ``views`` holds the two columns to draw of each."""
+    """All methods on one pair of domains; ``features`` holds what each makes of the samples."""
 
     data: Dataset
     source: str
     target: str
     rows: tuple[Row, ...]
-    views: dict[str, NDArray[Any]]
+    features: dict[str, NDArray[Any]]
 
 
 # --- computing --------------------------------------------------------------------------------
@@ -79,57 +81,66 @@ def compare(
     data: Dataset,
     *,
     seed: int = 0,
-    n_per_domain: int | None = None,
+    n_per_domain: int = N_PER_DOMAIN,
     announce: Callable[[str], None] = lambda step: None,
 ) -> list[Direction]:
     """Run every method in both directions, the labels of the target hidden."""
-    if n_per_domain is not None:
-        data = _draw_samples(data, n_per_domain, seed)
+    data = _draw_samples(data, n_per_domain, seed)
     directions = []
     for source, target in DIRECTIONS:
-        rows, views = [], {}
+        rows, features = [], {}
         for method, factory in METHODS:
             announce(f"{source} -> {target}: {method}")
-            row, Z = evaluate(method, factory, data, source, seed)
+            row, features[method] = evaluate(method, factory, data, source, seed)
             rows.append(row)
-            views[method] = Z[:, :2]
-        directions.append(Direction(data, source, target, tuple(rows), views))
+        directions.append(Direction(data, source, target, tuple(rows), features))
     return directions
 
 
 def evaluate(
-    method: str, factory: Factory | None, data: Dataset, source: str, seed: int
+    method: str,
+    factory: Callable[[int], Any] | None,
+    data: Dataset,
+    source: str,
+    seed: int,
 ) -> tuple[Row, NDArray[Any]]:
     """Fit one method with the labels of the source alone; return its row and its features."""
     in_source = data.domain == source
     y = np.where(in_source, data.y, UNLABELLED)
-    if factory is None:
-        Z, seconds = data.X, 0.0
-        before = after = measure(Geometry.of_features(Z), read_domains(y, data.domain))
-    else:
-        model = factory(seed)
-        start = time.perf_counter()
-        model.fit(data.X, y, sample_domain=data.domain)
-        seconds = time.perf_counter() - start
-        Z = model.transform(data.X)
-        before, after = model.scatter_["before"], model.scatter_["after"]
-    nearest = KNeighborsClassifier(n_neighbors=1).fit(Z[in_source], y[in_source])
+    start = time.perf_counter()
+    model = None if factory is None else factory(seed).fit(data.X, y, sample_domain=data.domain)
+    seconds = 0.0 if model is None else time.perf_counter() - start
+    Z = data.X if model is None else _features(model, data)
     # The only use of a target label: scoring.
-    accuracy = float(nearest.score(Z[~in_source], data.y[~in_source]))
-    return Row(method, accuracy, _domain_share(before), _domain_share(after), seconds), Z
+    truth = data.y[~in_source]
+    if isinstance(model, SCAClassifier):
+        accuracy = float(np.mean(model.transduction_[~in_source] == truth))
+    else:
+        nearest = KNeighborsClassifier(n_neighbors=1).fit(Z[in_source], y[in_source])
+        accuracy = float(nearest.score(Z[~in_source], truth))
+    scatters = measure(Geometry.of_features(Z), read_domains(y, data.domain))
+    return Row(method, accuracy, scatters.domain / scatters.total, seconds), Z
 
 
-def _domain_share(scatters: Scatters) -> float:
-    return scatters.domain / scatters.total
+def _features(model: Any, data: Dataset) -> NDArray[Any]:
+    """Return the components of all samples; of a panel, those of its leading candidate."""
+    if not isinstance(model, SCAClassifier):
+        return np.asarray(model.transform(data.X))
+    leading = int(np.argmax([candidate.weight for candidate in model.candidates_]))
+    path = model.paths_[leading]
+    return path.embedding(path.features(data.X, data.domain))
 
 
 def _draw_samples(data: Dataset, n_per_domain: int, seed: int) -> Dataset:
+    return data.take(_draw_rows(data, n_per_domain, seed))
+
+
+def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:
     rng = np.random.default_rng(seed)
     domains = [np.flatnonzero(data.domain == name) for name in np.unique(data.domain)]
-    rows = np.concatenate(
+    return np.concatenate(
         [rng.choice(own, min(n_per_domain, len(own)), replace=False) for own in domains]
     )
-    return replace(data, X=data.X[rows], y=data.y[rows], domain=data.domain[rows])
 
 
 # --- words ------------------------------------------------------------------------------------
@@ -144,36 +155,31 @@ def table(direction: Direction) -> Table:
         f"{np.sum(domain == direction.target):,} to predict"
     )
     out = Table(title=title, title_justify="left", title_style="bold")
-    out.add_column("Representation")
-    out.add_column("1NN accuracy\non the target", justify="right")
-    out.add_column("Domain / total scatter,\nbefore -> after", justify="right")
+    out.add_column("Method")
+    out.add_column("Accuracy\non the target", justify="right")
+    out.add_column("Domain / total\nscatter", justify="right")
     out.add_column("Seconds\nto fit", justify="right")
     best = max(row.accuracy for row in direction.rows)
     for row in direction.rows:
         out.add_row(
             row.method,
             percent(row.accuracy, 1),
-            _shares(row),
+            percent(row.domain_share, 2),
             f"{row.seconds:.1f}" if row.seconds else "-",
             style="bold" if row.accuracy == best else "",
         )
     return out
 
 
-def _shares(row: Row) -> str:
-    after = percent(row.share_after, 2)
-    return after if row.method == RAW else f"{percent(row.share_before, 2)} -> {after}"
-
-
 def verdict(direction: Direction) -> str:
-    """Say in plain words which representation won, whichever it is.
+    """Say in plain words which method won, whichever it is.
 
     Examples
     --------
     >>> from skatter.datasets import make_figure1
-    >>> rows = (Row("raw features", 0.5, 0.1, 0.1, 0.0), Row("SCA", 0.4, 0.1, 0.0, 1.0))
+    >>> rows = (Row("raw pixels", 0.5, 0.1, 0.0), Row("SCA", 0.4, 0.0, 1.0))
     >>> verdict(Direction(make_figure1(), "source", "target", rows, {}))
-    'source -> target: raw features won with 50.0 %, 10.0 points above SCA.'
+    'source -> target: raw pixels won with 50.0 %, 10.0 points above SCA.'
     """
     ranked = sorted(direction.rows, key=lambda row: -row.accuracy)
     best = ranked[0].accuracy
@@ -190,17 +196,26 @@ def verdict(direction: Direction) -> str:
 # --- files ------------------------------------------------------------------------------------
 
 
-def write_picture(direction: Direction, folder: Path) -> Path:
-    """Draw kernel PCA beside SCA, by domain and by class, into a PNG file; return its path."""
+def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
+    """Draw raw pixels beside SCAClassifier, by domain and by class, into a PNG file."""
     data, source, target = direction.data, direction.source, direction.target
+    rows = _draw_rows(data, N_DRAWN, seed)
+    before, after = (
+        TSNE(random_state=seed, init="pca", perplexity=min(30, len(rows) // 4)).fit_transform(
+            direction.features[name][rows]
+        )
+        for name in (RAW, TRAINED)
+    )
     figure = plot_before_after(
-        direction.views[BEFORE],
-        direction.views[AFTER],
-        domain=data.domain,
-        label=data.y,
-        names=(f"Before ({BEFORE})", f"After ({AFTER})"),
+        before,
+        after,
+        domain=data.domain[rows],
+        label=data.y[rows],
+        names=(f"Before ({RAW})", f"After ({TRAINED})"),
         title=f"{source} -> {target}: labels of {target} are drawn here, but hidden from the fit",
     )
+    for panel in figure.axes[:4]:
+        panel.set(xlabel="", ylabel="", xticks=[], yticks=[])
     path = folder / f"{data.name}-{source}-to-{target}.png"
     write_atomically(path, lambda part: figure.savefig(part, format="png", dpi=150))
     return path
@@ -235,8 +250,9 @@ def demo(
 ) -> None:
     """Adapt between two sets of real handwritten digits and show whether it helped.
 
-    Raw features, kernel PCA and SCA with default settings, each followed by a nearest-neighbour
-    classifier, from UCI digits to MNIST digits and back. Less than a minute.
+    Raw pixels, kernel PCA and SCA with a nearest-neighbour classifier, and SCAClassifier, all with
+    default settings, from UCI digits to MNIST digits and back. Pictures are made by t-SNE. About a
+    minute.
     """
     _require_extras()
     folder = prepare_folder(out)
@@ -248,7 +264,7 @@ def demo(
         paths = []
         for direction in directions:
             announce(f"{direction.source} -> {direction.target}: picture")
-            paths.append(write_picture(direction, folder))
+            paths.append(write_picture(direction, folder, seed))
         announce("table of samples")
         samples = write_samples(data, folder, labelled=DIRECTIONS[-1][0], seed=seed)
     console = Console(highlight=False)

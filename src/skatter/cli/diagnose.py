@@ -10,7 +10,17 @@ from rich.console import Console
 from rich.text import Text
 
 from skatter.cli.console import announced, print_json, said_in_one_line
-from skatter.cli.options import AsJson, Features, Ignored, LabelTask, Seed, TableFile, split_names
+from skatter.cli.options import (
+    AsJson,
+    Categorical,
+    Features,
+    Ignored,
+    LabelTask,
+    Missing,
+    Seed,
+    TableFile,
+    split_names,
+)
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.formatting import printable
 from skatter.tables import (
@@ -45,6 +55,8 @@ def diagnose_file(
     task: LabelTask = None,
     features: Features = None,
     ignore: Ignored = None,
+    categorical: Categorical = None,
+    na_values: Missing = None,
     permutations: Annotated[
         int,
         typer.Option(min=19, max=100_000, help="Permutations behind a p-value, at least."),
@@ -71,7 +83,7 @@ def diagnose_file(
     with said_in_one_line("diagnose"):
         with announced() as say:
             say("reading the table")
-            frame = read_table(file)
+            frame = read_table(file, na_values=split_names(na_values, ()))
             found = diagnose(
                 frame,
                 label=label,
@@ -79,6 +91,7 @@ def diagnose_file(
                 task=task,
                 features=split_names(features, frame.columns) or None,
                 ignore=split_names(ignore, frame.columns),
+                categorical=split_names(categorical, frame.columns),
                 n_permutations=permutations,
                 level=level,
                 random_state=seed,

@@ -23,7 +23,7 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="The table: .csv, .tsv, .parquet, .npz or .mat; - is standard input.",
+        help="The table: .csv, .tsv, .xlsx, .parquet, .npz or .mat; - is standard input.",
         show_default=False,
     ),
 ]
@@ -69,6 +69,22 @@ Ignored = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Leave this column out; give it repeatedly, or several names with commas.",
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Take the numbers of this column for names of categories; repeatedly, or with commas.",
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na-values",
+        metavar="TEXT",
+        help="What stands for an empty cell beside NA and the like, such as ? or -99; repeatedly, "
+        "or with commas.",
     ),
 ]
 Score = Literal["accuracy", "balanced-accuracy"]

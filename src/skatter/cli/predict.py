@@ -23,7 +23,7 @@ from skatter.cli.console import (
     say_files,
 )
 from skatter.cli.files import check_outputs
-from skatter.cli.options import Force, KeyFile, Out, TableFile, read_key
+from skatter.cli.options import Force, KeyFile, Missing, Out, TableFile, read_key, split_names
 from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
@@ -43,6 +43,7 @@ def predict_file(
     ],
     file: TableFile,
     out: Out,
+    na_values: Missing = None,
     key_file: KeyFile = None,
     force: Force = False,
 ) -> None:
@@ -67,7 +68,7 @@ def predict_file(
             say("loading the model")
             loaded = _load(model, key)
             say("reading the table")
-            table = stack.enter_context(open_table(file))
+            table = stack.enter_context(open_table(file, na_values=split_names(na_values, ())))
             say("predicting")
             frame = table.frame
             answers = _answers(loaded, frame, model)

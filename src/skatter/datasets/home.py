@@ -74,27 +74,7 @@ class Source:
         *,
         download_if_missing: bool = False,
     ) -> Path:
-        """Return the path of a file once its bytes are known to be the right ones.
-
-        Parameters
-        ----------
-        key : str
-            Of the file, in ``files``.
-        home : path or None
-            As the user gave it; see :func:`data_home`.
-        download_if_missing : bool
-            Download the file where it is missing and has an address. A file that is there is
-            never replaced.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file, or it cannot be downloaded; says what to put where.
-        ValueError
-            If there is one, or what came has another size or SHA-256.
-        ImportError
-            If a download needs pooch, which is not installed.
-        """
+        """Return the path of a file once its bytes are known to be the right ones."""
         file = self.files[key]
         root = data_home(home)
         path = root / self.folder / file.name
@@ -133,28 +113,7 @@ def find_file(
     origin: str,
     hint: str = "",
 ) -> Path:
-    """Return the path of a file in the data home once its bytes are known to be the right ones.
-
-    Parameters
-    ----------
-    home : Path
-        The data home.
-    relative : path
-        Of the file, within ``home``.
-    file : KnownFile
-        What is known of it.
-    origin : str
-        Where a user can get it.
-    hint : str
-        What else can be done where it is missing.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file; says what to put where.
-    ValueError
-        If there is one, with another size or SHA-256.
-    """
+    """Return the path of a file in the data home once its bytes are known to be the right ones."""
     path = home / relative
     if not path.is_file():
         also = f" {hint}" if hint else ""

@@ -50,13 +50,6 @@ def load_ixmas(
     Dataset
         Domains ``"cam0"`` to ``"cam4"``, 5,000 features, classes 0 to 4 in the order above.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing; says where to put it.
-    ValueError
-        If a file holds something else.
-
     Notes
     -----
     The files ``cam0.mat`` to ``cam4.mat`` (MATLAB, version 5) are laid out like those of VLCS: one

@@ -96,15 +96,6 @@ def draw_mnist_usps(
         Domains ``"mnist"`` (first) and ``"usps"``, 256 features in [0, 1], classes 0 to 9. Rows of
         a domain are in the order of its file.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing, or cannot be downloaded; says where to put it.
-    ValueError
-        If a file is not the one that skatter knows, or holds fewer digits than are to be drawn.
-    ImportError
-        If a download is asked for and pooch is not installed.
-
     Examples
     --------
     >>> from skatter.datasets import draw_mnist_usps
@@ -145,13 +136,6 @@ def resize(images: NDArray[Any], side: int) -> NDArray[np.float64]:
     The kernel (Keys, a = -1/2) is as wide as four pixels of the coarse grid, so that no pixel of
     the fine one is passed over, as imaging libraries do it. Values that overshoot are cut off.
 
-    Parameters
-    ----------
-    images : ndarray of shape (n_images, width, width)
-        The images.
-    side : int
-        Width and height of the results, not above ``width``.
-
     Examples
     --------
     >>> import numpy as np
@@ -174,13 +158,7 @@ def _bicubic_weights(n_fine: int, n_coarse: int) -> NDArray[np.float64]:
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Return the array of bytes in a gzipped IDX file, the format of MNIST.
-
-    Raises
-    ------
-    ValueError
-        If the file is something else, or is cut off.
-    """
+    """Return the array of bytes in a gzipped IDX file, the format of MNIST."""
     try:
         with gzip.open(path) as file:
             content = file.read()

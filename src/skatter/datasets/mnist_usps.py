@@ -63,13 +63,6 @@ def load_mnist_usps(
     Dataset
         Domains ``"mnist"`` (first) and ``"usps"``, 256 features in [0, 1], classes 0 to 9.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it and where it comes from.
-    ValueError
-        If the file is not the one that skatter knows.
-
     Examples
     --------
     >>> from skatter.datasets import load_mnist_usps

@@ -50,13 +50,6 @@ def load_msrc_voc(
     Dataset
         Domains ``"msrc"`` (first) and ``"voc"``, 240 features, classes 0 to 5.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it and where it comes from.
-    ValueError
-        If the file is not the one that skatter knows.
-
     Examples
     --------
     >>> from skatter.datasets import load_msrc_voc

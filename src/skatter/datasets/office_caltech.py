@@ -261,13 +261,6 @@ def load_office_caltech(
     Dataset
         Domains ``"amazon"``, ``"caltech"``, ``"dslr"`` and ``"webcam"``, classes 0 to 9.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing; says where to put it and where it comes from.
-    ValueError
-        If a file is not the one that skatter knows.
-
     Notes
     -----
     The bytes of three files were not at hand: amazon and caltech of ``"decaf6"``, and caltech of

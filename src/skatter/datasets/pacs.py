@@ -52,13 +52,6 @@ def load_pacs(
         Domains ``"art_painting"``, ``"cartoon"``, ``"photo"`` and ``"sketch"``, 1,280 features,
         classes 0 to 6.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it and where it comes from.
-    ValueError
-        If the file is not the one that skatter knows.
-
     Examples
     --------
     >>> from skatter.datasets import load_pacs

@@ -90,15 +90,6 @@ def load_parkinsons(
     Dataset
         Domains ``"1"`` to ``"42"``, 16 features, ``y`` of float64 numbers, no class names.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing, or cannot be downloaded; says where to put it.
-    ValueError
-        If the file is not the one that skatter knows.
-    ImportError
-        If a download is asked for and pooch is not installed.
-
     Examples
     --------
     >>> from skatter.datasets import load_parkinsons

@@ -30,23 +30,6 @@ def read_arrays(
 
     Nothing but plain arrays of numbers, or of text where asked for, is accepted: no structs,
     cells or objects.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its suffix is ``.mat`` or ``.npz``.
-    names : tuple of str
-        The variables to read.
-    text : tuple of str
-        Those of ``names`` that must be arrays of text; the others must be arrays of numbers.
-    dense : bool
-        If False, a sparse matrix of numbers is accepted as well, and filled up with its zeros.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read, a variable is missing, or it is something else than an array
-        of its kind.
     """
     read = {".mat": _read_mat, ".npz": _read_npz}[path.suffix]
     try:
@@ -109,28 +92,7 @@ def check_labelled(
     first: int = 1,
     shape: tuple[int | None, int] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return samples as float64 and classes counted from 0, or say what is wrong with them.
-
-    Parameters
-    ----------
-    path : Path
-        The file that they come from.
-    X : ndarray
-        One sample per row.
-    labels : ndarray
-        One class per sample, in a row or a column.
-    n_classes : int
-        Number of classes.
-    first : int
-        The number that the file gives to the first class.
-    shape : pair or None
-        Samples (None for any number) and features that there must be; None for any.
-
-    Raises
-    ------
-    ValueError
-        If shapes or labels are others, or a value is not finite.
-    """
+    """Return samples as float64 and classes counted from 0, or say what is wrong with them."""
     if X.ndim != 2 or labels.size != len(X):
         raise ValueError(
             f"{path} must hold one row and one label per sample, found samples of shape {X.shape} "
@@ -153,25 +115,7 @@ def check_labelled(
 def read_table(
     path: Path, name: str, *, n_classes: int, shape: tuple[int | None, int] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return samples and classes of one matrix with a sample per row, its label at the end.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str
-        The matrix.
-    n_classes : int
-        Number of classes, which the file counts from 1.
-    shape : pair or None
-        Samples (None for any number) and features that there must be, the label not counted; None
-        for any.
-
-    Raises
-    ------
-    ValueError
-        If there is no such matrix, or its shape or labels are others.
-    """
+    """Return samples and classes of one matrix with a sample per row, its label at the end."""
     (table,) = read_arrays(path, (name,), dense=False)
     if shape is not None and table.shape[1:] != (shape[1] + 1,):
         raise ValueError(

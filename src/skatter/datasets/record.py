@@ -68,18 +68,7 @@ class Dataset:
         )
 
     def of(self, domains: Iterable[str]) -> Dataset:
-        """Return the same data set with the samples of these domains alone, in their order here.
-
-        Parameters
-        ----------
-        domains : iterable of str
-            Names of domains, each at most once.
-
-        Raises
-        ------
-        ValueError
-            If a name is unknown or given twice, or there is none.
-        """
+        """Return the same data set with the samples of these domains alone, in their order here."""
         chosen = choose_domains(domains, tuple(dict.fromkeys(self.domain.tolist())))
         return self.take(np.isin(self.domain, chosen))
 

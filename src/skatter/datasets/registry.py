@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from skatter.datasets import (
@@ -53,10 +54,6 @@ class DatasetInfo:
         Whom to cite.
     source : Source or None
         The files that it is read from; None where it needs none.
-    seeded : bool
-        Whether the loader draws, and takes ``random_state``.
-    some : bool
-        Whether the loader takes ``domains``, and looks for no files of others.
     extra : str
         The extra of the package that must be installed; none where empty.
     collection : str
@@ -72,10 +69,18 @@ class DatasetInfo:
     n_classes: int
     citation: str
     source: Source | None = None
-    seeded: bool = False
-    some: bool = False
     extra: str = ""
     collection: str = ""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the loader draws, and takes ``random_state``."""
+        return "random_state" in signature(self.loader).parameters
+
+    @property
+    def some(self) -> bool:
+        """Whether the loader takes ``domains``, and looks for no files of others."""
+        return "domains" in signature(self.loader).parameters
 
     @property
     def downloadable(self) -> bool:
@@ -114,235 +119,128 @@ class DatasetInfo:
         return data if domains is None else data.of(domains)
 
 
-def _office(features: str, n_features: int, words: str) -> DatasetInfo:
+def _entry(
+    name: str,
+    loader: Callable[..., Dataset],
+    domains: Mapping[str, int],
+    n_features: int,
+    n_classes: int,
+    summary: str,
+    citation: str,
+    source: Source | None = None,
+    **more: str,
+) -> DatasetInfo:
+    names, sizes = tuple(domains), tuple(domains.values())
     return DatasetInfo(
-        name=f"office_{features}",
-        loader=partial(office_caltech.load_office_caltech, features),
-        summary=f"Office + Caltech10: ten kinds of objects, {words}.",
-        domains=office_caltech.DOMAINS,
-        sizes=(958, 1123, 157, 295),
-        n_features=n_features,
-        n_classes=10,
-        citation=office_caltech.citation_of(features),
-        source=office_caltech.FEATURES[features].source,
-        some=True,
+        name, loader, summary, names, sizes, n_features, n_classes, citation, source, **more
+    )
+
+
+def _office(features: str, n_features: int, words: str) -> DatasetInfo:
+    return _entry(
+        f"office_{features}",
+        partial(office_caltech.load_office_caltech, features),
+        dict(zip(office_caltech.DOMAINS, (958, 1123, 157, 295), strict=True)),
+        n_features,
+        10,
+        f"Office + Caltech10: ten kinds of objects, {words}.",
+        office_caltech.citation_of(features),
+        office_caltech.FEATURES[features].source,
     )
 
 
 def _amazon(features: str, source: Source, sizes: tuple[int, ...], words: str) -> DatasetInfo:
-    return DatasetInfo(
-        name=f"amazon_{features}",
-        loader=partial(amazon_reviews.load_amazon_reviews, features),
-        summary=f"Amazon reviews, negative or positive, {words}.",
-        domains=amazon_reviews.DOMAINS,
-        sizes=sizes,
-        n_features=int(features),
-        n_classes=2,
-        citation=amazon_reviews.CITATION,
-        source=source,
-        some=True,
+    return _entry(
+        f"amazon_{features}",
+        partial(amazon_reviews.load_amazon_reviews, features),
+        dict(zip(amazon_reviews.DOMAINS, sizes, strict=True)),
+        int(features),
+        2,
+        f"Amazon reviews, negative or positive, {words}.",
+        amazon_reviews.CITATION,
+        source,
     )
 
 
 def _drawn_shift(shift: str, n_samples: int, words: str) -> DatasetInfo:
-    return DatasetInfo(
-        name="subspace_shift" if shift == "subspace" else shift,
-        loader=partial(skada_bench.make_shift, shift),
-        summary=f"SKADA-Bench: two classes in the plane, {words}; drawn by scikit-adaptation.",
-        domains=("source", "target"),
-        sizes=(n_samples, n_samples),
-        n_features=2,
-        n_classes=2,
-        citation=skada_bench.SKADA_CITATION,
-        seeded=True,
+    return _entry(
+        "subspace_shift" if shift == "subspace" else shift,
+        partial(skada_bench.make_shift, shift),
+        {"source": n_samples, "target": n_samples},
+        2,
+        2,
+        f"SKADA-Bench: two classes in the plane, {words}; drawn by scikit-adaptation.",
+        skada_bench.SKADA_CITATION,
     )
 
 
+_DIGITS = {"mnist": 2000, "usps": 1800}
+_SUBJECTS = {str(subject): size for subject, size in enumerate(parkinsons.SIZES, 1)}
+
+# name, loader, samples of each domain, features, classes, summary, citation, files
+# fmt: off
 _ENTRIES = (
-    DatasetInfo(
-        name="digits",
-        loader=digits.load_digits_pair,
-        summary="Handwritten digits of UCI and MNIST on an 8 x 8 grid; no files needed.",
-        domains=("uci", "mnist"),
-        sizes=(1797, 5000),
-        n_features=64,
-        n_classes=10,
-        citation=digits.CITATION,
-        extra="demo",
-    ),
-    DatasetInfo(
-        name="figure1",
-        loader=synthetic.make_figure1,
-        summary="Three drawn classes in the plane, the target shifted, after the paper's figure 1.",
-        domains=("source", "target"),
-        sizes=(150, 150),
-        n_features=2,
-        n_classes=3,
-        citation=synthetic.CITATION,
-        seeded=True,
-    ),
-    DatasetInfo(
-        name="mnist_usps",
-        loader=mnist_usps.load_mnist_usps,
-        summary="Handwritten digits of MNIST and USPS, 16 x 16 pixels, the draw of Long et al.",
-        domains=("mnist", "usps"),
-        sizes=(2000, 1800),
-        n_features=256,
-        n_classes=10,
-        citation=mnist_usps.CITATION,
-        source=mnist_usps.SOURCE,
-    ),
-    DatasetInfo(
-        name="mnist_usps_draw",
-        loader=mnist_draw.draw_mnist_usps,
-        summary="Handwritten digits of MNIST and USPS, 16 x 16 pixels, a fresh draw by seed.",
-        domains=("mnist", "usps"),
-        sizes=(2000, 1800),
-        n_features=256,
-        n_classes=10,
-        citation=mnist_draw.CITATION,
-        source=mnist_draw.SOURCE,
-        seeded=True,
-    ),
-    DatasetInfo(
-        name="msrc_voc",
-        loader=msrc_voc.load_msrc_voc,
-        summary="Six kinds of objects in MSRC and VOC2007, counts of visual words (SIFT).",
-        domains=("msrc", "voc"),
-        sizes=(1269, 1530),
-        n_features=240,
-        n_classes=6,
-        citation=msrc_voc.CITATION,
-        source=msrc_voc.SOURCE,
-    ),
+    _entry("digits", digits.load_digits_pair, {"uci": 1797, "mnist": 5000}, 64, 10,
+        "Handwritten digits of UCI and MNIST on an 8 x 8 grid; no files needed.",
+        digits.CITATION, extra="demo"),
+    _entry("figure1", synthetic.make_figure1, {"source": 150, "target": 150}, 2, 3,
+        "Three drawn classes in the plane, the target shifted, after the paper's figure 1.",
+        synthetic.CITATION),
+    _entry("mnist_usps", mnist_usps.load_mnist_usps, _DIGITS, 256, 10,
+        "Handwritten digits of MNIST and USPS, 16 x 16 pixels, the draw of Long et al.",
+        mnist_usps.CITATION, mnist_usps.SOURCE),
+    _entry("mnist_usps_draw", mnist_draw.draw_mnist_usps, _DIGITS, 256, 10,
+        "Handwritten digits of MNIST and USPS, 16 x 16 pixels, a fresh draw by seed.",
+        mnist_draw.CITATION, mnist_draw.SOURCE),
+    _entry("msrc_voc", msrc_voc.load_msrc_voc, {"msrc": 1269, "voc": 1530}, 240, 6,
+        "Six kinds of objects in MSRC and VOC2007, counts of visual words (SIFT).",
+        msrc_voc.CITATION, msrc_voc.SOURCE),
     _office("surf", 800, "counts of visual words (SURF)"),
     _office("decaf6", 4096, "activations of DeCAF"),
     _office("googlenet", 1024, "activations of GoogLeNet"),
     _office("effnet", 1280, "features of EfficientNet-Lite0"),
-    DatasetInfo(
-        name="vlcs",
-        loader=vlcs.load_vlcs,
-        summary="VLCS: five kinds of objects, activations of DeCAF, parted 70 to 30 percent.",
-        domains=("voc2007", "labelme", "caltech101", "sun09"),
-        sizes=(3376, 2656, 1415, 3282),
-        n_features=4096,
-        n_classes=5,
-        citation=vlcs.CITATION,
-        source=vlcs.SOURCE,
-        seeded=True,
-        some=True,
-    ),
-    DatasetInfo(
-        name="ixmas",
-        loader=ixmas.load_ixmas,
-        summary="IXMAS: five actions filmed by five cameras, counts of visual words.",
-        domains=("cam0", "cam1", "cam2", "cam3", "cam4"),
-        sizes=(91, 91, 91, 91, 91),
-        n_features=ixmas.N_FEATURES,
-        n_classes=5,
-        citation=ixmas.CITATION,
-        source=ixmas.SOURCE,
-        some=True,
-    ),
-    DatasetInfo(
-        name="rotated_mnist",
-        loader=rotated_mnist.load_rotated_mnist,
-        summary="A thousand MNIST digits at six angles, 16 x 16 pixels.",
-        domains=("0", "15", "30", "45", "60", "75"),
-        sizes=(1000,) * 6,
-        n_features=256,
-        n_classes=10,
-        citation=rotated_mnist.CITATION,
-        source=rotated_mnist.SOURCE,
-    ),
-    DatasetInfo(
-        name="pacs",
-        loader=pacs.load_pacs,
-        summary="PACS: seven kinds of objects as photos, paintings, cartoons and sketches.",
-        domains=("art_painting", "cartoon", "photo", "sketch"),
-        sizes=(2048, 2344, 1670, 3929),
-        n_features=1280,
-        n_classes=7,
-        citation=pacs.CITATION,
-        source=pacs.SOURCE,
-    ),
+    _entry("vlcs", vlcs.load_vlcs,
+        {"voc2007": 3376, "labelme": 2656, "caltech101": 1415, "sun09": 3282}, 4096, 5,
+        "VLCS: five kinds of objects, activations of DeCAF, parted 70 to 30 percent.",
+        vlcs.CITATION, vlcs.SOURCE),
+    _entry("ixmas", ixmas.load_ixmas, {f"cam{n}": 91 for n in range(5)}, ixmas.N_FEATURES, 5,
+        "IXMAS: five actions filmed by five cameras, counts of visual words.",
+        ixmas.CITATION, ixmas.SOURCE),
+    _entry("rotated_mnist", rotated_mnist.load_rotated_mnist,
+        {str(angle): 1000 for angle in range(0, 90, 15)}, 256, 10,
+        "A thousand MNIST digits at six angles, 16 x 16 pixels.",
+        rotated_mnist.CITATION, rotated_mnist.SOURCE),
+    _entry("pacs", pacs.load_pacs,
+        {"art_painting": 2048, "cartoon": 2344, "photo": 1670, "sketch": 3929}, 1280, 7,
+        "PACS: seven kinds of objects as photos, paintings, cartoons and sketches.",
+        pacs.CITATION, pacs.SOURCE),
     _amazon("400", amazon_reviews.SHARES, (2000, 1999, 1998, 1999), "shares of 400 terms"),
-    _amazon(
-        "5000",
-        amazon_reviews.COUNTS,
-        (6465, 5586, 7681, 7945),
-        "counts of 5,000 terms, sparse, with a test part",
-    ),
-    DatasetInfo(
-        name="parkinsons",
-        loader=parkinsons.load_parkinsons,
-        summary="Parkinson's telemonitoring: a clinical score from voices, every patient a domain.",
-        domains=tuple(str(subject) for subject in range(1, 1 + len(parkinsons.SIZES))),
-        sizes=parkinsons.SIZES,
-        n_features=16,
-        n_classes=0,
-        citation=parkinsons.CITATION,
-        source=parkinsons.SOURCE,
-    ),
-    DatasetInfo(
-        name="mushrooms",
-        loader=skada_bench.load_mushrooms,
-        summary="SKADA-Bench: mushrooms, edible or not, with one shape of the stalk or the other.",
-        domains=("enlarging", "tapering"),
-        sizes=(3516, 4608),
-        n_features=117,
-        n_classes=2,
-        citation=skada_bench.MUSHROOMS_CITATION,
-        source=skada_bench.MUSHROOMS,
-        seeded=True,
-    ),
-    DatasetInfo(
-        name="phishing",
-        loader=skada_bench.load_phishing,
-        summary="SKADA-Bench: web sites, phishing or not, without an IP number as address or with.",
-        domains=("no_ip", "ip"),
-        sizes=(3793, 7262),
-        n_features=30,
-        n_classes=2,
-        citation=skada_bench.PHISHING_CITATION,
-        source=skada_bench.PHISHING,
-        seeded=True,
-    ),
-    DatasetInfo(
-        name="mnist_usps_parts",
-        loader=skada_bench.load_digits_parts,
-        summary="SKADA-Bench: the digits of mnist_usps, parted 80 to 20 percent by seed.",
-        domains=("mnist", "usps"),
-        sizes=(2000, 1800),
-        n_features=256,
-        n_classes=10,
-        citation=mnist_usps.CITATION,
-        source=mnist_usps.SOURCE,
-        seeded=True,
-    ),
+    _amazon("5000", amazon_reviews.COUNTS, (6465, 5586, 7681, 7945),
+        "counts of 5,000 terms, sparse, with a test part"),
+    _entry("parkinsons", parkinsons.load_parkinsons, _SUBJECTS, 16, 0,
+        "Parkinson's telemonitoring: a clinical score from voices, every patient a domain.",
+        parkinsons.CITATION, parkinsons.SOURCE),
+    _entry("mushrooms", skada_bench.load_mushrooms, {"enlarging": 3516, "tapering": 4608}, 117, 2,
+        "SKADA-Bench: mushrooms, edible or not, with one shape of the stalk or the other.",
+        skada_bench.MUSHROOMS_CITATION, skada_bench.MUSHROOMS),
+    _entry("phishing", skada_bench.load_phishing, {"no_ip": 3793, "ip": 7262}, 30, 2,
+        "SKADA-Bench: web sites, phishing or not, without an IP number as address or with.",
+        skada_bench.PHISHING_CITATION, skada_bench.PHISHING),
+    _entry("mnist_usps_parts", skada_bench.load_digits_parts, _DIGITS, 256, 10,
+        "SKADA-Bench: the digits of mnist_usps, parted 80 to 20 percent by seed.",
+        mnist_usps.CITATION, mnist_usps.SOURCE),
     _drawn_shift("covariate_shift", 800, "samples shifted"),
     _drawn_shift("target_shift", 800, "shares of the classes shifted"),
     _drawn_shift("conditional_shift", 800, "samples of each class shifted"),
     _drawn_shift("subspace", 1200, "told apart in one direction of two"),
 )
-
-
-def _everyday(table: everyday_tables.EverydayTable) -> DatasetInfo:
-    return DatasetInfo(
-        name=table.name,
-        loader=partial(everyday_tables.load_everyday_table, table.name),
-        summary=table.summary,
-        domains=tuple(table.domains),
-        sizes=tuple(table.domains.values()),
-        n_features=table.columns,
-        n_classes=len(table.class_names),
-        citation=table.citation,
-        source=table.files,
-        collection=everyday_tables.COLLECTION,
-    )
-
-
-_TABLES = tuple(_everyday(table) for table in everyday_tables.EVERYDAY_TABLES.values())
+_TABLES = tuple(
+    _entry(table.name, partial(everyday_tables.load_everyday_table, table.name), table.domains,
+        table.columns, len(table.class_names), table.summary, table.citation, table.files,
+        collection=everyday_tables.COLLECTION)
+    for table in everyday_tables.EVERYDAY_TABLES.values()
+)
+# fmt: on
 
 DATASETS: Mapping[str, DatasetInfo] = {entry.name: entry for entry in (*_ENTRIES, *_TABLES)}
 """Data sets by name."""

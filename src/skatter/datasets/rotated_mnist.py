@@ -43,13 +43,6 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
         Domains ``"0"``, ``"15"``, ``"30"``, ``"45"``, ``"60"`` and ``"75"`` in this order, 256
         features in [0, 1], classes 0 to 9.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it and where it comes from.
-    ValueError
-        If the file is not the one that skatter knows.
-
     Examples
     --------
     >>> from skatter.datasets import load_rotated_mnist

@@ -109,13 +109,6 @@ def load_mushrooms(
     Dataset
         Domains ``"enlarging"`` (first) and ``"tapering"``, 117 features of zeros and ones.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it and where it comes from.
-    ValueError
-        If the file is not the one that skatter knows.
-
     Examples
     --------
     >>> load_mushrooms(data_home="downloads")  # doctest: +ELLIPSIS
@@ -159,13 +152,6 @@ def load_phishing(
     -------
     Dataset
         Domains ``"no_ip"`` (first) and ``"ip"``, 30 features in {-1, 0, 1}.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing; says where to put it and where it comes from.
-    ValueError
-        If the file is not the one that skatter knows.
 
     Examples
     --------
@@ -238,11 +224,6 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
     -------
     Dataset
         Domains ``"source"`` and ``"target"``, two features, two classes.
-
-    Raises
-    ------
-    ImportError
-        If scikit-adaptation is not installed.
 
     Examples
     --------

@@ -60,13 +60,6 @@ def load_vlcs(
         1,415 and 3,282 samples, classes 0 to 4; ``part`` tells training from test samples. Rows
         are in the order of the files.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing; says where to put it and where it comes from.
-    ValueError
-        If a file holds something else.
-
     Notes
     -----
     Each file (MATLAB, version 5) holds one matrix ``data`` with a sample per row: 4,096 features,

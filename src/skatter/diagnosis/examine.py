@@ -45,6 +45,7 @@ def diagnose(
     task: Task | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     feature_names: Any = None,
     n_permutations: int = 200,
     level: float = 0.05,
@@ -73,7 +74,7 @@ def diagnose(
     task : "classes", "numbers" or None
         What the labels are. Of numbers mean and spread are compared, and nothing is said of
         classes. None: they are numbers where one of them is not whole.
-    features, ignore : sequence of str
+    features, ignore, categorical : sequence of str
         Columns of a table to look at, None for all, and to leave out.
     feature_names : sequence of str or None
         One per column of ``X``; None takes those of a data frame. Columns of one name are one
@@ -127,7 +128,13 @@ def diagnose(
     missing = None
     if domain is not None:
         read = read_frame(
-            X, label=label, domain=domain, task=task, features=features, ignore=ignore
+            X,
+            label=label,
+            domain=domain,
+            task=task,
+            features=features,
+            ignore=ignore,
+            categorical=categorical,
         )
         y, sample_domain = read.samples.y, read.samples.sample_domain
         labelled = None if y is None else read.samples.labelled

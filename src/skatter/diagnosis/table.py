@@ -51,11 +51,12 @@ def read_frame(
     task: Task | None,
     features: Sequence[str] | None,
     ignore: Sequence[str],
+    categorical: Sequence[str],
 ) -> Frame:
     """Read the columns of a table; one that looks like a label is left out where none is named."""
     samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
     missing = samples.X.apply(lambda column: as_text(column).isna())
-    plans = describe_columns(samples.X)
+    plans = describe_columns(samples.X, categorical=categorical)
     left_out = {plan.name: plan.why for plan in plans if not plan.used}
     if label is None:
         alike = _like_labels(missing, samples.sample_domain)

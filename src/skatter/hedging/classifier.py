@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from skatter.hedging.champion import (
     ChampionClassifier,
     Metric,
     check_with_gaps,
+    draw_rows,
     fit_held_out,
     in_columns,
     probabilities,
@@ -31,22 +33,17 @@ from skatter.hedging.champion import (
 )
 from skatter.hedging.draw import draw_both_sides
 from skatter.hedging.expectation import (
+    FEWEST,
     Judgement,
     calibration_power,
     expected_accuracy,
     judge_models,
-    sharpened,
+    mean_estimate,
+    votes_of,
 )
 from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
-from skatter.hedging.weights import (
-    DOMAIN_VOICE,
-    consistency,
-    doubt,
-    member_weights,
-    pairwise_agreement,
-    self_trained_voices,
-    shift_weight,
-)
+from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds, expect_unseen
+from skatter.hedging.weights import ALIKE, SELF_TRAINED, SMALL, hold_vote, pool
 from skatter.notebook import Section, ShowsLearnt
 from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
@@ -60,16 +57,8 @@ MAX_JUDGED = 5_000
 N_NEIGHBOURS = 15
 """Behind SCA."""
 
-SELF_TRAINED = "SCAClassifier"
-
-ALIKE = ("logistic", "svm", "forest")
-"""Plain members that are there under both scalings; boosting takes too long for a second time."""
-
-TRUST_IN_FREQUENCIES = 0.5
-"""Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""
-
-EVENING = 0.25
-"""Power by which predicted classes are made more even, where balanced accuracy counts."""
+MAX_REHEARSED = 2_000
+"""Labelled samples of the sources that a rehearsal learns from and predicts."""
 
 
 class HedgedClassifier(ScoresLabelled, ShowsLearnt):
@@ -80,7 +69,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
     (:class:`ChampionClassifier`), the same on samples scaled in each domain, SCA with nearest
     neighbours under both scalings, and :class:`~skatter.SCAClassifier`, which trains itself on the
     target. The mean of their probabilities counts, each weighed by its agreement with the others
-    (:mod:`skatter.hedging.weights`), and is corrected for a change of the class frequencies.
+    and, where there are several sources, by a rehearsal on sources left out
+    (:mod:`skatter.hedging.weights`). It is corrected for a change of the class frequencies.
 
     Parameters
     ----------
@@ -115,6 +105,9 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         How far plain members confirm one another; see :mod:`skatter.hedging.weights`.
     class_frequencies_ : ndarray of shape (n_classes,)
         Class frequencies of the target, given or estimated.
+    transfer_ : Transfer or None
+        How a rehearsal went in which each source was left out as if it were the target; see
+        :mod:`skatter.hedging.transfer`. None where there is one source.
     judgement_ : Judgement or None
         The accuracy to expect in the target, and the gain over the champion, each with an
         interval; see :mod:`skatter.hedging.expectation`. None where all samples are labelled.
@@ -198,8 +191,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the calibrated probability of each class; takes what :meth:`predict` takes."""
-        shares = self.member_probabilities(X, sample_domain=sample_domain)
-        return self._pool(shares)
+        return self._pool(self.member_probabilities(X, sample_domain=sample_domain))
 
     def member_probabilities(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return what each member says, an array of shape (n_members, n_samples, n_classes)."""
@@ -231,11 +223,11 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         Judgement
             Expected accuracies and gain; see :mod:`skatter.hedging.expectation`.
         """
-        shares = self.predict_proba(X, sample_domain=sample_domain)
+        shares = self.member_probabilities(X, sample_domain=sample_domain)
         if self.judgement_ is None:
             raise ValueError("all samples of fit had a label: there was no target to judge by.")
         ours, theirs = self._codes("adapted", adapted), self._codes("plain", plain)
-        return judge_models(shares, ours, theirs, self.expected_accuracy_, self.metric)
+        return self._compare(shares, ours, theirs)
 
     def _codes(self, name: str, labels: Any) -> Codes:
         labels = np.asarray(labels)
@@ -287,6 +279,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             *self._plain(views, domains, seed),
             *self._adapted(views, domains, frequencies, seed),
         ]
+        self.transfer_ = self._rehearse(views, domains, seed)
         self._weigh(members, views, domains, frequencies, seed)
 
     def _plain(self, views: Views, domains: Domains, seed: int) -> Iterator[Member]:
@@ -337,6 +330,57 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             shares /= shares.sum(axis=1, keepdims=True)
         return shares
 
+    # --- rehearsal --------------------------------------------------------------------------------
+
+    def _rehearse(self, views: Views, domains: Domains, seed: int) -> Transfer | None:
+        """Leave each source out in turn, as if it were the target, and let members predict it."""
+        rows = np.flatnonzero(domains.labelled & domains.source)
+        rows = rows[draw_rows(domains.label[rows], MAX_REHEARSED, seed)]
+        folds = domain_folds(domains, rows, rows)
+        held = np.concatenate([rows[:0], *(held for _, held in folds)])
+        places = np.unique(domains.domain[held], return_counts=True)
+        sources = [place for place, n in zip(*places, strict=True) if n >= FEWEST]
+        if len(sources) < 2 or domains.labelled.all():
+            return None
+        label, place = domains.label[held], domains.domain[held]
+
+        def scores(shares: Array) -> Array:
+            mean = shares.mean(axis=0)
+            own = (place == source for source in sources)
+            return np.array([score_of(self.metric, label[each], mean[each]) for each in own])
+
+        with warnings.catch_warnings():
+            # A source may lack a class; a regression that is cut short predicts as well.
+            warnings.simplefilter("ignore", UserWarning)
+            shares = {
+                scaling: np.concatenate(
+                    [self._left_out(views.of(scaling), domains, fold, seed) for fold in folds],
+                    axis=1,
+                )
+                for scaling in (SCALINGS if views.scaler is not None else SCALINGS[:1])
+            }
+            every = scores(np.concatenate(list(shares.values())))
+            means = [float(scores(each).mean()) for each in shares.values()]
+        return Transfer(every, means[0], means[-1])
+
+    def _left_out(self, X: Any, domains: Domains, fold: Fold, seed: int) -> Array:
+        """Return what plain members and SCA say of samples left out, taught by the others."""
+        learn, held = fold
+        n_classes = len(domains.classes)
+        said = [
+            probabilities(cheaper(each).fit(X[learn], domains.label[learn]), X[held], n_classes)
+            for name, each in self._standard(X, domains, seed).items()
+            if name in ALIKE
+        ]
+        both = np.concatenate([learn, held])
+        sca = _sca_and_neighbours(len(learn)).fit(
+            X[both],
+            domains.label[both],
+            sample_domain=domains.domain[both],
+            labelled=np.arange(len(both)) < len(learn),
+        )
+        return np.stack([*said, probabilities(sca, X[held], n_classes)])
+
     # --- weights ----------------------------------------------------------------------------------
 
     def _weigh(
@@ -359,65 +403,43 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             return
         rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
         shares = np.stack([self._ask(member, views.take(rows)) for member in members])
-        agreement = pairwise_agreement(shares.argmax(axis=2))
-        self.members_ = self._weighed(members, agreement)
-        mean = self._pool(shares).mean(axis=0)
-        self.class_frequencies_ = mean if frequencies is None else frequencies
-        self.odds_ = self._odds(given=frequencies is not None)
-        self._judge(shares, agreement)
-
-    def _weighed(self, members: list[Member], agreement: Array) -> tuple[Member, ...]:
-        own = _place(members, SELF_TRAINED)
-        voices = np.array([DOMAIN_VOICE if m.scaling == "domain" else 1.0 for m in members])
-        voices[own] = self_trained_voices(len(self.classes_))
-        scores = np.array([np.nan if m.source_score is None else m.source_score for m in members])
-        self.consistency_ = self._consistency(members, agreement)
-        weights = member_weights(agreement, voices, scores)
-        weights = shift_weight(weights, doubt(self.consistency_), own)
-        others = (agreement.sum(axis=1) - 1) / (len(members) - 1)
-        return tuple(
-            replace(each, agreement=float(a), weight=float(w))
-            for each, a, w in zip(members, others, weights, strict=True)
+        vote = hold_vote(
+            members,
+            shares,
+            self.champion_.champion_,
+            self.prior_,
+            self.metric,
+            frequencies=frequencies,
+            transfer=self.transfer_,
         )
+        self.odds_, self.class_frequencies_ = vote.odds, vote.frequencies
+        self.agreement_, self.consistency_ = float(vote.agreement.mean()), vote.consistency
+        self.members_ = tuple(
+            replace(each, agreement=float(a), weight=float(w))
+            for each, a, w in zip(members, vote.agreement, vote.weights, strict=True)
+        )
+        self._judge(shares)
 
-    def _consistency(self, members: list[Member], agreement: Array) -> float:
-        groups = [
-            [
-                place
-                for place, each in enumerate(members)
-                if each.name in ALIKE and each.scaling == scaling
-            ]
-            for scaling in SCALINGS
-        ]
-        scores = [self.champion_.scores_[members[place].name] for place in groups[0]]
-        return consistency(agreement, groups, float(np.mean(scores)))
-
-    def _odds(self, *, given: bool) -> Array:
-        """Return the factors of the classes by which the pooled shares are corrected."""
-        found = self.class_frequencies_ + SMALL
-        if self.metric == "balanced accuracy":
-            return np.asarray((found.mean() / found) ** EVENING)
-        # The member that trains itself has its own way with class frequencies.
-        power = 1.0 if given else TRUST_IN_FREQUENCIES * (1 - doubt(self.consistency_))
-        return np.asarray((found / (self.prior_ + SMALL)) ** power)
-
-    def _judge(self, shares: Array, agreement: Array) -> None:
+    def _judge(self, shares: Array) -> None:
         """Estimate the accuracy in the target, and calibrate the probabilities by it."""
         best = self.champion_.contender(self.champion_.champion_)
         plain = shares[[each.name for each in self.members_].index(best.name)]
-        n = len(agreement)
-        mean_agreement = (agreement.sum() - n) / (n * (n - 1))
-        self.agreement_ = float(mean_agreement)
-        accuracy = expected_accuracy(best.score, self.agreement_, len(self.classes_), self.metric)
+        n_classes = len(self.classes_)
+        accuracy = expected_accuracy(best.score, self.agreement_, n_classes, self.metric)
+        if self.transfer_ is not None:
+            accuracy = mean_estimate(accuracy, expect_unseen(self.transfer_.scores, n_classes))
         pooled = self._pool(shares)
         self.power_, self.expected_accuracy_ = calibration_power(pooled, accuracy.value), accuracy
-        adapted, other = pooled.argmax(axis=1), plain.argmax(axis=1)
-        self.judgement_ = judge_models(self._pool(shares), adapted, other, accuracy, self.metric)
+        self.judgement_ = self._compare(shares, pooled.argmax(axis=1), plain.argmax(axis=1))
+
+    def _compare(self, shares: Array, adapted: Codes, plain: Codes) -> Judgement:
+        calibrated, votes = self._pool(shares), votes_of(shares)
+        expected = self.expected_accuracy_
+        return judge_models(calibrated, votes, adapted, plain, expected, self.metric)
 
     def _pool(self, shares: Array) -> Array:
-        """Return the weighted mean of the members' shares, corrected and calibrated."""
         weights = np.array([member.weight for member in self.members_])
-        return sharpened(np.tensordot(weights, shares, axes=1) * self.odds_, self.power_)
+        return pool(weights, shares, self.odds_, self.power_)
 
     def learnt(self) -> list[Section]:
         """Return what a notebook shows: who votes, and how much each counts."""
@@ -437,17 +459,9 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         return tags
 
 
-SMALL = 0.005
-"""Added to frequencies before odds are taken: a class that nobody predicts is rare, not absent."""
-
-
 def _sca_and_neighbours(n_labelled: int) -> DomainPipeline:
     # No tree: its nodes cannot be checked when a saved model is loaded.
     nearest = KNeighborsClassifier(
         min(N_NEIGHBOURS, n_labelled), weights="distance", algorithm="brute"
     )
     return DomainPipeline([("sca", SCA()), ("nearest", nearest)])
-
-
-def _place(members: list[Member], name: str) -> int:
-    return next(place for place, each in enumerate(members) if each.name == name)

@@ -4,12 +4,13 @@ Accuracy on held-out labels of the sources says how hard the classes are to tell
 the members of the hedge agree on the target says how much of that survives the shift. The accuracy
 to expect of the hedge is
 
-    a + s (b + c g),
+    a + b s g,
 
 s the champion's accuracy on held-out source labels, g the mean share of target samples on which two
-members predict the same. The numbers a, b, c and the width of the interval were fitted on everyday
-tables by ``benchmarks/trust.py`` and lie in ``expectation.json``; docs/trust.md says on which, and
-how far off it was on tables left out.
+members predict the same. The numbers a, b and the width of the interval were fitted on everyday
+tables by ``benchmarks/trust.py`` and lie in ``expectation.json``; docs/trust.md says how far off
+it was on tables left out. Where there are several sources, the mean of that and of what a rehearsal
+says (:mod:`skatter.hedging.transfer`) is expected.
 
 The probabilities of the hedge are then raised to a power that makes their mean confidence equal to
 that estimate. With calibrated probabilities p(c | x), the expected accuracy of *any* model f is
@@ -17,7 +18,11 @@ that estimate. With calibrated probabilities p(c | x), the expected accuracy of 
     mean of p(f(x) | x) over the target,
 
 and so is the expected gain of one model over another. The interval of the gain grows with the root
-of the share of samples on which the two differ, and verdicts follow from the gain in units of it.
+of the share of samples on which the two differ.
+
+Verdicts go by votes: the support of a model is the mean share of members that predict as it does,
+and where the adapted model has clearly more support than the plain one, the verdict is "adapt".
+Counted heads were right more often than expected gains, which inherit every error of the estimate.
 """
 
 from __future__ import annotations
@@ -62,17 +67,6 @@ def expected_accuracy(
 ) -> Estimate:
     """Return the accuracy to expect of the hedge in the target, with a 90 % interval.
 
-    Parameters
-    ----------
-    source_score : float
-        Accuracy of the champion on held-out source labels.
-    agreement : float
-        Mean share of target samples on which two members predict the same.
-    n_classes : int
-        Number of classes; less than guessing is never expected.
-    metric : {"accuracy", "balanced accuracy"}
-        What is expected.
-
     Examples
     --------
     >>> low, high = (expected_accuracy(0.9, agreement, 2, "accuracy") for agreement in (0.6, 1.0))
@@ -80,12 +74,16 @@ def expected_accuracy(
     (True, True)
     """
     fitted = numbers(metric)["accuracy"]
-    value = fitted["intercept"] + source_score * (
-        fitted["source_score"] + fitted["agreement"] * agreement
-    )
+    value = fitted["intercept"] + fitted["slope"] * source_score * agreement
     value = float(np.clip(value, 1 / n_classes, SURE))
     half = fitted["half_width"] * (SPREAD - agreement)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+def mean_estimate(*estimates: Estimate) -> Estimate:
+    """Return the mean of estimates, and of the ends of their intervals."""
+    ends = [(each.value, each.low, each.high) for each in estimates]
+    return Estimate(*map(float, np.mean(ends, axis=0)))
 
 
 SPREAD = 1.2
@@ -171,21 +169,24 @@ class Judgement:
         return self.summary
 
 
-def judge_models(
-    shares: Array, adapted: Codes, plain: Codes, accuracy: Estimate, metric: str
-) -> Judgement:
-    """Judge two models by calibrated probabilities of the target's classes.
+def votes_of(shares: Array) -> Array:
+    """Return the share of members that predict each class, of (n_members, n_samples, n_classes).
 
-    Parameters
-    ----------
-    shares : ndarray of shape (n_target, n_classes)
-        Calibrated probabilities, as of :class:`~skatter.HedgedClassifier`.
-    adapted, plain : ndarray of int of shape (n_target,)
-        Codes of the classes that each model predicts.
-    accuracy : Estimate
-        Accuracy to expect of the hedge; the interval of the adapted model is as wide.
-    metric : {"accuracy", "balanced accuracy"}
-        What counts.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> votes_of(np.array([[[0.9, 0.1]], [[0.6, 0.4]], [[0.2, 0.8]]])).round(2).tolist()
+    [[0.67, 0.33]]
+    """
+    return np.eye(shares.shape[2])[shares.argmax(axis=2)].mean(axis=0)
+
+
+def judge_models(
+    shares: Array, votes: Array, adapted: Codes, plain: Codes, accuracy: Estimate, metric: str
+) -> Judgement:
+    """Judge two models by calibrated probabilities of the target's classes, and by votes.
+
+    ``accuracy`` is what to expect of the hedge; the interval of the adapted model is as wide.
     """
     every = np.arange(len(shares))
     p_adapted, p_plain = shares[every, adapted], shares[every, plain]
@@ -201,7 +202,8 @@ def judge_models(
     value = float(p_adapted.mean())
     moved = value - accuracy.value
     expected = Estimate(value, max(0.0, accuracy.low + moved), min(1.0, accuracy.high + moved))
-    verdict, reason = _decide(gain, gain / scale, len(shares), fitted)
+    support = float(np.mean(votes[every, adapted] - votes[every, plain]))
+    verdict, reason = _decide(gain, support, len(shares), fitted)
     return Judgement(
         verdict,
         reason,
@@ -215,17 +217,17 @@ def judge_models(
 
 
 def _decide(
-    gain: float, sure: float, n_target: int, fitted: Mapping[str, float]
+    gain: float, support: float, n_target: int, fitted: Mapping[str, float]
 ) -> tuple[Verdict, str]:
-    """Return the verdict and its reason; ``sure`` is the gain in units of its uncertainty."""
+    """Return the verdict and its reason; ``support`` is by how many votes the adapted leads."""
     if n_target < FEWEST:
         return "cannot tell", (
             f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
         )
     points = f"{100 * gain:+.1f} points"
-    if sure > fitted["adapt_above"]:
+    if support > fitted["adapt_above"]:
         return "adapt", f"Adapt: {points} are expected of it."
-    if sure < fitted["plain_below"]:
+    if support < fitted["plain_below"]:
         return "do not adapt", f"Adapting does not help here: {points} are expected of it."
     return "cannot tell", (
         f"Cannot tell whether adapting helps: {points} are expected of it, and with so much we "

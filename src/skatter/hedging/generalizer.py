@@ -23,24 +23,15 @@ statistics, and vote where ``predict`` is told which samples share a domain, wit
 they share one assumption, that classes are as frequent in every domain. A sample that comes alone,
 or without a domain, is left to the others.
 
-How well will it do? The accuracies a_d of the vote on the m domains left out say so, corrected by
-what was seen on everyday tables (``benchmarks/unseen.py``; the numbers lie in ``unseen.json``):
-
-    value = mean a_d − optimism,    half width = z sqrt((1 + 1/m) s²),
-    s² = (ν σ² + sum (a_d − mean)²) / (ν + m − 1),
-
-where σ is how much domains of one table usually differ, and ν how many domains that knowledge is
-worth.
+How well will it do? The accuracies of the vote on the domains left out say so
+(:mod:`skatter.hedging.transfer`).
 """
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -49,7 +40,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -68,15 +58,12 @@ from skatter.hedging.champion import (
     source_folds,
     standard_classifiers,
 )
-from skatter.hedging.expectation import SURE
 from skatter.hedging.members import Member, Scaling
-from skatter.hedging.weights import DOMAIN_VOICE
+from skatter.hedging.transfer import Fold, cheaper, domain_folds, expect_unseen, usable_folds
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.pipeline import make_domain_pipeline
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
-from skatter.selection.asking import Estimate
-from skatter.trees import ForestClassifier
 
 Array = NDArray[Any]
 Criterion = Literal["mean", "worst"]
@@ -85,14 +72,11 @@ BY_DOMAIN = "leave-one-domain-out"
 Reach = tuple[Array, Array] | None
 """Least and largest value of each column."""
 
-Fold = tuple[Codes, Codes]
-"""Rows to learn from, and rows to predict."""
-
-N_FOLDS = 4
-"""Parts of the sources that are left out in turn; of more sources each part has several."""
-
-SHARPNESS = 30.0
+SHARPNESS = 45.0
 """η: how much less a member counts that predicts left-out domains worse."""
+
+DOMAIN_VOICE = 0.5
+"""v: of a member that is scaled in each domain."""
 
 LEAST_WEIGHT = 0.02
 """Of the largest weight; members with less do not vote."""
@@ -320,15 +304,13 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
                 "y has no labelled sample in a source domain to leave out. Under the sign "
                 "convention sources have non-negative ids."
             )
-        n_domains = len(np.unique(domains.domain[rows]))
-        folds: list[Fold] = []
-        if n_domains > 1:
-            splits = GroupKFold(min(n_domains, N_FOLDS)).split(rows, groups=domains.domain[rows])
-            folds = list(_usable(domains, [rows[held] for _, held in splits]))
+        every = np.arange(len(domains.label))
+        folds = domain_folds(domains, rows, every)
         self.validation_, unit = BY_DOMAIN, domains.domain
         if not folds:
             splits = source_folds(domains.label[rows], seed)
-            folds = list(_usable(domains, [rows[held] for _, held in splits]))
+            parts = (rows[held] for _, held in splits)
+            folds = list(usable_folds(domains.label, parts, every))
             self.validation_, unit = "stratified folds", np.zeros(len(unit), dtype=np.intp)
             for number, (_, held) in enumerate(folds):
                 unit[held] = number
@@ -390,7 +372,10 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         scaler = make_scaler(sparse.issparse(X), self.standardize).fit(X[learn])
         known = _Views(scaler.transform(X[learn]), domains.take(learn))
         new = _Views(scaler.transform(X[held]), domains.take(held), known.reach)
-        fitted = [self._fit_one(_cheaper(each), known, seed) for each in candidates]
+        fitted = [
+            self._fit_one(replace(each, estimator=cheaper(each.estimator)), known, seed)
+            for each in candidates
+        ]
         return np.stack(
             [
                 probabilities(model, new.of(each.scaling), len(domains.classes))
@@ -507,7 +492,7 @@ def member_weights(
     >>> loss = np.array([[0.3, 0.3, 0.6], [0.4, 0.4, 0.4], [2.0, 2.0, 2.0]])
     >>> alone = np.array([True, True, True])
     >>> member_weights(loss, alone, 4).round(2), member_weights(loss, alone, 4, "worst").round(2)
-    (array([0.5, 0.5, 0. ]), array([0.12, 0.88, 0.  ]))
+    (array([0.5, 0.5, 0. ]), array([0.05, 0.95, 0.  ]))
     """
     n_domains = loss.shape[1]
     counts = loss.mean(axis=1) if criterion == "mean" else loss.max(axis=1)
@@ -532,54 +517,10 @@ def log_loss(shares: Array, label: Codes) -> Array:
     return -np.log((1 - SMOOTHING) * own + SMOOTHING / shares.shape[1])
 
 
-def expect_unseen(scores: Array, n_classes: int) -> Estimate:
-    """Return the accuracy to expect on the next unseen domain, with a 90 % interval.
-
-    Less than guessing among the classes is never expected.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> alike, apart = (expect_unseen(np.array(s), 2) for s in ([0.8, 0.8, 0.8], [0.6, 0.8, 1.0]))
-    >>> abs(alike.value - apart.value) < 1e-9, alike.high - alike.low < apart.high - apart.low
-    (True, True)
-    """
-    fitted, m = unseen_numbers(), len(scores)
-    value = float(np.clip(scores.mean() - fitted["optimism"], 1 / n_classes, SURE))
-    squares = float(np.sum((scores - scores.mean()) ** 2))
-    prior = fitted["worth"]
-    variance = (prior * fitted["spread"] ** 2 + squares) / (prior + m - 1)
-    half = fitted["half_width"] * float(np.sqrt((1 + 1 / m) * variance))
-    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
-
-
-@cache
-def unseen_numbers() -> Mapping[str, float]:
-    """Return the numbers that ``benchmarks/unseen.py`` fitted."""
-    text = files("skatter.hedging").joinpath("unseen.json").read_text(encoding="utf-8")
-    return json.loads(text)
-
-
-def _usable(domains: Domains, parts: list[Codes]) -> Iterator[Fold]:
-    """Turn parts to be left out into folds; without those that leave one class to learn from."""
-    for held in parts:
-        learn = np.setdiff1d(np.arange(len(domains.label)), held)
-        if len(np.unique(domains.label[learn])) > 1:
-            yield learn, held
-
-
 def _means(values: Array, unit: Codes) -> Array:
     """Return the mean of the values of each unit that is there."""
     counts = np.bincount(unit)
     return (np.bincount(unit, weights=values) / np.maximum(counts, 1))[counts > 0]
-
-
-def _cheaper(member: Member) -> Member:
-    """Return a member as it is judged: a third of the trees rank a forest as well."""
-    if isinstance(member.estimator, ForestClassifier):
-        fewer = clone(member.estimator).set_params(n_trees=member.estimator.n_trees // 3)
-        return replace(member, estimator=fewer)
-    return member
 
 
 def _name(member: Member) -> str:

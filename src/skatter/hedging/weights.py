@@ -4,42 +4,65 @@ Members that are right agree with one another, while those that are wrong are wr
 ways; and what is poor on held-out labels of the sources will not be good elsewhere. So member m
 counts
 
-    w_m ∝ v_m (mean share of the other members that predict the same)² exp(−10 (s − s_m)),
+    w_m ∝ v_m (mean share of the other members that predict the same)⁵ exp(−10 (s − s_m)),
 
 s_m its accuracy on held-out source labels, s the best of them (a member without one has s). The
-voices v are 1 but for two kinds. Members that are scaled in each domain have half a voice: they
-share one assumption, that classes are as frequent in every domain. The member that trains itself on
-the target has one for each class beyond the first: the more classes there are, the more there is to
-learn from how they lie. The weights change little as long as all members are sensible. What they
-cannot see is a shift that misleads all plain members, each in its own way. Then these contradict
-one another although each was sure of the sources, and their consistency,
+voices v are 1 but for three kinds. The member that trains itself on the target has C − 1 among C
+classes: the more there are, the more there is to learn from how they lie. The champion, from which
+the hedge should not stray without need, has 1 + 2 / (C − 1). Members that are scaled in each domain
+share one assumption, that classes are as frequent in every domain, and have 0.4. Where there are
+several sources, a rehearsal (:mod:`skatter.hedging.transfer`) says how that assumption went, and
+they have
+
+    0.4 exp(30 (t_scaled − t_pooled)),
+
+t the accuracies of members under either scaling on sources that were left out.
+
+The weights change little as long as all members are sensible. What they cannot see is a shift that
+misleads all plain members, each in its own way. Then these contradict one another although each was
+sure of the sources, and their consistency,
 
     c = max(agreement among pooled, agreement among scaled in each domain) / accuracy on held-out
     source labels,
 
 falls. Below :data:`CONSISTENT` weight moves to the member that trains itself on the target, and at
 :data:`CONTRADICTORY` it has all.
+
+The weighted mean of the members' shares is multiplied by odds of the classes: their frequencies in
+the target, as that mean has them, over those in the sources, to the power 1/2 (1 where they are
+given). Where balanced accuracy counts, members weigh classes equally and there are no odds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skatter.hedging.expectation import sharpened
+from skatter.hedging.members import SCALINGS, Member
+from skatter.hedging.transfer import Transfer
+
 Array = NDArray[Any]
 
-SHARPNESS = 2
+SHARPNESS = 5
 """Power of the agreement."""
+
+CHAMPION_VOICES = 2.0
+"""More than others, of the champion of two classes; of more classes it has less."""
 
 MOST_VOICES = 10
 """Of the member that trains itself."""
 
-DOMAIN_VOICE = 0.5
+DOMAIN_VOICE = 0.4
 """Of a member that is scaled in each domain."""
+
+TRANSFER_SHARPNESS = 30
+"""How much more such a member counts where it predicts sources better that were left out."""
 
 SOURCE_SHARPNESS = 10
 """How much less a member counts that is less accurate on the sources."""
@@ -50,14 +73,101 @@ CONSISTENT = 0.74
 CONTRADICTORY = 0.64
 """Consistency up to which nothing is given for their word."""
 
+TRUST_IN_FREQUENCIES = 0.5
+"""Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""
+
+SMALL = 0.005
+"""Added to frequencies before odds are taken: a class that nobody predicts is rare, not absent."""
+
+SELF_TRAINED = "SCAClassifier"
+
+ALIKE = ("logistic", "svm", "forest")
+"""Plain members that are there under both scalings; boosting takes too long for a second time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """How members vote on the target.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_members,)
+        They sum to one.
+    odds : ndarray of shape (n_classes,)
+        Factors by which the pooled shares are corrected.
+    frequencies : ndarray of shape (n_classes,)
+        Class frequencies of the target, given or estimated.
+    pairs : ndarray of shape (n_members, n_members)
+        Share of samples on which each pair predicts the same.
+    consistency : float
+        How far plain members confirm one another.
+    """
+
+    weights: Array
+    odds: Array
+    frequencies: Array
+    pairs: Array
+    consistency: float
+
+    @property
+    def agreement(self) -> Array:
+        """Mean share of the other members that predict as each does."""
+        return np.asarray((self.pairs.sum(axis=1) - 1) / (len(self.pairs) - 1))
+
+
+def hold_vote(
+    members: Sequence[Member],
+    shares: Array,
+    champion: str,
+    prior: Array,
+    metric: str,
+    *,
+    frequencies: Array | None = None,
+    transfer: Transfer | None = None,
+) -> Vote:
+    """Weigh members by what they say of the target, an array (n_members, n_samples, n_classes).
+
+    ``prior`` holds the class frequencies of the sources, ``frequencies`` those of the target where
+    they are known.
+    """
+    pairs = pairwise_agreement(shares.argmax(axis=2))
+    own = [each.name for each in members].index(SELF_TRAINED)
+    voices = _voices(members, champion, len(prior), transfer)
+    scores = np.array([np.nan if m.source_score is None else m.source_score for m in members])
+    groups = [
+        [place for place, m in enumerate(members) if m.name in ALIKE and m.scaling == scaling]
+        for scaling in SCALINGS
+    ]
+    consistent = consistency(pairs, groups, float(np.mean(scores[groups[0]])))
+    weights = shift_weight(member_weights(pairs, voices, scores), doubt(consistent), own)
+    estimated = np.tensordot(weights, shares, axes=1).mean(axis=0)
+    found = estimated if frequencies is None else frequencies
+    # The member that trains itself has its own way with class frequencies.
+    power = TRUST_IN_FREQUENCIES * (1 - doubt(consistent)) if frequencies is None else 1.0
+    power = power if metric == "accuracy" else 0.0
+    return Vote(weights, ((found + SMALL) / (prior + SMALL)) ** power, found, pairs, consistent)
+
+
+def pool(weights: Array, shares: Array, odds: Array, power: float = 1.0) -> Array:
+    """Return the weighted mean of the members' shares, corrected by odds and sharpened."""
+    return sharpened(np.tensordot(weights, shares, axes=1) * odds, power)
+
+
+def _voices(
+    members: Sequence[Member], champion: str, n_classes: int, transfer: Transfer | None
+) -> Array:
+    """Return what each member counts before its predictions are seen."""
+    gain = 0.0 if transfer is None else transfer.scaled - transfer.pooled
+    scaled = DOMAIN_VOICE * np.exp(TRANSFER_SHARPNESS * gain)
+    voices = np.array([scaled if each.scaling == "domain" else 1.0 for each in members])
+    names = [each.name for each in members]
+    voices[names.index(champion)] += CHAMPION_VOICES / max(n_classes - 1, 1)
+    voices[names.index(SELF_TRAINED)] = self_trained_voices(n_classes)
+    return voices
+
 
 def pairwise_agreement(labels: Array) -> Array:
     """Return the share of samples on which each pair of members predicts the same.
-
-    Parameters
-    ----------
-    labels : ndarray of int of shape (n_members, n_samples)
-        Predicted classes.
 
     Examples
     --------
@@ -69,25 +179,16 @@ def pairwise_agreement(labels: Array) -> Array:
 
 
 def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Array:
-    """Return the weights of the members; they sum to one.
-
-    Parameters
-    ----------
-    agreement : ndarray of shape (n_members, n_members)
-        Of :func:`pairwise_agreement`.
-    voices : ndarray of shape (n_members,)
-        What each counts before anything is seen.
-    source_scores : ndarray of shape (n_members,)
-        Accuracy on held-out source labels; NaN where it was not measured.
+    """Return the weights of the members; a source score is NaN where it was not measured.
 
     Examples
     --------
     >>> import numpy as np
-    >>> agreement = np.array([[1, 0.8, 0.4], [0.8, 1, 0.4], [0.4, 0.4, 1]])
+    >>> agreement = np.array([[1, 0.8, 0.6], [0.8, 1, 0.6], [0.6, 0.6, 1]])
     >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.9, np.nan])).round(2)
-    array([0.41, 0.41, 0.18])
+    array([0.42, 0.42, 0.17])
     >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.7, np.nan])).round(2)
-    array([0.63, 0.09, 0.28])
+    array([0.65, 0.09, 0.26])
     """
     others = max(len(agreement) - 1, 1)
     best = np.nanmax(source_scores)
@@ -113,14 +214,7 @@ def self_trained_voices(n_classes: int) -> float:
 def consistency(agreement: Array, groups: Sequence[Sequence[int]], source_score: float) -> float:
     """Return how far plain members confirm one another, in units of their source accuracy.
 
-    Parameters
-    ----------
-    agreement : ndarray of shape (n_members, n_members)
-        Of :func:`pairwise_agreement`.
-    groups : sequence of sequence of int
-        Plain members with pooled scaling, and those scaled in each domain.
-    source_score : float
-        Their mean accuracy on held-out source labels.
+    ``groups`` are the places of those with pooled scaling, and of those scaled in each domain.
     """
     means = [
         np.mean([agreement[a, b] for a, b in combinations(group, 2)])

@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from skatter.checks import check_real
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import (
     Expansion,
     KernelMachine,
     average_of_sources,
-    check_source_weights,
     read_log_weights,
+    source_weights,
 )
 from skatter.methods.quadratic import box, minimise
 from skatter.methods.record import Method
+from skatter.parameters import POSITIVE, named_or
 
 Array = NDArray[Any]
 
@@ -64,16 +64,9 @@ class AdaptiveSVM(KernelMachine):
         Cost of a source sample on the wrong side of the margin of its source's classifier.
     source_weights : "uniform" or array-like of shape (n_sources,)
         t_s, positive, in the sorted order of the sources' ids; normalised to sum to one.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. With ``"linear"``, centre the features
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. With ``"linear"``, centre the features
         first: without an intercept, the correction depends on where the origin is.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
     tol : float > 0
         About the accuracy of decision values: how far the conditions of optimality of the source
         classifiers may be violated, as in :class:`sklearn.svm.SVC`, and the root of how far the
@@ -116,6 +109,13 @@ class AdaptiveSVM(KernelMachine):
     (0.5, 0.88)
     """
 
+    _parameters: ClassVar = {
+        "C": POSITIVE,
+        "C_source": POSITIVE,
+        "source_weights": named_or(source_weights, "uniform"),
+        "tol": POSITIVE,
+    }
+
     _needs_target_labels: ClassVar[bool] = True
 
     def __init__(
@@ -142,12 +142,6 @@ class AdaptiveSVM(KernelMachine):
         self.kernel_params = kernel_params
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_real("C", self.C, low=0, open_low=True)
-        check_real("C_source", self.C_source, low=0, open_low=True)
-        check_real("tol", self.tol, low=0, open_low=True)
-        check_source_weights(self.source_weights, ("uniform",))
 
     def _learn(self, transfer: Transfer) -> Expansion:
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
@@ -208,10 +202,6 @@ METHODS = (
         needs=("source labels", "one target", "target labels"),
         uses=("several sources",),
         cost="n_l² p + C support vector machines per source + C t³, t target labels",
-        citation=(
-            "J. Yang, R. Yan, A. G. Hauptmann: Cross-Domain Video Concept Detection Using "
-            "Adaptive SVMs. ACM Multimedia, 2007."
-        ),
         grid={
             "C": (0.01, 0.1, 1.0, 10.0, 100.0),
             "C_source": (0.1, 1.0, 10.0),

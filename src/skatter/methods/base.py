@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
+from skatter.parameters import Declared
 
 Array = NDArray[Any]
 
@@ -89,11 +90,11 @@ class Transfer:
         return self.domains.classes
 
 
-class Rival(BaseEstimator):
+class Rival(Declared, BaseEstimator):
     """Base of all rivals: validation before any heavy work, and the words for what is missing.
 
-    A rival sets the class attributes that say what it needs, and implements
-    ``_check_parameters`` and ``_fit``.
+    A rival sets the class attributes that say what it needs, declares its ``_parameters`` and
+    implements ``_fit``.
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
@@ -126,10 +127,6 @@ class Rival(BaseEstimator):
         self._fit(self._read(X, y, sample_domain, labelled))
         return self
 
-    def _check_parameters(self) -> None:
-        """Raise where a parameter is out of its range."""
-        raise NotImplementedError
-
     def _fit(self, transfer: Transfer) -> Any:
         """Learn; return what ``fit_transform`` returns, or nothing."""
         raise NotImplementedError
@@ -141,7 +138,7 @@ class Rival(BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
         """Check everything the user gave before any heavy work."""
-        self._check_parameters()
+        self.check_parameters()
         X = check_samples(
             self, X, reset=True, precomputed=self._precomputed, sparse=self._takes_sparse
         )
@@ -308,8 +305,7 @@ class RivalClassifier(ScoresLabelled, Rival):
         ndarray of shape (n_samples, n_classes) or (n_samples,)
             One column per class; for two classes one value, positive for the second.
         """
-        X = self._new_samples(X)
-        values = self._decide(X, self._from_source(sample_domain, X.shape[0]))
+        values = self._values(self._new_samples(X), sample_domain)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -317,6 +313,10 @@ class RivalClassifier(ScoresLabelled, Rival):
         values = self.decision_function(X, sample_domain=sample_domain)
         codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]
+
+    def _values(self, X: Any, sample_domain: Any) -> Array:
+        """Return decision values of validated samples, for those that know several sources."""
+        return self._decide(X, self._from_source(sample_domain, X.shape[0]))
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         """Return decision values of validated samples, in columns."""

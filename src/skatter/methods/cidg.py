@@ -165,10 +165,6 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + n_l³/3 + m C n²",
-        citation=(
-            "Y. Li, M. Gong, X. Tian, T. Liu, D. Tao: Domain Generalization via Conditional "
-            "Invariant Representations. AAAI, 2018."
-        ),
         grid={
             "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
             "conditional_weight": (0.01, 0.1, 1.0, 10.0, 100.0),

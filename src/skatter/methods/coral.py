@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skatter.checks import check_choice, check_real
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.record import Method
 from skatter.methods.subspaces import MapTransformer, feature_mean
+from skatter.parameters import NON_NEGATIVE, choice
 
 Array = NDArray[Any]
 
@@ -90,15 +90,13 @@ class CORAL(MapTransformer):
     True
     """
 
+    _parameters: ClassVar = {"ridge": NON_NEGATIVE, "align_means": choice(False, True)}
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(self, ridge: float = 1.0, *, align_means: bool = False) -> None:
         self.ridge = ridge
         self.align_means = align_means
-
-    def _check_parameters(self) -> None:
-        check_real("ridge", self.ridge, low=0)
-        check_choice("align_means", self.align_means, (False, True))
 
     def _fit(self, transfer: Transfer) -> None:
         self.source_mean_ = feature_mean(transfer.X_source)
@@ -213,9 +211,6 @@ METHODS = (
         when="features are standardised and all of them shall be kept",
         needs=("one target",),
         cost="n p m + m³, m = min(n, p)",
-        citation=(
-            "B. Sun, J. Feng, K. Saenko: Return of Frustratingly Easy Domain Adaptation. AAAI 2016."
-        ),
         linear=True,
         grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
     ),

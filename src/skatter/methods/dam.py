@@ -19,14 +19,13 @@ The weights fall with the distance of a source from the target, γ_s ∝ exp(−
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVR
 
-from skatter.checks import check_choice, check_real
 from skatter.domains import Domains
 from skatter.kernels import Kernel, centre, kernel_of
 from skatter.methods.base import Transfer, one_against_rest
@@ -35,10 +34,11 @@ from skatter.methods.machines import (
     Expansion,
     KernelMachine,
     average_of_sources,
-    check_source_weights,
     read_log_weights,
+    source_weights,
 )
 from skatter.methods.record import Method, Tuning
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, named_or
 
 Array = NDArray[Any]
 
@@ -79,15 +79,8 @@ class DAM(KernelMachine):
         True: the kernel is divided by the scatter of all samples in its feature space, so that
         ``C``, ``theta``, ``C_source`` and ``beta`` do not depend on the units of the features.
         False: the kernel as it is.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`.
     tol : float > 0
         How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
     random_state : int, RandomState instance or None
@@ -137,6 +130,18 @@ class DAM(KernelMachine):
     (['far', 'near'], [0.0, 1.0])
     """
 
+    _parameters: ClassVar = {
+        "C": POSITIVE,
+        "theta": POSITIVE,
+        "epsilon": NON_NEGATIVE,
+        "C_source": POSITIVE,
+        "source_weights": named_or(source_weights, "mmd", "uniform"),
+        "beta": NON_NEGATIVE,
+        "rho": NON_NEGATIVE,
+        "normalize": BOOLEAN,
+        "tol": POSITIVE,
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -171,14 +176,6 @@ class DAM(KernelMachine):
         self.kernel_params = kernel_params
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        for name in ("C", "theta", "C_source", "tol"):
-            check_real(name, getattr(self, name), low=0, open_low=True)
-        for name in ("epsilon", "beta", "rho"):
-            check_real(name, getattr(self, name), low=0)
-        check_choice("normalize", self.normalize, (True, False))
-        check_source_weights(self.source_weights, ("mmd", "uniform"))
 
     def _resolve_kernel(self, X: Any) -> Kernel:
         kernel = kernel_of(self, X)
@@ -260,10 +257,6 @@ METHODS = (
         needs=("source labels", "one target"),
         uses=("target labels", "several sources"),
         cost="n² p + C support vector machines per source, C regressions on the target",
-        citation=(
-            "L. Duan, D. Xu, I. W. Tsang: Domain Adaptation from Multiple Sources: A "
-            "Domain-Dependent Regularization Approach. IEEE TNNLS 23(3), 2012."
-        ),
         grid={
             "C": (0.01, 0.1, 1.0, 10.0, 100.0),
             "theta": (0.01, 0.1, 1.0, 10.0),

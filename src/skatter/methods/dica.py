@@ -34,11 +34,6 @@ from skatter.spaces import MakeSpace, NuggetSpace
 
 Array = NDArray[Any]
 
-_DICA = (
-    "K. Muandet, D. Balduzzi, B. Schölkopf: Domain Generalization via Invariant Feature "
-    "Representation. ICML, 2013."
-)
-
 
 def central_factor(domains: Domains, epsilon: float) -> Array:
     """Return U with U Uᵀ = Ω = K_y (K_y + n ε I)⁻¹ over the labelled samples.
@@ -298,7 +293,6 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + C n²",
-        citation=_DICA,
         grid={
             "epsilon": (1e-3, 1e-1, 1e1, 1e3),
             "ridge": (1e-3, 1e-2, 1e-1, 1.0),
@@ -320,7 +314,6 @@ METHODS = (
         needs=(),
         uses=("several sources",),
         cost="n²p + k n²",
-        citation=_DICA,
         grid={
             "n_components": COMPONENTS,
             "ridge": (1e-3, 1e-2, 1e-1, 1.0),

@@ -29,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import UNLABELLED, Mask
 from skatter.kernels import median_distance
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.grassmann import minimise
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, optional
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes, principal_axes
 
@@ -48,11 +48,6 @@ BLOCK = 256
 """Rows of the kernel at a time: large enough for BLAS, small enough for the cache."""
 
 _STOPS = (1e-3, 1e-2)
-
-_CITATION = (
-    "M. Baktashmotlagh, M. T. Harandi, B. C. Lovell, M. Salzmann: Unsupervised Domain Adaptation "
-    "by Domain Invariant Projection. ICCV, 2013."
-)
 
 
 class Discrepancy:
@@ -120,6 +115,13 @@ class ClassSpread:
 
 Term = Callable[[Array], tuple[float, Array]]
 """Z -> a value and its derivative by Z."""
+
+
+def _check_bandwidth(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        POSITIVE(name, value)
+    elif value != "median":
+        raise ValueError(f"{name} must be 'median' or a number, got {value!r}.")
 
 
 class DIP(RivalTransformer):
@@ -194,6 +196,12 @@ class DIP(RivalTransformer):
     True
     """
 
+    _parameters: ClassVar = {
+        **ITERATIVE,
+        "n_components": optional(COUNT),
+        "sigma": _check_bandwidth,
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -208,18 +216,6 @@ class DIP(RivalTransformer):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        if isinstance(self.sigma, str):
-            if self.sigma != "median":
-                raise ValueError(f"sigma must be 'median' or a number, got {self.sigma!r}.")
-        else:
-            check_real("sigma", self.sigma, low=0, open_low=True)
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
-        check_integer("verbose", self.verbose, low=0)
 
     def _fit(self, transfer: Transfer) -> Array:
         given = transfer.X
@@ -311,6 +307,8 @@ class DIPCC(DIP):
     1
     """
 
+    _parameters: ClassVar = {"lam": NON_NEGATIVE, "normalize": BOOLEAN}
+
     _needs_labels: ClassVar[bool] = True
 
     def __init__(
@@ -327,11 +325,6 @@ class DIPCC(DIP):
         super().__init__(n_components, sigma=sigma, max_iter=max_iter, tol=tol, verbose=verbose)
         self.lam = lam
         self.normalize = normalize
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("lam", self.lam, low=0)
-        check_choice("normalize", self.normalize, (True, False))
 
     def _terms(self, transfer: Transfer) -> list[Term]:
         label = np.where(transfer.source, transfer.label, UNLABELLED)
@@ -372,7 +365,6 @@ METHODS = (
         when="a few directions carry the shift and can be given up",
         needs=("one target",),
         cost="iterations × (n²d + nrd), r = min(n, p)",
-        citation=_CITATION,
         grid={"n_components": SUBSPACES, "tol": _STOPS},
         coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
     ),
@@ -384,7 +376,6 @@ METHODS = (
         when="as dip, and the labels of the source can be trusted",
         needs=("source labels", "one target"),
         cost="iterations × (n²d + nrd), r = min(n, p)",
-        citation=_CITATION,
         grid={"n_components": SUBSPACES, "lam": (0.1, 1.0, 10.0), "tol": _STOPS},
         coarse=Tuning(
             {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"

@@ -29,20 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skatter.checks import check_real
 from skatter.domains import Codes, Domains, which_domain
 from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Method
+from skatter.parameters import NON_NEGATIVE, POSITIVE
 
 Array = NDArray[Any]
-
-_EASY_ADAPT = "H. Daumé III: Frustratingly Easy Domain Adaptation. ACL, 2007."
-_EA_PLUS_PLUS = (
-    "H. Daumé III, A. Kumar, A. Saha: Frustratingly Easy Semi-Supervised Domain Adaptation. "
-    "DANLP Workshop, 2010."
-)
 
 
 class _Copies(NamedTuple):
@@ -127,13 +121,12 @@ class EasyAdapt(RivalTransformer):
            [3., 4., 3., 4., 0., 0.]])
     """
 
+    _parameters: ClassVar = {"shared_weight": POSITIVE}
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(self, *, shared_weight: float = 1.0) -> None:
         self.shared_weight = shared_weight
-
-    def _check_parameters(self) -> None:
-        check_real("shared_weight", self.shared_weight, low=0, open_low=True)
 
     def _fit(self, transfer: Transfer) -> Any:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
@@ -209,15 +202,8 @@ class EasyAdaptSVM(KernelMachine):
         relative to ``C``.
     shared_weight : float > 0
         a, the weight of what all domains share; 1 is the published method.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`.
     tol : float > 0
         How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
     random_state : int, RandomState instance or None
@@ -239,10 +225,10 @@ class EasyAdaptSVM(KernelMachine):
 
     References
     ----------
-    H. Daumé III: Frustratingly Easy Domain Adaptation. ACL, 2007.
-
     H. Daumé III, A. Kumar, A. Saha: Frustratingly Easy Semi-Supervised Domain Adaptation. DANLP
     Workshop, 2010.
+
+    H. Daumé III: Frustratingly Easy Domain Adaptation. ACL, 2007.
 
     Examples
     --------
@@ -257,6 +243,13 @@ class EasyAdaptSVM(KernelMachine):
     >>> model.score(X[site < 0], y[site < 0])
     0.92
     """
+
+    _parameters: ClassVar = {
+        "C": POSITIVE,
+        "unlabelled_weight": NON_NEGATIVE,
+        "shared_weight": POSITIVE,
+        "tol": POSITIVE,
+    }
 
     _needs_target_labels: ClassVar[bool] = True
 
@@ -285,12 +278,6 @@ class EasyAdaptSVM(KernelMachine):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_real("C", self.C, low=0, open_low=True)
-        check_real("unlabelled_weight", self.unlabelled_weight, low=0)
-        check_real("shared_weight", self.shared_weight, low=0, open_low=True)
-        check_real("tol", self.tol, low=0, open_low=True)
-
     def _learn(self, transfer: Transfer) -> Expansion:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
         self.copy_ids_ = self._copies.ids
@@ -309,29 +296,12 @@ class EasyAdaptSVM(KernelMachine):
         np.add.at(in_copies, training.sample, training.c[:, :, None] * coef[:, None, :])
         return Expansion(rows, in_copies, intercept)
 
-    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return how much speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. None: the target. An id that ``fit`` has not seen: what all domains
-            share decides.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; for two classes one value, positive for the second.
-        """
-        X = self._new_samples(X)
+    def _values(self, X: Any, sample_domain: Any) -> Array:
         c = self._copies.coefficients(self._copies.private(sample_domain, X.shape[0]))
         _, n_copies, n_machines = self.dual_coef_.shape
         by_copy = self._expand(X, self.dual_coef_.reshape(-1, n_copies * n_machines))
         values = np.einsum("ic,icm->im", c, by_copy.reshape(-1, n_copies, n_machines))
-        values += self.intercept_
-        return values[:, 0] if n_machines == 1 else values
+        return values + self.intercept_
 
 
 class _TrainingSet(NamedTuple):
@@ -369,7 +339,6 @@ METHODS = (
         needs=("one target",),
         uses=("several sources",),
         cost="n p (m + 1), m domains",
-        citation=_EASY_ADAPT,
         linear=True,
         grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
         wants=("target labels",),
@@ -383,7 +352,6 @@ METHODS = (
         needs=("source labels", "one target", "target labels"),
         uses=("several sources",),
         cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
-        citation=_EA_PLUS_PLUS,
         grid={
             "C": (0.01, 0.1, 1.0, 10.0, 100.0),
             "unlabelled_weight": (0.0, 0.1, 1.0),

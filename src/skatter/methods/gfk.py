@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh, svdvals
 
-from skatter.checks import check_choice, check_integer
+from skatter.checks import check_integer
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.geodesic import geodesic
@@ -40,6 +40,7 @@ from skatter.methods.subspaces import (
     partial_least_squares,
     require_classes,
 )
+from skatter.parameters import COUNT, choice, optional
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 
@@ -115,6 +116,8 @@ class GFK(MapTransformer):
     2.0
     """
 
+    _parameters: ClassVar = {"n_components": optional(COUNT), "source_basis": choice("pca", "pls")}
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(self, n_components: int | None = None, *, source_basis: str = "pca") -> None:
@@ -124,11 +127,6 @@ class GFK(MapTransformer):
     def metric(self) -> Array:
         """Return G, the matrix of shape (n_features_in_, n_features_in_) of the kernel xᵀ G z."""
         return self.metric_factor_ @ self.metric_factor_.T
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_choice("source_basis", self.source_basis, SOURCE_BASES)
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -249,10 +247,6 @@ METHODS = (
         when="the domains vary along different directions, and labels are few or none",
         needs=("one target",),
         cost="n p d",
-        citation=(
-            "B. Gong, Y. Shi, F. Sha, K. Grauman: Geodesic Flow Kernel for Unsupervised Domain "
-            "Adaptation. CVPR 2012."
-        ),
         linear=True,
         grid={"n_components": SUBSPACES},
     ),

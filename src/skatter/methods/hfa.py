@@ -29,12 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from skatter.checks import check_real
 from skatter.domains import Mask
-from skatter.kernels import Kernel, check_gram, kernel_of, require_memory
+from skatter.kernels import KERNEL, Kernel, check_gram, kernel_of, require_memory
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.record import Method
+from skatter.parameters import NON_NEGATIVE, POSITIVE, random_state
 
 Array = NDArray[Any]
 
@@ -76,16 +76,8 @@ class HFA(RivalClassifier):
         costs; with 0 there is no map.
     C_source, C_target : float > 0
         Cost of a source and of a target sample on the wrong side of the margin.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values.
-    gamma : "median", "printed", float or None
-        Bandwidth, in source and target from their own samples; see
-        :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. Source and target have bandwidths of their own.
     tol : float > 0
         How far the conditions of optimality may be violated.
     random_state : int, RandomState instance or None
@@ -128,6 +120,15 @@ class HFA(RivalClassifier):
     1.0
     """
 
+    _parameters: ClassVar = {
+        **KERNEL,
+        "lam": NON_NEGATIVE,
+        "C_source": POSITIVE,
+        "C_target": POSITIVE,
+        "tol": POSITIVE,
+        "random_state": random_state,
+    }
+
     _needs_target_labels: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
 
@@ -155,12 +156,6 @@ class HFA(RivalClassifier):
         self.kernel_params = kernel_params
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_real("lam", self.lam, low=0)
-        check_real("C_source", self.C_source, low=0, open_low=True)
-        check_real("C_target", self.C_target, low=0, open_low=True)
-        check_real("tol", self.tol, low=0, open_low=True)
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = (self._side(transfer, part) for part in (transfer.source, transfer.target))
@@ -205,10 +200,6 @@ METHODS = (
         when="a few labels in the target, whose features mean something else",
         needs=("source labels", "one target", "target labels"),
         cost="n_l² p + C support vector machines of n_l samples",
-        citation=(
-            "W. Li, L. Duan, D. Xu, I. W. Tsang: Learning with Augmented Features for Supervised "
-            "and Semi-Supervised Heterogeneous Domain Adaptation. IEEE TPAMI 36(6), 2014."
-        ),
         grid={
             "lam": (1.0, 10.0, 100.0, 1000.0),
             "C_source": (0.01, 0.1, 1.0, 10.0),

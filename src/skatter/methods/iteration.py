@@ -7,6 +7,11 @@ from collections.abc import Iterator
 
 from sklearn.exceptions import ConvergenceWarning
 
+from skatter.parameters import COUNT, NON_NEGATIVE, Rules, verbosity
+
+ITERATIVE: Rules = {"max_iter": COUNT, "tol": NON_NEGATIVE, "verbose": verbosity}
+"""Rules of the parameters that iterative methods share."""
+
 
 class Iterations:
     """Count iterations, keep their objectives, and stop once they change too little.

@@ -16,29 +16,67 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
-from sklearn.utils import gen_batches
 
-from skatter.checks import check_choice, check_integer, check_real
+from skatter.domains import Codes
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.matching import Guesses, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.transfer_components import (
     EIGEN_TOL,
     GramProduct,
     TransferComponents,
-    check_weight,
 )
-from skatter.scatter import indicator_means
-from skatter.selection import nearest_labels
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, optional
 from skatter.solve import Eigenpairs
 
 Array = NDArray[Any]
 
-BATCH = 2**25
-"""Distances between labelled and unlabelled samples that are held at once."""
+
+class JointMatching(TransferComponents):
+    """Base of JDA and BDA, which implement ``_differences``: rounds of features and guesses."""
+
+    _needs_labels: ClassVar[bool] = True
+    _default_n_components: ClassVar[int] = 100
+    _parameters: ClassVar = {**ITERATIVE, "penalty": POSITIVE, "unit_samples": BOOLEAN}
+
+    penalty: float
+    normalize_mmd: bool
+    unit_samples: bool
+    max_iter: int
+    tol: float
+    verbose: int
+
+    def _differences(self, transfer: Transfer, guess: Codes) -> Array:
+        """Return E with M = E Eᵀ, given the classes that target samples are taken for."""
+        raise NotImplementedError
+
+    def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
+        guesses = Guesses(transfer.label, transfer.target)
+        iterations = Iterations(
+            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
+        )
+        for _ in iterations:
+            E = self._differences(transfer, guesses.last)
+            found = self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL)
+            pairs = self._scaled(found)
+            Z = self._finish(product(np.asfortranarray(pairs.vectors)))
+            changed, settled = guesses.update(nearest_classes(Z, transfer), self.tol)
+            iterations.record(
+                float(np.sum(1 / found.values)),
+                settled=settled,
+                note=f"{changed:.1%} of the target changed class",
+            )
+        self.pseudo_labels_ = transfer.classes[guesses.last[transfer.target]]
+        self.objective_ = np.array(iterations.objective)
+        self.n_iter_ = len(self.objective_)
+        return pairs
+
+    def _finish(self, Z: Array) -> Array:
+        return normalize(Z) if self.unit_samples else Z
 
 
-class JDA(TransferComponents):
+class JDA(JointMatching):
     """Joint distribution adaptation: one mean for the domains, and one for each of their classes.
 
         minimise    c₀ ‖mean_s(Z) − mean_t(Z)‖² + Σ_c ‖mean_s^c(Z) − mean_t^c(Z)‖² + λ ‖A‖²
@@ -58,15 +96,8 @@ class JDA(TransferComponents):
     marginal_weight : float >= 0 or None
         c₀, the weight of the domains' means; None is the number of classes, as in the release.
         The paper prints 1.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. It is not centred.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients, as in :class:`TCA`.
     normalize_mmd : bool
@@ -114,8 +145,7 @@ class JDA(TransferComponents):
     True
     """
 
-    _needs_labels: ClassVar[bool] = True
-    _default_n_components: ClassVar[int] = 100
+    _parameters: ClassVar = {"marginal_weight": optional(NON_NEGATIVE)}
 
     def __init__(
         self,
@@ -152,67 +182,9 @@ class JDA(TransferComponents):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_weight("penalty", self.penalty)
-        if self.marginal_weight is not None:
-            check_real("marginal_weight", self.marginal_weight, low=0)
-        check_choice("normalize_mmd", self.normalize_mmd, (True, False))
-        check_choice("unit_samples", self.unit_samples, (True, False))
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
-
-    def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        guess = transfer.label
-        seen: set[bytes] = set()
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
-        for _ in iterations:
-            E = self._differences(transfer, guess)
-            found = self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL)
-            pairs = self._scaled(found)
-            previous, guess = guess, self._guess(transfer, product, pairs)
-            changed = float(np.mean(guess[transfer.target] != previous[transfer.target]))
-            iterations.record(
-                float(np.sum(1 / found.values)),
-                settled=changed <= self.tol or guess.tobytes() in seen,
-                note=f"{changed:.1%} of the target changed class",
-            )
-            seen.add(guess.tobytes())
-        self.pseudo_labels_ = transfer.classes[guess[transfer.target]]
-        self.objective_ = np.array(iterations.objective)
-        self.n_iter_ = len(self.objective_)
-        return pairs
-
-    def _differences(self, transfer: Transfer, guess: Array) -> Array:
-        """Return E with M = E Eᵀ: a column for the domains, and one for each class."""
-        n_classes = len(transfer.classes)
-        weight = n_classes if self.marginal_weight is None else self.marginal_weight
-        columns = [np.sqrt(weight) * transfer.mean_difference.astype(np.float64)[:, None]]
-        if (guess[transfer.target] >= 0).any():
-            source = np.where(transfer.source & transfer.labelled, transfer.label, -1)
-            target = np.where(transfer.target, guess, -1)
-            columns.append(indicator_means(source, n_classes) - indicator_means(target, n_classes))
-        E = np.asfortranarray(np.hstack(columns))
-        size = float(np.linalg.norm(E.T @ E))
-        return E / np.sqrt(size) if self.normalize_mmd and size > 0 else E
-
-    def _guess(self, transfer: Transfer, product: GramProduct, pairs: Eigenpairs) -> Array:
-        """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
-        Z = self._finish(product(np.asfortranarray(pairs.vectors)))
-        known = transfer.labelled
-        guess = transfer.label.copy()
-        if not known.all():
-            new = np.flatnonzero(~known)
-            # Distances between all labelled samples and some others: as many as fit.
-            for rows in gen_batches(len(new), max(BATCH // int(known.sum()), 1)):
-                found = nearest_labels(Z[known], guess[known], Z[new[rows]], [Z.shape[1]])
-                guess[new[rows]] = next(found)
-        return guess
-
-    def _finish(self, Z: Array) -> Array:
-        return normalize(Z) if self.unit_samples else Z
+    def _differences(self, transfer: Transfer, guess: Codes) -> Array:
+        weight = len(transfer.classes) if self.marginal_weight is None else self.marginal_weight
+        return mean_differences(transfer, guess, marginal=weight, normalize=self.normalize_mmd)
 
 
 METHODS = (
@@ -225,10 +197,6 @@ METHODS = (
         needs=("source labels", "one target"),
         uses=("target labels",),
         cost="n²p + k n² per round",
-        citation=(
-            "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu: Transfer Feature Learning with Joint "
-            "Distribution Adaptation. ICCV 2013."
-        ),
         grid={"n_components": SUBSPACES, "penalty": (0.01, 0.1, 1.0, 10.0)},
         coarse=Tuning(
             {"n_components": (20, 100), "penalty": (0.1, 1.0)},

@@ -11,42 +11,24 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import has_fit_parameter
 
-from skatter.checks import check_integer, check_real
-from skatter.kernels import Kernel, gram, kernel_of
-from skatter.methods.base import RivalClassifier, Transfer, source_classes
-from skatter.methods.iteration import Iterations
+from skatter.kernels import KERNEL, Kernel, gram, kernel_of
+from skatter.methods.base import Transfer
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import Method, Tuning
+from skatter.methods.weighting import BATCH, WeightedClassifier
+from skatter.parameters import NON_NEGATIVE, optional, random_state, real
 
 Array = NDArray[Any]
 
-BATCH = 1024
-"""Source samples whose kernel with the target is held at a time."""
 
-
-def _estimator_has(name: str) -> Callable[[KMM], bool]:
-    def check(model: KMM) -> bool:
-        chosen = LogisticRegression if model.estimator is None else model.estimator
-        return hasattr(getattr(model, "estimator_", chosen), name)
-
-    return check
-
-
-class KMM(RivalClassifier):
+class KMM(WeightedClassifier):
     """Kernel mean matching: train on source samples, weighted to look like the target.
 
         minimise    ‖(1/n_s) Σ b_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²
@@ -72,10 +54,8 @@ class KMM(RivalClassifier):
     gamma : "median", "printed", float or None
         Bandwidth; see :func:`skatter.kernels.resolve_kernel`. A narrow kernel trusts weights
         less: it sees no source sample near a target sample.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    degree, coef0, kernel_params
+        As in :class:`~skatter.SCA`.
     max_iter : int
         Iterations of the interior-point method at most.
     tol : float >= 0
@@ -127,10 +107,13 @@ class KMM(RivalClassifier):
     True
     """
 
-    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
-    __metadata_request__predict_log_proba: ClassVar = {"sample_domain": True}
-
-    _takes_sparse: ClassVar[bool] = True
+    _parameters: ClassVar = {
+        **KERNEL,
+        **ITERATIVE,
+        "max_weight": real(1, open_low=True),
+        "eps": optional(NON_NEGATIVE),
+        "random_state": random_state,
+    }
 
     def __init__(
         self,
@@ -161,107 +144,26 @@ class KMM(RivalClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_real("max_weight", self.max_weight, low=1, open_low=True)
-        if self.eps is not None:
-            check_real("eps", self.eps, low=0)
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
+    def _check_together(self) -> None:
         if self._precomputed:
             raise ValueError(
                 "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
                 "samples themselves. Give a callable that looks the kernel up."
             )
-        if self.estimator is not None:
-            _check_takes_weights(self.estimator)
 
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
-
-    def _fit(self, transfer: Transfer) -> None:
-        kernel = kernel_of(self, transfer.X)
+    def _weigh(self, transfer: Transfer) -> Array:
         iterations = Iterations("KMM", max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
         b = mean_matching_weights(
             transfer.X_source,
             transfer.X_target,
-            kernel,
+            kernel_of(self, transfer.X),
             iterations,
             max_weight=self.max_weight,
             eps=self.eps,
             tol=self.tol,
         )
-        self.weights_ = np.zeros(transfer.n_samples)
-        self.weights_[transfer.source] = b
         self.objective_, self.n_iter_ = iterations.objective, len(iterations.objective)
-        train = transfer.source & transfer.labelled
-        X, y = transfer.X[train], transfer.classes[transfer.label[train]]
-        estimator = _default_classifier(X) if self.estimator is None else clone(self.estimator)
-        self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
-        self.classes_ = transfer.classes[source_classes(transfer, type(self).__name__)]
-
-    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : ignored
-            All samples are treated alike.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
-        X = self._new_samples(X)
-        return self.estimator_.predict(X)
-
-    @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.decision_function(X)
-
-    @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the probability of each class; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.predict_proba(X)
-
-    @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.predict_log_proba(X)
-
-
-def _check_takes_weights(estimator: Any) -> None:
-    last = estimator
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
-    if not (hasattr(last, "predict") and has_fit_parameter(last, "sample_weight")):
-        raise TypeError(
-            f"estimator must be a classifier whose fit takes sample_weight, got {estimator!r}. Use "
-            "e.g. LogisticRegression, SVC or RandomForestClassifier."
-        )
-
-
-def _default_classifier(X: Any) -> Pipeline:
-    # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
-    scaler = StandardScaler(with_mean=not sparse.issparse(X))
-    return make_pipeline(scaler, LogisticRegression(max_iter=1000))
-
-
-def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
-    """Fit with sample weights; in a pipeline, they are the last step's."""
-    if not isinstance(estimator, Pipeline):
-        return estimator.fit(X, y, sample_weight=weights)
-    if len(estimator) > 1:
-        X = estimator[:-1].fit_transform(X, y)
-    _fit_weighted(estimator.steps[-1][1], X, y, weights)
-    return estimator
+        return b
 
 
 def mean_matching_weights(
@@ -317,10 +219,6 @@ METHODS = (
         when="the domains overlap and differ in where samples lie, not in their classes",
         needs=("source labels", "one target"),
         cost="n_s² p + n_s n_t p + 20 n_s³/3",
-        citation=(
-            "J. Huang, A. Smola, A. Gretton, K. Borgwardt, B. Schölkopf: Correcting Sample "
-            "Selection Bias by Unlabeled Data. NIPS 2006."
-        ),
         grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
         coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
     ),

@@ -33,7 +33,6 @@ from scipy.linalg import eigh
 from scipy.optimize import nnls
 from sklearn.metrics.pairwise import euclidean_distances
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Mask
 from skatter.kernels import median_distance, require_memory
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
@@ -43,6 +42,7 @@ from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
+from skatter.parameters import COUNT, POSITIVE, choice, optional
 from skatter.solve import principal_axes
 
 Array = NDArray[Any]
@@ -73,6 +73,13 @@ Weights that should be zero are then far below ``WEIGHT``, and all others far ab
 
 MAX_ITER = 100
 """Iterations of the interior-point method at most; two dozen are many."""
+
+
+def _check_scales(name: str, value: Any) -> None:
+    if not np.size(value):
+        raise ValueError(f"{name} must name one scale at least, got none. None names thirteen.")
+    for scale in np.ravel(value):
+        POSITIVE(name, scale)
 
 
 class Landmarks(RivalClassifier):
@@ -159,6 +166,14 @@ class Landmarks(RivalClassifier):
     True
     """
 
+    _parameters: ClassVar = {
+        "n_components": optional(COUNT),
+        "C": POSITIVE,
+        "scales": optional(_check_scales),
+        "balance": choice("half", "exact"),
+        "mixing": choice("alignment", "uniform"),
+    }
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(
@@ -175,17 +190,6 @@ class Landmarks(RivalClassifier):
         self.scales = scales
         self.balance = balance
         self.mixing = mixing
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_real("C", self.C, low=0, open_low=True)
-        check_choice("balance", self.balance, ("half", "exact"))
-        check_choice("mixing", self.mixing, ("alignment", "uniform"))
-        if not len(self._scales()):
-            raise ValueError("scales must name one scale at least, got none. None names thirteen.")
-        for scale in self._scales():
-            check_real("scales", scale, low=0, open_low=True)
 
     def _scales(self) -> Array:
         return np.ravel(SCALES if self.scales is None else self.scales)
@@ -421,10 +425,6 @@ METHODS = (
         when="part of the source resembles the target, and the rest misleads",
         needs=("source labels", "one target"),
         cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
-        citation=(
-            "B. Gong, K. Grauman, F. Sha: Connecting the Dots with Landmarks: Discriminatively "
-            "Learning Domain-Invariant Features for Unsupervised Domain Adaptation. ICML 2013."
-        ),
         grid={
             "n_components": SUBSPACES,
             "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),

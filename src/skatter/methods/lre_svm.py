@@ -32,16 +32,16 @@ from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.components import BATCH
 from skatter.domains import Mask
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
 from skatter.methods.dam import regress, scatter_of_gram
 from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.machines import Expansion, KernelMachine, canonical
 from skatter.methods.record import Method, Tuning
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE
 
 Array = NDArray[Any]
 
@@ -57,14 +57,19 @@ REGRESSION_TOL = 1e-3
 SQUARES = 1e-6
 """Singular values above this share of the norm are as good when found through their squares."""
 
-_CITATION = (
-    "Z. Xu, W. Li, L. Niu, D. Xu: Exploiting Low-Rank Structure from Latent Domains for Domain "
-    "Generalization. ECCV, 2014."
-)
-
 
 class _ExemplarLearner(RivalClassifier):
     """What generalization and adaptation share: the exemplars, and what they say of new samples."""
+
+    _parameters: ClassVar = {
+        **ITERATIVE,
+        "C_positive": POSITIVE,
+        "C_negative": POSITIVE,
+        "rank_weight": NON_NEGATIVE,
+        "tie_weight": NON_NEGATIVE,
+        "n_best": COUNT,
+        "normalize": BOOLEAN,
+    }
 
     C_positive: float
     C_negative: float
@@ -75,15 +80,6 @@ class _ExemplarLearner(RivalClassifier):
     max_iter: int
     tol: float
     verbose: int
-
-    def _check_parameters(self) -> None:
-        for name in ("C_positive", "C_negative"):
-            check_real(name, getattr(self, name), low=0, open_low=True)
-        for name in ("rank_weight", "tie_weight", "tol"):
-            check_real(name, getattr(self, name), low=0)
-        for name in ("n_best", "max_iter"):
-            check_integer(name, getattr(self, name), low=1)
-        check_choice("normalize", self.normalize, (True, False))
 
     def _learn_exemplars(self, X: Array, label: Array, rows: Array) -> Array:
         """Learn one classifier for each sample, and return their order, class by class."""
@@ -300,10 +296,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         exemplars say.
     gamma : "median", "printed", float or None
         Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    degree, coef0, kernel_params
+        As in :class:`~skatter.SCA`.
     max_iter : int
         Rounds at most.
     tol : float >= 0
@@ -356,6 +350,14 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     True
     """
 
+    _parameters: ClassVar = {
+        "C": POSITIVE,
+        "theta": POSITIVE,
+        "epsilon": NON_NEGATIVE,
+        "beta": NON_NEGATIVE,
+        "n_neighbors": COUNT,
+    }
+
     _takes_sparse: ClassVar[bool] = False
 
     def __init__(
@@ -403,13 +405,7 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for name in ("C", "theta"):
-            check_real(name, getattr(self, name), low=0, open_low=True)
-        for name in ("epsilon", "beta"):
-            check_real(name, getattr(self, name), low=0)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
+    def _check_together(self) -> None:
         if self._precomputed:
             raise ValueError(
                 f"{type(self).__name__} needs features, of which exemplars are linear functions: "
@@ -615,7 +611,6 @@ METHODS = (
         when="unseen domains, and sources that are mixtures of unnamed domains",
         needs=("source labels",),
         cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
-        citation=_CITATION,
         grid={
             "C_positive": (0.1, 1.0, 10.0),
             "C_negative": (0.1, 1.0, 10.0),
@@ -633,7 +628,6 @@ METHODS = (
         needs=("source labels", "one target"),
         uses=("target labels",),
         cost="that of lre-svm + C regressions on the target",
-        citation=_CITATION,
         grid={
             "C_positive": (0.1, 1.0, 10.0),
             "C_negative": (0.1, 1.0, 10.0),

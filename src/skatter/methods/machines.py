@@ -11,11 +11,11 @@ from scipy.special import softmax
 from sklearn.svm import SVC
 from sklearn.utils import gen_batches
 
-from skatter.checks import check_choice
 from skatter.components import BATCH
 from skatter.domains import Domains, Mask
-from skatter.kernels import Kernel, centre, kernel_of
+from skatter.kernels import KERNEL, Kernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
+from skatter.parameters import random_state
 from skatter.spaces import ordered_gram
 
 Array = NDArray[Any]
@@ -30,6 +30,8 @@ class KernelMachine(RivalClassifier):
 
     One has the parameters of a kernel, and implements ``_learn``.
     """
+
+    _parameters: ClassVar = {**KERNEL, "random_state": random_state}
 
     _takes_sparse: ClassVar[bool] = True
 
@@ -158,20 +160,16 @@ def _shares(signs: list[Array], log_weights: Array) -> Array:
     return softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
 
 
-def check_source_weights(value: Any, rules: tuple[str, ...]) -> None:
-    """Check ``source_weights``: the name of a rule, or positive numbers."""
-    if isinstance(value, str):
-        check_choice("source_weights", value, rules)
-        return
+def source_weights(name: str, value: Any) -> None:
+    """Refuse what is not one positive number for each source."""
     weights = np.asarray(value)
     if weights.ndim != 1 or weights.dtype.kind not in "iuf":
-        listed = ", ".join(repr(rule) for rule in rules)
         raise TypeError(
-            f"source_weights must be {listed} or one number for each source, got {value!r}."
+            f"{name} must be the name of a rule or one number for each source, got {value!r}."
         )
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise ValueError(
-            f"source_weights must be positive and finite, got {value!r}. Leave the samples of a "
+            f"{name} must be positive and finite, got {value!r}. Leave the samples of a "
             "source out of fit to give it no weight."
         )
 

@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from skatter.checks import check_choice, check_real
 from skatter.components import BATCH
 from skatter.domains import Codes, Domains, read_domains, which_domain
 from skatter.kernels import Kernel, resolve_kernel
@@ -36,6 +35,7 @@ from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Method, Tuning
+from skatter.parameters import NON_NEGATIVE, POSITIVE, named_or
 
 Array = NDArray[Any]
 
@@ -88,10 +88,8 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         among themselves is not known.
     gamma : "median", "printed", float or None
         Bandwidth of k; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    degree, coef0, kernel_params
+        As in :class:`~skatter.SCA`.
     tol : float > 0
         How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
     random_state : int, RandomState instance or None
@@ -139,6 +137,13 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     0.95
     """
 
+    _parameters: ClassVar = {
+        "C": POSITIVE,
+        "marginal_gamma": named_or(NON_NEGATIVE, "median"),
+        "embedding_gamma": named_or(POSITIVE, "median"),
+        "tol": POSITIVE,
+    }
+
     _needs_several: ClassVar[bool] = True
 
     def __init__(
@@ -166,35 +171,12 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         self.tol = tol
         self.random_state = random_state
 
-    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return how much speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; of a domain that ``fit`` has not seen, a set of them.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. None: the target of ``fit`` if there was one; else all samples are of
-            one new domain, unless ``fit`` knew no names of domains.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; for two classes one value, positive for the second.
-        """
-        X = self._new_samples(X)
+    def _values(self, X: Any, sample_domain: Any) -> Array:
         likeness = np.exp(-self.marginal_gamma_ * self._squared_distances(X, sample_domain))
         _, n_sources, n_machines = self.dual_coef_.shape
         by_source = self._expand(X, self.dual_coef_.reshape(-1, n_sources * n_machines))
         by_source = by_source.reshape(-1, n_sources, n_machines)
-        values = np.einsum("id,idm->im", likeness, by_source) + self.intercept_
-        return values[:, 0] if n_machines == 1 else values
-
-    def _check_parameters(self) -> None:
-        check_real("C", self.C, low=0, open_low=True)
-        check_real("tol", self.tol, low=0, open_low=True)
-        _check_bandwidth("marginal_gamma", self.marginal_gamma)
-        _check_bandwidth("embedding_gamma", self.embedding_gamma, positive=True)
+        return np.einsum("id,idm->im", likeness, by_source) + self.intercept_
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
         """Keep the labelled samples of the sources, and all there is for the marginals."""
@@ -402,13 +384,6 @@ def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
             K[i] *= row
 
 
-def _check_bandwidth(name: str, value: Any, *, positive: bool = False) -> None:
-    if isinstance(value, str):
-        check_choice(name, value, ("median",))
-        return
-    check_real(name, value, low=0, open_low=positive)
-
-
 METHODS = (
     Method(
         name="marginal-svm",
@@ -419,10 +394,6 @@ METHODS = (
         needs=("source labels", "several sources", "a set of new samples"),
         uses=("one target",),
         cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
-        citation=(
-            "G. Blanchard, G. Lee, C. Scott: Generalizing from Several Related Classification "
-            "Tasks to a New Unlabeled Sample. NIPS, 2011."
-        ),
         grid={
             "C": (0.1, 1.0, 10.0, 100.0),
             "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),

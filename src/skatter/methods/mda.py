@@ -228,10 +228,6 @@ METHODS = (
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + n_l³/3 + m C n²",
-        citation=(
-            "S. Hu, K. Zhang, Z. Chen, L. Chan: Domain Generalization via Multidomain Discriminant "
-            "Analysis. UAI, 2019."
-        ),
         grid={
             "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
             "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),

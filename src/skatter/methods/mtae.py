@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Codes, Domains, Mask
 from skatter.methods.base import Transfer
 from skatter.methods.generalization import GeneralizingTransformer
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.record import Method, Tuning
+from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, optional, random_state, real
 
 Array = NDArray[Any]
 
@@ -145,6 +145,17 @@ class MTAE(GeneralizingTransformer):
     ((2, 6), (3, 4, 6))
     """
 
+    _parameters: ClassVar = {
+        **ITERATIVE,
+        "n_components": optional(COUNT),
+        "pairs": choice("class", "order"),
+        "corruption": real(0, np.nextafter(1, 0)),
+        "weight_decay": NON_NEGATIVE,
+        "learning_rate": POSITIVE,
+        "batch_size": COUNT,
+        "random_state": random_state,
+    }
+
     _needs_labels: ClassVar[bool] = True
 
     def __init__(
@@ -171,17 +182,6 @@ class MTAE(GeneralizingTransformer):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_choice("pairs", self.pairs, ("class", "order"))
-        check_real("corruption", self.corruption, low=0, high=np.nextafter(1, 0))
-        check_real("weight_decay", self.weight_decay, low=0)
-        check_real("learning_rate", self.learning_rate, low=0, open_low=True)
-        check_integer("batch_size", self.batch_size, low=1)
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
 
     def _fit(self, transfer: Transfer) -> None:
         torch = _import_torch()
@@ -411,10 +411,6 @@ METHODS = (
         needs=("source labels",),
         uses=("several sources",),
         cost="epochs × n p r m, r hidden units, m sources",
-        citation=(
-            "M. Ghifary, W. B. Kleijn, M. Zhang, D. Balduzzi: Domain Generalization for Object "
-            "Recognition with Multi-task Autoencoders. ICCV, 2015."
-        ),
         linear=True,
         grid={
             "n_components": (100, 250, 500, 1000),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -47,7 +49,7 @@ class Method:
     cost : str
         Leading cost of a fit.
     citation : str
-        Where it comes from.
+        Where it comes from; where empty, the first reference of the estimator's docstring.
     grid : mapping
         Values worth trying, per parameter.
     coarse, unseen : Tuning or None
@@ -69,15 +71,26 @@ class Method:
     when: str
     needs: tuple[Need, ...]
     cost: str
-    citation: str
     uses: tuple[Need, ...] = ()
     wants: tuple[Need, ...] = ()
+    citation: str = ""
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     extra: str = ""
     linear: bool = False
     nested: bool = False
     coarse: Tuning | None = None
     unseen: Tuning | None = None
+
+    def __post_init__(self) -> None:
+        if not self.citation:
+            object.__setattr__(self, "citation", _first_reference(self.estimator))
+
+
+def _first_reference(estimator: type[Any]) -> str:
+    """Return the first paragraph of the section "References" of a docstring."""
+    text = inspect.cleandoc(estimator.__doc__ or "")
+    found = re.search(r"^References\n-+\n(.+?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return " ".join(found[1].split()) if found else ""
 
 
 COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)

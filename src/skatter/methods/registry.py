@@ -6,68 +6,51 @@ A new method is one file beside this one, which ends with its entry, and one lin
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
-from skatter.methods import (
-    adaptive_svm,
-    cidg,
-    coral,
-    dam,
-    dica,
-    dip,
-    easy_adapt,
-    family,
-    gfk,
-    hedging,
-    hfa,
-    jda,
-    kmm,
-    landmarks,
-    lre_svm,
-    marginal_kernel,
-    mda,
-    mtae,
-    sgf,
-    sstca,
-    subspace_alignment,
-    tca,
-    tjm,
-    tsc,
-    uml,
-    undo_bias,
-)
 from skatter.methods.record import Method
 
-_MODULES = (
-    hedging,
-    family,
-    adaptive_svm,
-    cidg,
-    coral,
-    dam,
-    dica,
-    dip,
-    easy_adapt,
-    gfk,
-    hfa,
-    jda,
-    kmm,
-    landmarks,
-    lre_svm,
-    marginal_kernel,
-    mda,
-    mtae,
-    sgf,
-    sstca,
-    subspace_alignment,
-    tca,
-    tjm,
-    tsc,
-    uml,
-    undo_bias,
+_FILES = (
+    "hedging",
+    "family",
+    "adaptive_svm",
+    "artl",
+    "bda",
+    "cidg",
+    "coral",
+    "dam",
+    "dica",
+    "dip",
+    "easy_adapt",
+    "easy_tl",
+    "gfk",
+    "hfa",
+    "jda",
+    "jgsa",
+    "kliep",
+    "kmm",
+    "landmarks",
+    "lre_svm",
+    "marginal_kernel",
+    "mda",
+    "meda",
+    "mtae",
+    "optimal_transport",
+    "sgf",
+    "spl",
+    "sstca",
+    "subspace_alignment",
+    "tca",
+    "tjm",
+    "tsc",
+    "uml",
+    "undo_bias",
 )
 
 METHODS: Mapping[str, Method] = {
-    method.name: method for module in _MODULES for method in module.METHODS
+    method.name: method
+    for file in _FILES
+    for method in import_module(f"skatter.methods.{file}").METHODS
 }
 """Methods by name."""
 

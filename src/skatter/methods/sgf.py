@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from skatter.checks import check_integer
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.geodesic import Geodesic, geodesic
@@ -31,6 +30,7 @@ from skatter.methods.subspaces import (
     partial_least_squares,
     require_classes,
 )
+from skatter.parameters import COUNT, integer, optional
 from skatter.solve.small import column_signs
 
 Array = NDArray[Any]
@@ -96,6 +96,12 @@ class SGF(MapTransformer):
     (80, 10)
     """
 
+    _parameters: ClassVar = {
+        "n_components": optional(COUNT),
+        "n_subspaces": integer(2),
+        "pls_components": optional(COUNT),
+    }
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(
@@ -108,13 +114,6 @@ class SGF(MapTransformer):
         self.n_components = n_components
         self.n_subspaces = n_subspaces
         self.pls_components = pls_components
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_integer("n_subspaces", self.n_subspaces, low=2)
-        if self.pls_components is not None:
-            check_integer("pls_components", self.pls_components, low=1)
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -164,10 +163,6 @@ METHODS = (
         when="subspaces on the way are wanted as features, with or without labels",
         needs=("one target",),
         cost="n p d + n d² N",
-        citation=(
-            "R. Gopalan, R. Li, R. Chellappa: Domain Adaptation for Object Recognition: An "
-            "Unsupervised Approach. ICCV 2011."
-        ),
         linear=True,
         grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
         coarse=Tuning(

@@ -20,16 +20,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import kneighbors_graph
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.methods.base import Transfer
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
     centred,
-    check_weight,
     mean_difference,
 )
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, SHARE, optional
 from skatter.solve import CholeskyRoot, DiagonalPlusThin, Eigenpairs
 from skatter.solve.blas import dot
 from skatter.solve.symmetric import Root
@@ -64,15 +63,8 @@ class SSTCA(TransferComponents):
     width : float > 0 or None
         s in the weight exp(-d²/(2 s²)) of two neighbours at distance d; None is the mean distance
         of neighbours.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. It is not centred.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients, as in :class:`TCA`.
     normalize_mmd : bool
@@ -113,6 +105,16 @@ class SSTCA(TransferComponents):
     (80, 2)
     """
 
+    _parameters: ClassVar = {
+        "mu": POSITIVE,
+        "dependence": SHARE,
+        "smoothness": NON_NEGATIVE,
+        "mean_smoothness": BOOLEAN,
+        "n_neighbors": COUNT,
+        "width": optional(POSITIVE),
+        "tol": POSITIVE,
+    }
+
     _needs_labels: ClassVar[bool] = True
 
     def __init__(
@@ -151,18 +153,6 @@ class SSTCA(TransferComponents):
         self.normalize_mmd = normalize_mmd
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_weight("mu", self.mu)
-        check_real("dependence", self.dependence, low=0, high=1)
-        check_real("smoothness", self.smoothness, low=0)
-        check_choice("mean_smoothness", self.mean_smoothness, (True, False))
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        if self.width is not None:
-            check_weight("width", self.width)
-        check_choice("normalize_mmd", self.normalize_mmd, (True, False))
-        check_real("tol", self.tol, low=0, open_low=True)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         same_class = np.asfortranarray(
@@ -222,10 +212,6 @@ METHODS = (
         needs=("source labels", "one target"),
         uses=("target labels",),
         cost="n²p + 7n³/3 + 2k n²",
-        citation=(
-            "S. J. Pan, I. W. Tsang, J. T. Kwok, Q. Yang: Domain Adaptation via Transfer Component "
-            "Analysis. IEEE TNN 22(2), 2011."
-        ),
         grid={
             "n_components": COMPONENTS,
             "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3),

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from skatter.checks import check_integer, check_real
+from skatter.checks import check_real
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.record import SUBSPACES, Method
 from skatter.methods.subspaces import MapTransformer, centred_times, domain_axes
+from skatter.parameters import COUNT, optional
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
 
@@ -84,14 +85,12 @@ class SubspaceAlignment(MapTransformer):
     array([0., 0.])
     """
 
+    _parameters: ClassVar = {"n_components": optional(COUNT)}
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(self, n_components: int | None = None) -> None:
         self.n_components = n_components
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = domain_axes(transfer, self.n_components)
@@ -177,10 +176,6 @@ METHODS = (
         when="a quick first try without labels, one number to choose",
         needs=("one target",),
         cost="n p d",
-        citation=(
-            "B. Fernando, A. Habrard, M. Sebban, T. Tuytelaars: Unsupervised Visual Domain "
-            "Adaptation Using Subspace Alignment. ICCV 2013."
-        ),
         linear=True,
         grid={"n_components": SUBSPACES},
     ),

@@ -11,17 +11,16 @@ polynomials in K up to one column, so that Lanczos finds the components by produ
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from skatter.checks import check_choice, check_real
 from skatter.methods.base import Transfer
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
-    check_weight,
     mean_difference,
 )
+from skatter.parameters import POSITIVE
 from skatter.solve import Eigenpairs
 
 
@@ -38,15 +37,8 @@ class TCA(TransferComponents):
         Components to keep; None is 30, or fewer where the rank is lower.
     mu : float > 0
         Weight of the size of the coefficients; small values trust the distance of the means.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. It is not centred.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
         have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
@@ -98,6 +90,8 @@ class TCA(TransferComponents):
     True
     """
 
+    _parameters: ClassVar = {"mu": POSITIVE, "tol": POSITIVE}
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -125,12 +119,6 @@ class TCA(TransferComponents):
         self.tol = tol
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_weight("mu", self.mu)
-        check_choice("normalize_mmd", self.normalize_mmd, (True, False))
-        check_real("tol", self.tol, low=0, open_low=True)
-
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         e = mean_difference(transfer, normalize=self.normalize_mmd)
         return self._scaled(self._match_means(product, e, self.mu, k, tol=self.tol))
@@ -145,10 +133,6 @@ METHODS = (
         when="a fast baseline that needs no labels at all",
         needs=("one target",),
         cost="n²p + k n²",
-        citation=(
-            "S. J. Pan, I. W. Tsang, J. T. Kwok, Q. Yang: Domain Adaptation via Transfer Component "
-            "Analysis. IEEE TNN 22(2), 2011."
-        ),
         grid={"n_components": COMPONENTS, "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3)},
         nested=True,
         coarse=Tuning(

@@ -18,17 +18,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.record import COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     EIGEN_TOL,
     GramProduct,
     TransferComponents,
-    check_weight,
     mean_difference,
 )
+from skatter.parameters import POSITIVE
 from skatter.solve import DiagonalPlusThin, Eigenpairs
 
 Array = NDArray[Any]
@@ -52,15 +51,8 @@ class TJM(TransferComponents):
         λ, the weight of the size of the coefficients.
     source_weight : float > 0
         ω in the weight ω/‖a_i‖ of a source sample: 1 is the release's, 0.5 the printed one.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. It is not centred.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients, in the features and in the weights ω/‖a_i‖. ``"unit"``: each
         column of A has length one, as in the release and as the published results need.
@@ -106,6 +98,8 @@ class TJM(TransferComponents):
     (3, 2)
     """
 
+    _parameters: ClassVar = {**ITERATIVE, "penalty": POSITIVE, "source_weight": POSITIVE}
+
     _default_n_components: ClassVar[int] = 20
 
     def __init__(
@@ -140,14 +134,6 @@ class TJM(TransferComponents):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_weight("penalty", self.penalty)
-        check_weight("source_weight", self.source_weight)
-        check_choice("normalize_mmd", self.normalize_mmd, (True, False))
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         means = product(mean_difference(transfer, normalize=self.normalize_mmd))
@@ -187,10 +173,6 @@ METHODS = (
         when="part of the source looks nothing like the target",
         needs=("one target",),
         cost="n²p + 2k n² per iteration",
-        citation=(
-            "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu: Transfer Joint Matching for Unsupervised "
-            "Domain Adaptation. CVPR 2014."
-        ),
         grid={"n_components": (*COMPONENTS, 80, 100), "penalty": (0.01, 0.1, 1.0, 10.0)},
         coarse=Tuning(
             {"n_components": (10, 20, 40, 100), "penalty": (1.0,)},

@@ -23,11 +23,11 @@ from scipy.linalg import qr
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.components import BATCH
 from skatter.domains import Mask
-from skatter.kernels import Kernel, check_gram, gram, kernel_of
+from skatter.kernels import KERNEL, Kernel, check_gram, gram, kernel_of
 from skatter.methods.base import RivalTransformer, Transfer
+from skatter.parameters import BOOLEAN, COUNT, choice, optional, random_state
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
@@ -38,8 +38,6 @@ Array = NDArray[Any]
 
 FEW_FEATURES = 1000
 """Up to this many, a linear kernel is looked at in the coordinates of its features."""
-
-SCALES = ("unit", "constraint")
 
 EIGEN_TOL = 1e-8
 """Residual of each component relative to its own eigenvalue, inside iterative methods."""
@@ -115,17 +113,20 @@ def centred(W: Array) -> Array:
 class TransferComponents(RivalTransformer):
     """Base of TCA, SSTCA, TJM and JDA; one of them implements ``_solve``."""
 
+    _parameters: ClassVar = {
+        **KERNEL,
+        "n_components": optional(COUNT),
+        "scale": choice("unit", "constraint"),
+        "normalize_mmd": BOOLEAN,
+        "random_state": random_state,
+    }
+
     _takes_sparse: ClassVar[bool] = True
     _default_n_components: ClassVar[int] = 30
 
     n_components: int | None
     scale: str
     random_state: Any
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_choice("scale", self.scale, SCALES)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         """Return the leading pairs, W scaled as the method has it."""
@@ -229,11 +230,6 @@ class TransferComponents(RivalTransformer):
     def _finish(self, Z: Array) -> Array:
         """Return projections as the method hands them out."""
         return Z
-
-
-def check_weight(name: str, value: Any) -> float:
-    """Return a positive weight."""
-    return check_real(name, value, low=0, open_low=True)
 
 
 def mean_difference(transfer: Transfer, *, normalize: bool) -> Array:

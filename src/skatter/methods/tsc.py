@@ -24,14 +24,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from skatter.checks import check_choice, check_integer, check_real
 from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.dictionary import Dictionary, update_dictionary
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Method, Tuning
 from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, optional, random_state
 
 Array = NDArray[Any]
 
@@ -153,6 +153,17 @@ class TSC(RivalTransformer):
     True
     """
 
+    _parameters: ClassVar = {
+        **ITERATIVE,
+        "n_components": optional(COUNT),
+        "mmd": NON_NEGATIVE,
+        "smoothness": NON_NEGATIVE,
+        "sparsity": POSITIVE,
+        "n_neighbors": COUNT,
+        "unit_norm": BOOLEAN,
+        "random_state": random_state,
+    }
+
     _takes_sparse: ClassVar[bool] = True
 
     def __init__(
@@ -179,17 +190,6 @@ class TSC(RivalTransformer):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_real("mmd", self.mmd, low=0)
-        check_real("smoothness", self.smoothness, low=0)
-        check_real("sparsity", self.sparsity, low=0, open_low=True)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        check_choice("unit_norm", self.unit_norm, (True, False))
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
 
     def _fit(self, transfer: Transfer) -> Array:
         self.n_components_ = self._number_of_atoms(*transfer.X.shape)
@@ -326,10 +326,6 @@ METHODS = (
         when="samples are made of parts that recur in both domains, and time is no matter",
         needs=("one target",),
         cost="n²p + t (n r p + n r² + r³)",
-        citation=(
-            "M. Long, G. Ding, J. Wang, J. Sun, Y. Guo, P. S. Yu: Transfer Sparse Coding for "
-            "Robust Image Representation. CVPR 2013."
-        ),
         grid={
             "n_components": (32, 64, 128, 256),
             "mmd": (0.0, 1e3, 1e4, 1e5, 1e6),

@@ -45,14 +45,14 @@ from scipy.optimize import minimize
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
-from skatter.checks import check_integer, check_real
 from skatter.domains import Domains, Mask
 from skatter.methods.base import Transfer, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import ITERATIVE, Iterations
 from skatter.methods.machines import canonical
 from skatter.methods.record import Method, Tuning
 from skatter.methods.subspaces import centred_times
+from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, optional
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
@@ -164,6 +164,15 @@ class UML(GeneralizingTransformer):
     0
     """
 
+    _parameters: ClassVar = {
+        **ITERATIVE,
+        "n_components": optional(COUNT),
+        "n_neighbors": COUNT,
+        "own_weight": SHARE,
+        "reg": NON_NEGATIVE,
+        "n_impostors": COUNT,
+    }
+
     _needs_labels: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
 
@@ -187,16 +196,6 @@ class UML(GeneralizingTransformer):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, low=1)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        check_real("own_weight", self.own_weight, low=0, high=1)
-        check_real("reg", self.reg, low=0)
-        check_integer("n_impostors", self.n_impostors, low=1)
-        check_integer("max_iter", self.max_iter, low=1)
-        check_real("tol", self.tol, low=0)
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -545,10 +544,6 @@ METHODS = (
         needs=("source labels",),
         uses=("several sources",),
         cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
-        citation=(
-            "C. Fang, Y. Xu, D. N. Rockmore: Unbiased Metric Learning: On the Utilization of "
-            "Multiple Datasets and Web Images for Softening Bias. ICCV, 2013."
-        ),
         grid={
             "n_neighbors": (3, 5),
             "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skatter.checks import check_real
 from skatter.domains import Codes, Mask, which_domain
 from skatter.kernels import centre
 from skatter.methods.base import Transfer, one_against_rest
@@ -42,6 +41,7 @@ from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
 from skatter.methods.record import Method, Tuning
+from skatter.parameters import NON_NEGATIVE, POSITIVE
 
 Array = NDArray[Any]
 
@@ -67,15 +67,9 @@ class UndoBias(Generalizer, KernelMachine):
     bias_weight : float > 0
         λ, how much domains are kept together. Large, they share one machine; towards 0, each
         domain has a machine of its own, and w is left with the first loss.
-    kernel : str or callable
-        ``"linear"``, the published method, any other kernel of :mod:`sklearn.metrics.pairwise`,
-        ``"precomputed"``, or a function of two arrays that returns the matrix of kernel values.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. ``"linear"`` is the published
+        method.
     tol : float > 0
         Accuracy of decision values.
     random_state : int, RandomState instance or None
@@ -137,6 +131,13 @@ class UndoBias(Generalizer, KernelMachine):
     [0.73, 0.77]
     """
 
+    _parameters: ClassVar = {
+        "C_shared": POSITIVE,
+        "C_domain": NON_NEGATIVE,
+        "bias_weight": POSITIVE,
+        "tol": POSITIVE,
+    }
+
     _needs_several: ClassVar[bool] = True
 
     def __init__(
@@ -163,12 +164,6 @@ class UndoBias(Generalizer, KernelMachine):
         self.kernel_params = kernel_params
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_real("C_shared", self.C_shared, low=0, open_low=True)
-        check_real("C_domain", self.C_domain, low=0)
-        check_real("bias_weight", self.bias_weight, low=0, open_low=True)
-        check_real("tol", self.tol, low=0, open_low=True)
 
     def _fit(self, transfer: Transfer) -> None:
         super()._fit(transfer)
@@ -260,23 +255,7 @@ class UndoBias(Generalizer, KernelMachine):
             raise AttributeError("coef_ and domain_coef_ are there after fit with kernel='linear'.")
         return weights
 
-    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return how much speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. A source of ``fit`` is judged by its own machine; None, and ids that
-            ``fit`` has not seen, by the shared one.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; for two classes one value, positive for the second.
-        """
-        X = self._new_samples(X)
+    def _values(self, X: Any, sample_domain: Any) -> Array:
         n, (_, n_blocks, n_machines) = X.shape[0], self.dual_coef_.shape
         if self._weights is None:
             by_block = self._expand(X, self.dual_coef_.reshape(-1, n_blocks * n_machines))
@@ -288,7 +267,7 @@ class UndoBias(Generalizer, KernelMachine):
             source = which_domain(sample_domain, self.source_ids_, n_samples=n)
             own = np.flatnonzero(source >= 0)
             values[own] += by_block[own, 1 + source[own]] + self.domain_intercept_[source[own]]
-        return values[:, 0] if n_machines == 1 else values
+        return values
 
     def predict_set(self, X: Any, *, sample_domain: Any = None) -> Mask:
         """Return all classes whose machine is positive, as the paper on SCA scores this method.
@@ -405,10 +384,6 @@ METHODS = (
         when="several labelled sources with habits of their own, and a linear machine",
         needs=("source labels", "several sources"),
         cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
-        citation=(
-            "A. Khosla, T. Zhou, T. Malisiewicz, A. A. Efros, A. Torralba: Undoing the Damage of "
-            "Dataset Bias. ECCV, 2012."
-        ),
         grid={
             "C_shared": (0.1, 1.0, 10.0, 100.0),
             "C_domain": (0.1, 1.0, 10.0, 100.0),

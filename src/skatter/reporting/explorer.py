@@ -114,7 +114,17 @@ def explore(
 
 def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, float]:
     """Return SCA in the model's own feature space, and where on the path the model is."""
-    names = ("kernel", "degree", "coef0", "kernel_params", "ridge", "normalize", "scale", "tol")
+    names = (
+        "kernel",
+        "degree",
+        "coef0",
+        "kernel_params",
+        "ridge",
+        "normalize",
+        "scale",
+        "tol",
+        "reading",
+    )
     template = SCA(**{name: getattr(family, name) for name in names if hasattr(family, name)})
     gamma = family.kernel_.params.get("gamma")
     template.set_params(gamma=family.gamma if gamma is None else gamma, random_state=0)

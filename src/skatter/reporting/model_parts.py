@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skatter.components import ScatterComponents
@@ -106,8 +105,7 @@ class ModelParts:
     def transform(self, prepared: Any, sample_domain: Any) -> Array | None:
         """Return what the model makes of prepared samples; None where it makes no features."""
         if self._path is not None:
-            Z = self._path.components.transform(self._mapped(prepared, sample_domain))
-            return np.asarray(normalize(Z))
+            return np.asarray(self._path.embedding(self._mapped(prepared, sample_domain)))
         if not hasattr(self.learner, "transform"):
             return None
         Z = call_step(self.learner.transform, prepared, sample_domain)

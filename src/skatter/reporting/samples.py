@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from skatter.checks import n_rows, take_rows
-from skatter.distributed import is_dask
 from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_domains
 from skatter.formatting import printable, shorten
 from skatter.labels import classes_of, edges_of, read_numbers
+from skatter.out_of_core import backend_of
 from skatter.tensors import is_tensor
 
 Array = NDArray[Any]
@@ -87,7 +87,7 @@ def read_samples(
     domain_names: Mapping[Any, str] | None = None,
 ) -> Samples:
     """Check what the user gave."""
-    if is_dask(X) or is_tensor(X):
+    if backend_of(X) or is_tensor(X):
         raise TypeError(
             f"X must be an array, a sparse matrix or a DataFrame, got {type(X).__name__}: give a "
             "part of it that fits in memory, X.compute() or X.numpy(force=True)."

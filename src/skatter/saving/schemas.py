@@ -56,6 +56,7 @@ OURS = (
     "skatter.self_training.classifier._Path",
     "skatter.self_training.rounds.Round",
     "skatter.support_vectors.SupportVectors",
+    "skatter.tables.dates.DateParts",
     "skatter.trees.BoostingClassifier",
     "skatter.trees.BoostingRegressor",
     "skatter.trees.ForestClassifier",
@@ -115,11 +116,18 @@ TCA *transfer
 SSTCA *transfer
 TJM *transfer
 JDA *transfer
+BDA *transfer
 *machine classes_; source_ids_; kernel_; X_fit_; intercept_; support_
 DIP mean_; components_
 DIPCC mean_; components_
 UML mean_; components_
 KMM classes_; estimator_ @
+KLIEP classes_; estimator_ @
+ARTL classes_; mean_; kernel_; X_fit_ f n p; dual_coef_ f n c
+MEDA classes_; mean_; metric_factor_ f p g; kernel_ @Kernel g; X_fit_ f n g; dual_coef_ f n c
+SPL classes_; mean_; axes_ f p a; projection_ f a q; prototypes_ f c q; clusters_ f c q | none;
+    _origin f q
+EasyTL classes_; source_ids_; centres_ f c p; alignment_ @CORAL p | none
 SCACV best_estimator_ @
 DomainGeneralizer classes_; scaler_ @ p; members_ [@Member]
 TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
@@ -172,6 +180,9 @@ MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
 CORAL source_mean_; target_mean_; source_ids_; whitening_ @ p; colouring_ @ p
 GFK mean_; metric_factor_ f p k
 SGF mean_; basis_ f p b; coefficients_ f b k
+JGSA source_ids_; source_map_ f p k; target_map_ f p k
+OptimalTransport source_ids_; X_source_ f n p; moved_ f n p
+LinearTransport source_ids_; source_mean_; target_mean_; map_ f p p
 SubspaceAlignment source_mean_; target_mean_; source_ids_; source_map_ f p k; target_map_ f p k
 TSC n_components_; source_ids_; components_ f k p; _shares [num]; _anchors f n k;
     _mean_gap f k; _neighbourhood @Neighbourhood p

@@ -421,9 +421,13 @@ class _Path:
             X = normalize(self.scaler.transform(X, sample_domain=sample_domain))
         return np.asarray(self.feature_map.transform(X))
 
+    def embedding(self, features: Array) -> Array:
+        """Return components of unit length, from explicit features."""
+        return unit_length(self.components.transform(features))
+
     def predict(self, features: Array) -> Array:
         """Return the shares of the classes, from explicit features."""
-        Z = unit_length(self.components.transform(features))
+        Z = self.embedding(features)
         shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 

@@ -3,14 +3,14 @@
 from skatter.tables.carrying import OpenTable, open_table
 from skatter.tables.columns import Samples, read_columns, read_labels
 from skatter.tables.errors import TableError
-from skatter.tables.plans import ColumnPlan, as_text, describe_columns
+from skatter.tables.plans import ColumnPlan, as_text, describe_columns, leave_out_unseen
 from skatter.tables.preprocessing import (
     align_columns,
     columns_by_kind,
     make_preprocessor,
     to_numbers,
 )
-from skatter.tables.reading import read_table
+from skatter.tables.reading import mark_missing, read_table
 from skatter.tables.writing import check_target, table_kind, write_table
 
 __all__ = [
@@ -23,7 +23,9 @@ __all__ = [
     "check_target",
     "columns_by_kind",
     "describe_columns",
+    "leave_out_unseen",
     "make_preprocessor",
+    "mark_missing",
     "open_table",
     "read_columns",
     "read_labels",

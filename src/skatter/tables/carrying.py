@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from skatter.files import write_atomically
 from skatter.tables.errors import load
 from skatter.tables.opening import Data
 from skatter.tables.parquet import BATCH, read_columns_of
-from skatter.tables.reading import read_data, recognised
+from skatter.tables.reading import mark_missing, read_data, recognised
 from skatter.tables.text import DELIMITERS, Layout, find_layout, read_cells
 from skatter.tables.writing import (
     WRITTEN,
@@ -118,10 +118,12 @@ class OpenTable:
 
 
 @contextmanager
-def open_table(source: str | Path | BinaryIO) -> Iterator[OpenTable]:
-    """Read a table, and keep its bytes at hand as long as it is used; takes a path or "-"."""
+def open_table(
+    source: str | Path | BinaryIO, *, na_values: Collection[str] = ()
+) -> Iterator[OpenTable]:
+    """Read a table as :func:`read_table` does, and keep its bytes at hand as long as it is used."""
     with recognised(source) as (data, kind):
-        yield OpenTable(read_data(data, kind), data, kind)
+        yield OpenTable(mark_missing(read_data(data, kind), na_values), data, kind)
 
 
 def _exact_cells(data: Data) -> dict[str, Any]:

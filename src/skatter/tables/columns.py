@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.domains import UNLABELLED
-from skatter.formatting import quoted
+from skatter.formatting import listed, quoted
 from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names, missing_column
 
@@ -70,7 +70,8 @@ def read_columns(
     frame : DataFrame
         The table, as of :func:`read_table`.
     label : str or None
-        Column of the labels. An empty cell, or one of blanks, is an unlabelled sample.
+        Column of the labels. An empty cell, or one of blanks, is an unlabelled sample; blanks
+        around a label do not count.
     domain : str or None
         Column that says where each sample came from. No cell may be empty.
     features : sequence of str or None
@@ -114,6 +115,7 @@ def read_columns(
     y, labelled = None, np.zeros(len(frame), dtype=bool)
     if label is not None:
         y, labelled = read_labels(frame[label])
+        _check_spelling(y[labelled], label)
     sample_domain = None if domain is None else _domains(frame[domain], domain)
     return Samples(frame[chosen], y, labelled, sample_domain, label, domain)
 
@@ -165,9 +167,8 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
     if kinds.is_numeric_dtype(column.dtype) and not kinds.is_bool_dtype(column.dtype):
         return _numbers(column, known)
     text = np.full(len(column), None, dtype=object)
-    text[known] = [str(value) for value in column[known]]
-    written = np.array([value is not None and bool(value.strip()) for value in text], dtype=bool)
-    text[~written] = None
+    text[known] = [str(value).strip() or None for value in column[known]]
+    written = np.array([value is not None for value in text], dtype=bool)
     longest = max((len(value) for value in text[written]), default=0)
     if longest > MAX_NAME:
         raise TableError(
@@ -175,6 +176,19 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
             f"classes and domains have {MAX_NAME:,} at most."
         )
     return text, written
+
+
+def _check_spelling(labels: Array, name: str) -> None:
+    """Refuse words that differ in their case alone; single letters may be classes of their own."""
+    spelt: dict[str, set[str]] = {}
+    for label in set(labels.tolist()) if labels.dtype.kind == "O" else ():
+        spelt.setdefault(label.casefold(), set()).add(label)
+    alike = [sorted(each) for key, each in spelt.items() if len(each) > 1 and len(key) > 1]
+    if alike:
+        raise TableError(
+            f"label: {listed(min(alike))} of column {quoted(name)} differ in their case alone; "
+            "write them alike."
+        )
 
 
 def _numbers(column: Series, known: Mask) -> tuple[Array, Mask]:

@@ -50,11 +50,11 @@ class Data:
 
 
 @contextmanager
-def opened(source: str | Path | BinaryIO) -> Iterator[Data]:
+def opened(source: str | Path | BinaryIO, called: str | None = None) -> Iterator[Data]:
     """Open a table for reading; "-" is standard input."""
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
-        called = name if isinstance(name, str) else "the file"
+        called = called or (name if isinstance(name, str) else "the file")
         with _twice(source, called, _suffix(Path(called))) as data:
             yield data
     elif str(source) == "-":

@@ -1,15 +1,14 @@
 """What happens to each column before anything is learnt from it, and why.
 
-A column is a number, a boolean or a category; a date, an id or text that differs in almost every
+A column is a number, a boolean, a date or a category; an id or text that differs in almost every
 row is left out with its reason, and so is a column that says nothing. Numbers are looked at all at
 once, so that a hundred thousand columns take seconds.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,16 @@ from numpy.typing import NDArray
 
 from skatter.formatting import quoted
 from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names
+from skatter.tables.naming import check_names, missing_column
+from skatter.tables.values import (
+    DOTTED_DATE,
+    ISO_DATE,
+    POINT,
+    SLASHED_DATE,
+    days_in,
+    number_style,
+    numbers_in,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -39,16 +47,17 @@ COUNTER_ROWS = 20
 COLUMNS_AT_ONCE = 1000
 """Columns of numbers that are copied at a time."""
 
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
-
-NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
-USED = (NUMBER, BOOLEAN, CATEGORY)
+NUMBER, COMMA_NUMBER, BOOLEAN = "number", "number with decimal comma", "boolean"
+DATE, CATEGORY = "date", "category"
 
 ACTIONS = {
     NUMBER: "median where missing, then standardised",
+    COMMA_NUMBER: "median where missing, then standardised",
     BOOLEAN: "0 or 1, median where missing",
+    DATE: "year, month, weekday and days, median where missing, then standardised",
     CATEGORY: "one feature per category",
 }
+LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,8 @@ class ColumnPlan:
     name : str
         The column.
     kind : str
-        "number", "boolean" or "category"; or, of a column that is left out, "empty", "constant",
-        "counter", "date" or "text".
+        "number", "number with decimal comma", "boolean", "date" or "category"; or, of a column
+        that is left out, "empty", "constant", "counter", "date" or "text".
     action : str
         What is done, in words; "left out" where nothing is.
     why : str
@@ -84,20 +93,22 @@ class ColumnPlan:
     @property
     def used(self) -> bool:
         """Whether anything is learnt from the column."""
-        return self.kind in USED
+        return self.action != LEFT_OUT
 
     def __str__(self) -> str:
         missing = f", {self.n_missing:,} missing" if self.n_missing else ""
         return f"{self.name}: {self.kind}, {self.action} ({self.why}{missing})"
 
 
-def describe_columns(X: DataFrame) -> list[ColumnPlan]:
+def describe_columns(X: DataFrame, *, categorical: Collection[str] = ()) -> list[ColumnPlan]:
     """Say what :func:`make_preprocessor` does to each column, and why.
 
     Parameters
     ----------
     X : DataFrame
         The columns that are features.
+    categorical : collection of str
+        Columns that are categories, whatever they hold: numbers that are codes.
 
     Returns
     -------
@@ -122,12 +133,15 @@ def describe_columns(X: DataFrame) -> list[ColumnPlan]:
     unit: constant, left out (7 in every row)
     """
     check_names(list(X.columns), "the table")
-    is_number = {dtype: _is_number(dtype) for dtype in X.dtypes.unique()}
-    numeric = [name for name, dtype in X.dtypes.items() if is_number[dtype]]
+    for name in categorical:
+        if name not in X.columns:
+            raise TableError(f"categorical: {missing_column(name, list(X.columns))}")
+    codes, is_number = set(categorical), {dtype: _is_number(dtype) for dtype in X.dtypes.unique()}
+    numeric = [name for name, kind in X.dtypes.items() if is_number[kind] and name not in codes]
     plans = {plan.name: plan for plan in _describe_numbers(X, numeric)}
     for name in X.columns:
         if name not in plans:
-            plans[name] = _describe_other(X[name])
+            plans[name] = _describe_other(X[name], given=name in codes)
     return [plans[name] for name in X.columns]
 
 
@@ -138,7 +152,7 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _left_out(name: str, kind: str, why: str, n_missing: int) -> ColumnPlan:
-    return ColumnPlan(name, kind, "left out", why, n_missing)
+    return ColumnPlan(name, kind, LEFT_OUT, why, n_missing)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -206,22 +220,29 @@ def _counts(values: Array, low: float) -> bool:
 # --- all others -----------------------------------------------------------------------------------
 
 
-def _describe_other(column: Series) -> ColumnPlan:
-    """Plan for a column of booleans, dates, categories or text."""
+def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
+    """Plan for a column of booleans, dates, categories (which may be given as such) or text."""
     kinds = load("pandas", "Tables").api.types
     name, n_missing = str(column.name), int(column.isna().sum())
     if n_missing == len(column):
         return _left_out(name, "empty", "no cell holds anything", n_missing)
-    if kinds.is_datetime64_any_dtype(column.dtype) or kinds.is_timedelta64_dtype(column.dtype):
-        return _date(name, n_missing)
+    if given:
+        return _describe_text(name, as_text(column), given=True)
+    if kinds.is_datetime64_any_dtype(column.dtype):
+        return _describe_date(column, n_missing)
+    if kinds.is_timedelta64_dtype(column.dtype):
+        return _left_out(name, DATE, "durations; turn them into numbers, such as hours", n_missing)
     if kinds.infer_dtype(column, skipna=True) == "boolean":
         return _describe_boolean(column, n_missing)
-    return _describe_text(name, as_text(column))
+    return _describe_text(name, as_text(column), given=False)
 
 
-def _date(name: str, n_missing: int) -> ColumnPlan:
-    why = "dates; to use them, turn them into a number such as days since a day"
-    return _left_out(name, "date", why, n_missing)
+def _describe_date(column: Series, n_missing: int) -> ColumnPlan:
+    days = days_in(column)
+    _refuse_foreign(column, days, "dates")
+    if days.nunique() == 1:
+        return _left_out(str(column.name), "constant", "one date in every row", n_missing)
+    return ColumnPlan(str(column.name), DATE, ACTIONS[DATE], "dates", n_missing)
 
 
 def _describe_boolean(column: Series, n_missing: int) -> ColumnPlan:
@@ -232,7 +253,7 @@ def _describe_boolean(column: Series, n_missing: int) -> ColumnPlan:
     return ColumnPlan(name, BOOLEAN, ACTIONS[BOOLEAN], "true or false", n_missing)
 
 
-def _describe_text(name: str, text: Series) -> ColumnPlan:
+def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
     """Plan for a column of text; a blank cell is an empty one."""
     counts = text.value_counts(sort=False)
     n_missing, n_distinct = int(text.isna().sum()), len(counts)
@@ -241,36 +262,92 @@ def _describe_text(name: str, text: Series) -> ColumnPlan:
         return _left_out(name, "empty", "no cell holds anything", n_missing)
     if n_distinct == 1 and not n_missing:
         return _left_out(name, "constant", f"{quoted(counts.index[0])} in every row", n_missing)
-    if n_distinct > MAX_CATEGORIES and _holds_numbers(text):
-        return ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers, stored as text", n_missing)
-    if all(map(ISO_DATE.fullmatch, counts.index)):
-        return _date(name, n_missing)
-    if n_distinct > max(MAX_CATEGORIES, n_known / 2):
+    found = None if given else _describe_written(name, text, list(counts.index), n_missing)
+    if found is not None:
+        return found
+    if n_distinct > max(MAX_CATEGORIES, n_known / 2) and not given:
         why = f"{n_distinct:,} different texts in {n_known:,} rows: an id or free text"
         return _left_out(name, "text", why, n_missing)
-    why = f"{n_distinct:,} different texts"
+    why = "given as categorical" if given else f"{n_distinct:,} different texts"
     if n_distinct + (n_missing > 0) <= MAX_CATEGORIES:
         return ColumnPlan(name, CATEGORY, ACTIONS[CATEGORY], why, n_missing)
     pooled = f"one feature for each of the {MAX_CATEGORIES - 1} most frequent categories, one for "
     return ColumnPlan(name, CATEGORY, f"{pooled}the others", why, n_missing)
 
 
-def _holds_numbers(text: Series) -> bool:
-    """Tell whether text holds numbers; refuse to guess where it does but for a few cells."""
-    pandas = load("pandas", "Tables")
-    numbers = pandas.to_numeric(text, errors="coerce")
-    foreign = text.notna() & numbers.isna()
+def _describe_written(
+    name: str, text: Series, distinct: list[str], n_missing: int
+) -> ColumnPlan | None:
+    """Plan for text that is numbers or dates as people write them; None where it is neither."""
+    if all(map(_is_date, distinct)):
+        return _describe_date(text, n_missing)
+    if all(map(SLASHED_DATE.fullmatch, distinct)):
+        why = "dates whose day and month cannot be told apart; write them as 2024-12-31"
+        return _left_out(name, DATE, why, n_missing)
+    style = number_style(distinct)
+    # Few plain numbers that are stored as text are meant to be categories.
+    if style is None or not (style[1] or len(distinct) > MAX_CATEGORIES):
+        return None
+    decimal, dressed = style
+    numbers = numbers_in(text, decimal)
+    if not _refuse_foreign(text, numbers, "numbers"):
+        return None
+    check_magnitude(numbers)
+    kind = NUMBER if decimal == POINT else COMMA_NUMBER
+    if numbers.nunique() == 1:
+        return _left_out(name, "constant", f"{quoted(distinct[0])} in every row", n_missing)
+    why = f"numbers such as {quoted(distinct[0])}" if dressed else "numbers, stored as text"
+    return ColumnPlan(name, kind, ACTIONS[kind], why, n_missing)
+
+
+def _is_date(cell: str) -> bool:
+    return bool(ISO_DATE.fullmatch(cell) or DOTTED_DATE.fullmatch(cell))
+
+
+def _refuse_foreign(cells: Series, read: Series, what: str) -> bool:
+    """Tell whether every cell could be read; refuse to guess where all could but for a few."""
+    foreign = cells.notna() & read.isna()
     if not foreign.any():
-        check_magnitude(numbers)
         return True
-    if foreign.sum() <= (1 - MOSTLY) * text.notna().sum():
+    if foreign.sum() <= (1 - MOSTLY) * cells.notna().sum() or what == "dates":
         place = int(np.flatnonzero(foreign)[0])
         raise TableError(
-            f"column {quoted(text.name)}: holds numbers but for {foreign.sum():,} of "
-            f"{len(text):,} cells, the first {quoted(text.iloc[place])} in row "
-            f"{row_number(text, place):,}; leave these cells empty, or ignore the column."
+            f"column {quoted(cells.name)}: holds {what} but for {foreign.sum():,} of "
+            f"{len(cells):,} cells, the first {quoted(cells.iloc[place])} in row "
+            f"{row_number(cells, place):,}; leave these cells empty, name what stands for missing "
+            "(na_values, --na-values), or ignore the column."
         )
     return False
+
+
+# --- columns that cannot help where labels are missing --------------------------------------------
+
+
+def leave_out_unseen(
+    plans: list[ColumnPlan], X: DataFrame, y: Any, labelled: Any
+) -> list[ColumnPlan]:
+    """Leave out columns that are empty, or dates from another time, in all rows to predict."""
+    return [_unless_unseen(plan, X[plan.name], y, labelled) for plan in plans]
+
+
+def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> ColumnPlan:
+    if not plan.used or labelled.all() or not labelled.any():
+        return plan
+    if plan.kind == DATE:
+        days = days_in(column).to_numpy()
+        known, asked = days[labelled & ~np.isnan(days)], days[~labelled & ~np.isnan(days)]
+        if len(known) and len(asked) and (known.max() < asked.min() or asked.max() < known.min()):
+            why = "no row to predict is of the time of the labelled ones"
+            return replace(plan, action=LEFT_OUT, why=why)
+    if not plan.n_missing or not as_text(column[~labelled]).isna().all():
+        return plan
+    why = "empty in every row to predict"
+    text = as_text(column[labelled]).reset_index(drop=True)
+    pairs = text.dropna().groupby([text.dropna(), np.asarray(y)[labelled][text.notna()]]).size()
+    n_values, n_labels = (pairs.index.get_level_values(level).nunique() for level in (0, 1))
+    if n_labels > 1 and len(pairs) == n_values:
+        why += ", and gives the label away in the others"
+    return replace(plan, action=LEFT_OUT, why=why)
 
 
 def as_text(column: Series) -> Series:

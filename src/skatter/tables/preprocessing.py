@@ -7,6 +7,7 @@ shape that they were made for.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skatter.formatting import listed, quoted
+from skatter.tables.dates import PARTS, DateParts
 from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.plans import (
     BOOLEAN,
     CATEGORY,
+    COMMA_NUMBER,
+    DATE,
     LARGEST,
     MAX_CATEGORIES,
     NUMBER,
@@ -31,6 +35,7 @@ from skatter.tables.plans import (
     describe_columns,
     row_number,
 )
+from skatter.tables.values import COMMA, POINT, days_in, numbers_in
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -44,16 +49,22 @@ WIDE = 2000
 """Columns of a step from which on they are given by place, not by name: scikit-learn's search for
 the places of names takes time that grows with their square."""
 
-STEPS = {NUMBER: "numbers", BOOLEAN: "booleans", CATEGORY: "categories"}
-"""Names of the three parts of the transformer, by the kind of their columns."""
+STEPS = {
+    NUMBER: "numbers",
+    COMMA_NUMBER: "numbers with decimal commas",
+    BOOLEAN: "booleans",
+    DATE: "dates",
+    CATEGORY: "categories",
+}
+"""Names of the parts of the transformer, by the kind of their columns."""
 
 
 def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> ColumnTransformer:
     """Make the transformer that turns these columns into numbers; it is not fitted yet.
 
-    Numbers: the median where missing, then standardised. Booleans: 0 or 1. Categories: one feature
-    each, rare ones pooled; an empty cell is the category "missing", and one that was never seen is
-    none of them. There is no feature that says where numbers were missing: places differ in what
+    Numbers: the median where missing, then standardised. Booleans: 0 or 1. Dates: year, month,
+    weekday and days, as numbers. Categories: one feature each, rare ones pooled; an empty cell is
+    the category "missing", and one that was never seen is none of them. There is no feature that says where numbers were missing: places differ in what
     they write down, and such a feature would tell places apart, not classes.
 
     Parameters
@@ -85,7 +96,7 @@ def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> Co
     ['dose', 'ward_a', 'ward_missing']
     """
     plans = describe_columns(X) if plans is None else plans
-    columns = {kind: [plan.name for plan in plans if plan.kind == kind] for kind in STEPS}
+    columns = {kind: [p.name for p in plans if p.used and p.kind == kind] for kind in STEPS}
     if not any(columns.values()):
         first = plans[0]
         raise TableError(
@@ -105,9 +116,10 @@ def _places(X: DataFrame, names: list[str]) -> list[Any]:
 def _step(kind: str) -> Any:
     if kind == BOOLEAN:
         return SimpleImputer(strategy="median")
-    if kind == NUMBER:
-        fill, then = SimpleImputer(strategy="median"), StandardScaler()
-        return Pipeline([("impute", fill), ("standardise", then)])
+    if kind != CATEGORY:
+        parts = [("parts", DateParts())] if kind == DATE else []
+        fill = SimpleImputer(strategy="median")
+        return Pipeline([("impute", fill), *parts, ("standardise", StandardScaler())])
     fill = SimpleImputer(strategy="constant", fill_value=MISSING)
     encode = OneHotEncoder(
         handle_unknown="ignore", max_categories=MAX_CATEGORIES, sparse_output=False
@@ -117,7 +129,8 @@ def _step(kind: str) -> Any:
 
 def _collide(X: DataFrame, columns: dict[str, list[str]]) -> bool:
     """Tell whether two features would get one name: column ``a_b``, and ``b`` of column ``a``."""
-    names = Counter(columns[NUMBER] + columns[BOOLEAN])
+    names = Counter(columns[NUMBER] + columns[COMMA_NUMBER] + columns[BOOLEAN])
+    names.update(f"{name}_{part}" for name in columns[DATE] for part in PARTS)
     for name in columns[CATEGORY]:
         categories = {*as_text(X[name]).dropna(), MISSING, "infrequent_sklearn"}
         names.update(f"{name}_{category}" for category in categories)
@@ -140,7 +153,7 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
     Returns
     -------
     DataFrame
-        Numbers and booleans as float64, categories as text; rows, their index, the order of the
+        Numbers, booleans and days as float64, categories as text; rows, their index, the order of the
         columns and those that the preprocessor does not use are as they were.
 
     Raises
@@ -172,8 +185,12 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
     for step, names in steps.items():
         if step == STEPS[CATEGORY]:
             parts.append(pandas.DataFrame({name: as_text(frame[name]) for name in names}))
+        elif step == STEPS[DATE]:
+            dates = {name: _read(as_dates(frame[name]), days_in, "date") for name in names}
+            parts.append(pandas.DataFrame(dates))
         else:
-            parts.append(_all_numbers(frame[names]))
+            decimal = COMMA if step == STEPS[COMMA_NUMBER] else POINT
+            parts.append(_all_numbers(frame[names], decimal))
     return pandas.concat(parts, axis=1)[list(frame.columns)]
 
 
@@ -208,9 +225,11 @@ def to_numbers(X: DataFrame, preprocessor: ColumnTransformer) -> tuple[Array, li
             made = encoder.get_feature_names_out([f"{j}" for j in range(len(columns))])
             behind += [columns[int(name.partition("_")[0])] for name in made]
         else:
-            own = slice(len(behind), len(behind) + len(columns))
-            numbers[:, own] = np.where(aligned[columns].isna(), np.nan, numbers[:, own])
-            behind += columns
+            times = len(PARTS) if step == STEPS[DATE] else 1
+            own = slice(len(behind), len(behind) + times * len(columns))
+            missing = np.repeat(aligned[columns].isna().to_numpy(), times, axis=1)
+            numbers[:, own] = np.where(missing, np.nan, numbers[:, own])
+            behind += [name for name in columns for _ in range(times)]
     return numbers, behind
 
 
@@ -228,12 +247,12 @@ def _columns_by_step(preprocessor: ColumnTransformer, there: Any) -> dict[str, l
     }
 
 
-def _all_numbers(columns: DataFrame) -> DataFrame:
+def _all_numbers(columns: DataFrame, decimal: str) -> DataFrame:
     """Return columns as float64; those that hold no numbers yet are read one by one."""
     kinds = load("pandas", "Tables").api.types
     text = [name for name, dtype in columns.dtypes.items() if not kinds.is_numeric_dtype(dtype)]
     if text:
-        columns = columns.assign(**{name: _read_numbers(columns[name]) for name in text})
+        columns = columns.assign(**{name: _read_numbers(columns[name], decimal) for name in text})
     numbers = columns.astype(np.float64)
     low, high = numbers.min().to_numpy(), numbers.max().to_numpy()
     for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)):
@@ -241,16 +260,25 @@ def _all_numbers(columns: DataFrame) -> DataFrame:
     return numbers
 
 
-def _read_numbers(column: Series) -> Series:
-    pandas = load("pandas", "Tables")
-    if pandas.api.types.infer_dtype(column, skipna=True) == "boolean":
+def _read_numbers(column: Series, decimal: str) -> Series:
+    if load("pandas", "Tables").api.types.infer_dtype(column, skipna=True) == "boolean":
         return column.map({True: 1.0, False: 0.0}).astype(np.float64)
-    text = as_text(column)
-    numbers = pandas.to_numeric(text, errors="coerce")
-    foreign = np.flatnonzero(text.notna() & numbers.isna())
+    return _read(as_text(column), lambda text: numbers_in(text, decimal), "number")
+
+
+def _read(cells: Series, read: Callable[[Series], Series], what: str) -> Series:
+    """Return the cells as numbers, or name the first that cannot be read."""
+    numbers = read(cells)
+    foreign = np.flatnonzero(cells.notna() & numbers.isna())
     if len(foreign):
         raise TableError(
-            f"column {quoted(column.name)}: {quoted(text.iloc[foreign[0]])} in row "
-            f"{row_number(text, foreign[0]):,} is no number; mend the cell, or leave it empty."
+            f"column {quoted(cells.name)}: {quoted(cells.iloc[foreign[0]])} in row "
+            f"{row_number(cells, foreign[0]):,} is no {what}; mend the cell, or leave it empty."
         )
     return numbers
+
+
+def as_dates(column: Series) -> Series:
+    """Return a column of dates as it is, and any other as text."""
+    kinds = load("pandas", "Tables").api.types
+    return column if kinds.is_datetime64_any_dtype(column.dtype) else as_text(column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_choice
-from skatter.formatting import quoted
+from skatter.formatting import listed, quoted
 from skatter.labels import Task
 from skatter.tables.columns import Samples
 from skatter.tables.errors import TableError
@@ -48,15 +49,19 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
         )
     if labelled.all():
         raise TableError(
-            f"column {column} has a label in every row: there is nothing to predict. Leave its "
-            "cells empty in the rows to be predicted."
+            f"column {column} has a label in every row: there is nothing to predict. It holds "
+            f"{listed(_frequent(samples.y), most=8)}; empty the cells of the rows to predict, or "
+            "name the value that stands for missing (na_values, --na-values)."
         )
     values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
     if len(values) == 1:
         raise TableError(
             f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
         )
-    return tell_task(samples, task)
+    read, found = tell_task(samples, task)
+    if found == "classes":
+        _check_classes(np.asarray(samples.y)[labelled], column)
+    return read, found
 
 
 def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
@@ -79,6 +84,20 @@ def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     y = np.full(len(labelled), np.nan)
     y[labelled] = numbers
     return replace(samples, y=y), found
+
+
+def _frequent(labels: Array) -> list[Any]:
+    """Return different labels, those of the fewest rows last."""
+    return [label for label, _ in Counter(labels.tolist()).most_common()]
+
+
+def _check_classes(known: Array, column: str) -> None:
+    alone = [label for label, times in Counter(known.tolist()).items() if times == 1]
+    if alone:
+        raise TableError(
+            f"column {column} has a single row of {listed(alone)}, from which no class can be "
+            "learnt: label more such rows, correct the label, or leave it empty."
+        )
 
 
 def _named(samples: Samples) -> Samples:

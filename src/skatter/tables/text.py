@@ -80,16 +80,13 @@ def read_tsv(data: Data) -> DataFrame:
 
 
 def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
-    pandas = load("pandas", "Tables")
     plain = check_characters(data)
     layout = find_layout(data, delimiters)
     check_names(layout.header, data.name)
-    _check_header(layout, data.name)
+    check_header(layout, data.name)
     n_rows = check_rows(data, layout, plain=plain)
     data.budget.check_cells(n_rows, len(layout.header))
-    data.file.seek(0)
-    # In pieces of low memory, a column of numbers and text would be half of each.
-    frame = pandas.read_csv(data.file, decimal=layout.decimal, low_memory=False, **layout.options)
+    frame = parse(data, layout)
     if len(frame) != n_rows:
         raise TableError(
             f"{data.name}: {n_rows:,} rows were counted and {len(frame):,} read; check its quotes."
@@ -97,6 +94,15 @@ def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
     _keep_digits(frame, data, layout)
     # pandas keeps each column apart, which makes everything slow where there are many.
     return frame.copy() if len(layout.header) > MANY_COLUMNS else frame
+
+
+def parse(data: Data, layout: Layout, **options: Any) -> Any:
+    """Hand a file to pandas; with ``chunksize``, frames of some rows come one after the other."""
+    data.file.seek(0)
+    # In pieces of low memory, a column of numbers and text would be half of each.
+    return load("pandas", "Tables").read_csv(
+        data.file, decimal=layout.decimal, low_memory=False, **layout.options, **options
+    )
 
 
 def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
@@ -233,7 +239,7 @@ def _blank(row: Row) -> bool:
     return not row or (len(row) == 1 and not row[0].strip(" \t"))
 
 
-def _check_header(layout: Layout, name: str) -> None:
+def check_header(layout: Layout, name: str) -> None:
     """Refuse a first row of numbers alone, unless it counts as pandas does: 0, 1, 2."""
     if not all(map(NUMBER.fullmatch, layout.header)):
         return

@@ -9,20 +9,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from skatter.checks import check_choice
-from skatter.chunks.sources import Chunk
+from skatter.formatting import duration
+from skatter.pieces.chunks import Chunk
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 
 class Silent:
-    """Shows nothing.
-
-    Parameters
-    ----------
-    n_passes : int
-        How often the stream will be read.
-    """
+    """Shows nothing."""
 
     def __init__(self, n_passes: int) -> None:
         self._n_passes = n_passes
@@ -31,17 +26,7 @@ class Silent:
     def follow(
         self, chunks: Iterable[Chunk], name: str, n_rows: int | None = None
     ) -> Iterator[Chunk]:
-        """Yield chunks, and show how far the pass has come.
-
-        Parameters
-        ----------
-        chunks : iterable of Chunk
-            One pass.
-        name : str
-            What it is for.
-        n_rows : int or None
-            Rows of the stream; None where they are not known.
-        """
+        """Yield chunks, and show how far the pass has come."""
         self._number += 1
         yield from self._watched(chunks, f"pass {self._number} of {self._n_passes}, {name}", n_rows)
 
@@ -60,7 +45,7 @@ class Lines(Silent):
         seconds = perf_counter() - start
         rate = done / max(seconds, 1e-9)
         print(
-            f"{title}: {done:,} rows in {seconds:.1f} s ({rate:,.0f} rows/s)",
+            f"{title}: {done:,} rows in {duration(seconds)} ({rate:,.0f} rows/s)",
             file=sys.stderr,
             flush=True,
         )
@@ -85,15 +70,7 @@ class Bars(Silent):
 
 @contextmanager
 def show(progress: bool | None, n_passes: int) -> Iterator[Silent]:
-    """Choose a display.
-
-    Parameters
-    ----------
-    progress : bool or None
-        Whether to show anything; None: on a terminal alone.
-    n_passes : int
-        How often the stream will be read.
-    """
+    """Choose a display."""
     check_choice("progress", progress, (None, True, False))
     terminal = sys.stderr.isatty()
     if not (terminal if progress is None else progress):

@@ -1,25 +1,39 @@
 """Chunks of tables: CSV and Parquet files, however large, read some rows at a time.
 
-A column may hold the labels, another one the domains; the others are the features. pandas reads
-CSV, pyarrow reads Parquet; each is loaded when a file of its kind is opened.
+A column may hold the labels, another one the domains; the others are the features. CSV is read by
+the rules of :func:`skatter.tables.read_table`: its delimiter and decimal mark are found, and the
+length of every row is checked before the first one is parsed.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib import import_module
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.chunks.sources import Chunk, chunk_rows, numbered
+from skatter.formatting import listed
+from skatter.pieces.chunks import Chunk, chunk_rows, numbered
+from skatter.tables.budget import Budget
+from skatter.tables.errors import blaming, load
+from skatter.tables.naming import check_names, missing_column
+from skatter.tables.opening import PACKED, Data
+from skatter.tables.text import (
+    Layout,
+    check_characters,
+    check_header,
+    check_rows,
+    find_layout,
+    parse,
+    read_cells,
+)
 
 Array = NDArray[Any]
 Columns = dict[str, Array]
@@ -35,7 +49,8 @@ class TableChunks:
     r"""Rows of CSV and Parquet files, some at a time.
 
     A chunk never holds rows of two files. Files are looked at when the source is made: their
-    columns must be there and be the same in all.
+    columns must be there and be the same in all. CSV may be divided by commas, semicolons, tabs or
+    bars, and have decimal commas.
 
     Parameters
     ----------
@@ -77,7 +92,7 @@ class TableChunks:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from skatter.chunks import TableChunks
+    >>> from skatter.pieces import TableChunks
     >>> table = "site,age,dose,outcome\nnorth,61,2.5,well\nsouth,47,1.0,\n"
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "visits.csv").write_text(table)
@@ -100,6 +115,7 @@ class TableChunks:
         rows: int | None = None,
     ) -> None:
         self.files = _find_files(paths)
+        self._checked: set[Path] = set()
         headers = {path: _look_at(path) for path in self.files}
         first = headers[self.files[0]]
         self.label, self.domain, self.text = label, domain, _listed("text", text)
@@ -126,7 +142,11 @@ class TableChunks:
         kinds = {name: _Kind(name) for name in self._names}
         for path in self.files:
             first_row = 0
-            for values in _format_of(path).read(path, columns, self.rows, self.text):
+            read = _read_csv if path.name.endswith(CSV) else _read_parquet
+            if read is _read_csv and path not in self._checked:
+                _check_csv(path)
+                self._checked.add(path)
+            for values in read(path, columns, self.rows, self.text):
                 X = _numbers(path, first_row, values, self.features, self.dtype)
                 for name, kind in kinds.items():
                     kind.check(path, first_row, values[name])
@@ -171,9 +191,7 @@ class TableChunks:
     def _check_columns(self, path: Path, header: _Header) -> None:
         for name in (*self.features, *self._names):
             if name not in header.columns:
-                near = get_close_matches(name, header.columns, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"it has {_some(header.columns)}."
-                raise ValueError(f"{path} has no column {name!r}; {hint}")
+                raise ValueError(f"{path}: {missing_column(name, list(header.columns))}")
         for name in self.features:
             if header.columns[name] == "other":
                 raise ValueError(
@@ -196,13 +214,6 @@ class _Header(NamedTuple):
 
     columns: dict[str, str | None]
     n_rows: int | None
-
-
-class _Format(NamedTuple):
-    """How files of one kind are looked at, and read in batches of rows."""
-
-    look: Callable[[Path], _Header]
-    read: Callable[[Path, list[str], int, list[str]], Iterator[Columns]]
 
 
 # --- values -------------------------------------------------------------------------------------
@@ -285,14 +296,16 @@ def _common_dtype(headers: Iterable[_Header], features: list[str]) -> Any:
 
 
 def _find_files(paths: Any) -> list[Path]:
-    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files = [file for path in listed for file in _files_at(Path(path))]
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in given for file in _files_at(Path(path))]
     if not files:
         raise ValueError("paths names no file; give a CSV or Parquet file, a folder or a pattern.")
     if len({file.resolve() for file in files}) < len(files):
         raise ValueError("paths names a file twice; its samples would count twice.")
     for file in files:
-        _format_of(file)
+        if not file.name.endswith(CSV + PARQUET):
+            endings = listed(CSV + PARQUET, most=8)
+            raise ValueError(f"{file} is no table that can be read; names end in {endings}.")
     return files
 
 
@@ -312,57 +325,72 @@ def _files_at(path: Path) -> list[Path]:
     return files
 
 
-def _format_of(path: Path) -> _Format:
-    if path.name.endswith(CSV):
-        return _Format(_look_at_csv, _read_csv)
-    if path.name.endswith(PARQUET):
-        return _Format(_look_at_parquet, _read_parquet)
-    raise ValueError(f"{path} is no table that can be read; names end in {_some(CSV + PARQUET)}")
-
-
 def _look_at(path: Path) -> _Header:
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; get it again, or leave it out.")
-    with _reading(path):
-        header = _format_of(path).look(path)
+    header = _look_at_csv(path) if path.name.endswith(CSV) else _look_at_parquet(path)
     if header.n_rows == 0:
         raise ValueError(f"{path} has a header and no rows; leave it out.")
     return header
 
 
+# --- CSV ----------------------------------------------------------------------------------------
+
+
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Let an error say which file could not be read."""
+def _opened(path: Path) -> Iterator[Data]:
+    """Open a CSV file; a packed one is unpacked as it is read, for no copy of it might fit."""
+    load("pandas", "CSV files")
+    with path.open("rb") as file, blaming(str(path), "CSV"):
+        start = file.read(6)
+        file.seek(0)
+        packed = (unpack for magic, (_, unpack) in PACKED.items() if start.startswith(magic))
+        unpack, name = next(packed, None), str(path)
+        plain = unpack(file) if unpack else file
+        yield Data(plain, name, ".csv", path.stat().st_size, Budget(name))
+
+
+def _layout(data: Data) -> Layout:
+    """Find how a file is written; columns without a name get one, and may not be features."""
     try:
-        yield
-    except ImportError:
+        layout = find_layout(data)
+    except UnicodeDecodeError:
+        check_characters(data)  # says where
         raise
-    except Exception as error:  # parsers of foreign bytes raise whatever they stumble over
-        raise ValueError(f"{path} cannot be read as a table: {str(error).strip()}") from error
+    header = [name if name.strip() else f"Unnamed: {n}" for n, name in enumerate(layout.header)]
+    layout = replace(layout, header=header)
+    check_names(header, data.name)
+    check_header(layout, data.name)
+    return layout
 
 
 def _look_at_csv(path: Path) -> _Header:
-    pandas = _load("pandas", "CSV")
-    head = pandas.read_csv(path, nrows=1, dtype=str)
-    if not isinstance(head.index, pandas.RangeIndex):
-        raise ValueError("its rows hold more values than the header has names")
-    return _Header(dict.fromkeys(head.columns), None if len(head) else 0)
+    with _opened(path) as data:
+        layout = _layout(data)
+        first = next(islice(read_cells(data, layout.delimiter), 1, 2), None)
+        return _Header(dict.fromkeys(layout.header), 0 if first is None else None)
+
+
+def _check_csv(path: Path) -> None:
+    """Refuse bytes that are no text, and rows that are longer or shorter than the header."""
+    with _opened(path) as data:
+        plain = check_characters(data)
+        check_rows(data, _layout(data), plain=plain)
 
 
 def _read_csv(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
-    pandas = _load("pandas", "CSV")
-    # All columns are read: where some are picked, pandas lets rows pass that hold too many values.
     types = dict.fromkeys(text, str)
-    with (
-        _reading(path),
-        pandas.read_csv(path, dtype=types, chunksize=rows, low_memory=False) as reader,
-    ):
-        for frame in reader:
+    with _opened(path) as data:
+        for frame in parse(data, _layout(data), dtype=types, chunksize=rows):
             yield {name: frame[name].to_numpy() for name in columns}
 
 
+# --- Parquet ------------------------------------------------------------------------------------
+
+
 def _look_at_parquet(path: Path) -> _Header:
-    with _load("pyarrow.parquet", "Parquet").ParquetFile(path) as file:
+    parquet = load("pyarrow.parquet", "Parquet files")
+    with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
         columns: dict[str, str | None] = {
             field.name: _type_of(field.type) for field in file.schema_arrow
         }
@@ -370,7 +398,7 @@ def _look_at_parquet(path: Path) -> _Header:
 
 
 def _type_of(arrow: Any) -> str:
-    types = _load("pyarrow.types", "Parquet")
+    types = load("pyarrow.types", "Parquet files")
     if types.is_float16(arrow) or types.is_float32(arrow):
         return "float32"
     numeric = (types.is_floating, types.is_integer, types.is_boolean)
@@ -378,8 +406,8 @@ def _type_of(arrow: Any) -> str:
 
 
 def _read_parquet(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
-    parquet = _load("pyarrow.parquet", "Parquet")
-    with _reading(path), parquet.ParquetFile(path) as file:
+    parquet = load("pyarrow.parquet", "Parquet files")
+    with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):
             named = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name in text:
@@ -393,14 +421,6 @@ def _plain(column: Any) -> Array:
     if hasattr(column, "dictionary_decode"):
         column = column.dictionary_decode()
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _load(module: str, kind: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.split(".")[0]
-        raise ImportError(f'{kind} files need {package}: pip install "skatter[report]"') from error
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -420,9 +440,3 @@ def _check_same(first_path: Path, first: _Header, path: Path, header: _Header) -
             f"{path} has the column {extra[0]!r}, which {first_path} lacks; all files must have "
             "the same columns, or name those of X in features."
         )
-
-
-def _some(names: Iterable[str]) -> str:
-    """List a few names."""
-    listed = list(names)
-    return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")

@@ -1,72 +1,40 @@
 """Blocks: the samples of a Dask collection, each block with the labels and domains of its rows.
 
-A block is a task that has not run, and nothing here looks at a sample. What is to be known of all
-blocks comes from a tree of tasks, each of which joins the results of a few others: the client sees
-one small result and no block.
+A block is a task that has not run. What is to be known of all blocks comes from a tree of tasks,
+each of which joins the results of a few others: the client sees one small result and no block. With
+w workers, n rows and D features, moments cost n D² / w operations and D² numbers for each join.
+
+Dask is imported where it is used and not before: whoever has a Dask collection has Dask.
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from skatter.out_of_core import Place
+from skatter.pieces.survey import Labels, Piece, join_surveys, survey_piece
 
 FAN_IN = 8
 """Results that one task of a tree joins."""
 WINDOW = 32
 """Blocks that wait in the memory of the workers for a model that visits them in turn."""
-
-Columns = Mapping[str, Any]
-"""What is known of the rows of a block: those of y, sample_domain ... that were given."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a block stands among the rows of a collection, as far as that is known.
-
-    Attributes
-    ----------
-    number : int
-        Blocks before it.
-    start, size : int or None
-        Rows before it and in it; None where Dask does not know.
-
-    Examples
-    --------
-    >>> print(Place(2, 200, 100))
-    Block 2 (rows 200 to 299, counted from 0)
-    >>> print(Place(2, None, None))
-    Block 2
-    """
-
-    number: int
-    start: int | None
-    size: int | None
-
-    def __str__(self) -> str:
-        if self.start is None or not self.size:
-            return f"Block {self.number}"
-        last = self.start + self.size - 1
-        return f"Block {self.number} (rows {self.start:,} to {last:,}, counted from 0)"
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Have every error about values say in which block they are."""
-        try:
-            yield
-        except (TypeError, ValueError) as error:
-            raise retold(error, f"{self}: {error}") from error
-
-
-def retold(error: TypeError | ValueError, text: str) -> TypeError | ValueError:
-    """Return an error of the same kind with another text; it can travel between processes."""
-    return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
+PACKAGES = ("dask", "dask_expr")
+"""Packages that define collections of Dask."""
+CHANGED = (
+    "y or sample_domain is no longer what it was a moment ago; persist() what is random or may "
+    "change on disk."
+)
 
 
 def places_of(sizes: Sequence[int | None]) -> tuple[Place, ...]:
@@ -80,7 +48,7 @@ def places_of(sizes: Sequence[int | None]) -> tuple[Place, ...]:
     places: list[Place] = []
     start: int | None = 0
     for number, size in enumerate(sizes):
-        places.append(Place(number, start, size))
+        places.append(Place("Block", number, start, size))
         start = None if start is None or size is None else start + size
     return tuple(places)
 
@@ -96,7 +64,7 @@ def is_dask(X: Any) -> bool:
     >>> is_dask([[0.0]])
     False
     """
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+    return type(X).__module__.partition(".")[0] in PACKAGES
 
 
 def is_frame(X: Any) -> bool:
@@ -105,15 +73,7 @@ def is_frame(X: Any) -> bool:
 
 
 def in_rows(X: Any) -> Any:
-    """Return a Dask array or DataFrame whose blocks hold whole rows.
-
-    Raises
-    ------
-    TypeError
-        Where ``X`` is another collection.
-    ValueError
-        Where ``X`` is not a table.
-    """
+    """Return a Dask array or DataFrame whose blocks hold whole rows."""
     _check_kind("X", X, "a Dask array or DataFrame")
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional, samples in rows; got {X.ndim} dimensions.")
@@ -131,22 +91,7 @@ def block_sizes(X: Any) -> list[Any]:
 
 
 def column_like(X: Any, name: str, values: Any) -> Any:
-    """Return one value for each row of ``X``, as a Dask array or Series in the blocks of ``X``.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame
-        From :func:`in_rows`.
-    name : str
-        What errors call the values.
-    values : Dask array or Series, or array-like
-        What is in memory is cut like ``X``, which must know the sizes of its blocks.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where the values do not fit.
-    """
+    """Return one value for each row of ``X``, as a Dask array or Series in the blocks of ``X``."""
     sizes = block_sizes(X)
     if is_dask(values):
         _check_kind(name, values, "a Dask array or Series, or in memory")
@@ -205,67 +150,85 @@ def _check_one_dimensional(name: str, values: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks of a collection as tasks that have not run.
+    """The blocks of a collection as tasks that have not run; from :func:`read_blocks`.
 
-    Build it with :func:`read_blocks`. A call on a block is ``call(place, samples, columns, before,
-    *shared)``; it runs on a worker, and so does what joins the results.
+    A call on a block is ``call(piece, *shared)``; it runs on a worker, and so does what joins the
+    results.
 
     Attributes
     ----------
     graph : dict
         The tasks that blocks come from, by key.
-    samples : tuple of keys
+    rows : tuple of keys
         Rows of ``X``: an array, a sparse matrix or a pandas DataFrame each.
     columns : dict of tuples of keys
         What goes with these rows, by name.
     places : tuple of Place
         Where each block stands.
     before : estimator or None
-        A fitted model whose ``transform`` the samples pass first, inside the task that uses them.
+        A fitted model whose ``transform`` the rows pass first, inside the task that uses them.
+    known : Labels or None
+        What the columns mean, after :meth:`surveyed`.
     """
 
     graph: Mapping[Any, Any]
-    samples: tuple[Any, ...]
+    rows: tuple[Any, ...]
     columns: Mapping[str, tuple[Any, ...]]
     places: tuple[Place, ...]
     before: Any = None
+    known: Labels | None = None
 
     def __len__(self) -> int:
         return len(self.places)
+
+    @property
+    def labels(self) -> Labels:
+        """What the labels and domains of all blocks mean."""
+        assert self.known is not None
+        return self.known
 
     @property
     def n_rows(self) -> int:
         """Rows of all blocks, as far as they are known."""
         return sum(place.size or 0 for place in self.places)
 
-    def take(self, numbers: Sequence[int]) -> Blocks:
-        """Return some of the blocks, each in the place that it had."""
-        return replace(
-            self,
-            samples=tuple(self.samples[number] for number in numbers),
-            columns={
-                name: tuple(keys[number] for number in numbers)
-                for name, keys in self.columns.items()
-            },
-            places=tuple(self.places[number] for number in numbers),
-        )
+    @property
+    def n_pieces(self) -> int:
+        """Number of blocks that hold rows."""
+        return sum(bool(place.size) for place in self.places)
 
-    def placed(self, sizes: Sequence[int]) -> Blocks:
-        """Return the same blocks, now that their sizes are known."""
-        return replace(self, places=places_of(sizes))
+    def surveyed(self) -> Blocks:
+        """Return the same blocks, with their sizes and what their labels mean.
 
-    def after(self, model: Any) -> Blocks:
+        Samples are read only where nothing else tells the size of a block.
+        """
+        told = self.columns or all(place.size is not None for place in self.places)
+        asked = replace(self, rows=(None,) * len(self)) if told else self
+        sizes, table = asked.joined(survey_piece, join_surveys)
+        if not sum(sizes):
+            raise ValueError("X holds 0 samples; a minimum of 2 is required.")
+        return replace(self, places=places_of(sizes), known=Labels.of(table, CHANGED))
+
+    def behind(self, model: Any, name: str) -> Blocks:
         """Return the same blocks behind a fitted model."""
         return replace(self, before=model)
 
-    def without_samples(self) -> Blocks:
-        """Return the same blocks with their columns alone; a call is given None for the rows."""
-        return replace(self, samples=(None,) * len(self))
+    def sample(self, n_wanted: int, random_state: Any, accept: Callable[[Any], Any]) -> Any:
+        """Gather rows from all blocks, from each in proportion to its size, in their order.
 
-    def gathered(self, call: Callable[..., Any], *shared: Any) -> list[Any]:
-        """Compute a call on each block, and return all results."""
-        work = _Work(self.graph)
-        return work.computed(list, work.on_blocks(self, call, shared))
+        What is not accepted is refused on the worker, where the block has a name.
+        """
+        quotas = shares([place.size or 0 for place in self.places], n_wanted)
+        drawn = check_random_state(0 if random_state is None else random_state)
+        chosen = self.take([number for number, quota in enumerate(quotas) if quota])
+        found = chosen.gathered(rows_of_block, quotas, int(drawn.randint(2**31 - 1)), accept)
+        if hasattr(found[0], "iloc"):
+            import pandas
+
+            return pandas.concat(found)
+        if sparse.issparse(found[0]):
+            return sparse.vstack(found, format="csr")
+        return np.concatenate(found)
 
     def joined(
         self, call: Callable[..., Any], join: Callable[[list[Any]], Any], *shared: Any
@@ -282,35 +245,42 @@ class Blocks:
         return work.computed(join, keys)
 
     def in_turn(self, call: Callable[..., Any], state: Any, *shared: Any) -> Any:
-        """Compute ``call(place, samples, columns, before, state, *shared)`` on block after block.
+        """Compute ``call(piece, state, *shared)`` on block after block.
 
         Each is given what the one before returned. The state comes to the client after every
         ``WINDOW`` blocks: without that, all of them would wait in memory for their turn.
         """
+        call = partial(_on_a_copy, call)
         for start in range(0, len(self), WINDOW):
             work = _Work(self.graph)
-            before, key, *rest = (work.once(value) for value in (self.before, state, *shared))
+            before, known, key, *rest = (
+                work.once(value) for value in (self.before, self.known, state, *shared)
+            )
             for number in range(start, min(start + WINDOW, len(self))):
-                key = work.on_block(self, number, call, before, key, *rest)
+                key = work.on_block(self, number, call, before, known, key, *rest)
             state = work.computed(_first, [key])
         return state
 
+    def take(self, numbers: Sequence[int]) -> Blocks:
+        """Return some of the blocks, each in the place that it had."""
+        return replace(
+            self,
+            rows=tuple(self.rows[number] for number in numbers),
+            columns={
+                name: tuple(keys[number] for number in numbers)
+                for name, keys in self.columns.items()
+            },
+            places=tuple(self.places[number] for number in numbers),
+        )
+
+    def gathered(self, call: Callable[..., Any], *shared: Any) -> list[Any]:
+        """Compute a call on each block, and return all results."""
+        work = _Work(self.graph)
+        return work.computed(list, work.on_blocks(self, call, shared))
+
 
 def read_blocks(X: Any, **columns: Any) -> Blocks:
-    """Cut samples, and what goes with them, into blocks.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame
-        Samples in rows.
-    **columns : Dask array or Series, array-like or None
-        One value for each row of ``X``; see :func:`column_like`.
-
-    Returns
-    -------
-    Blocks
-        Nothing of it is computed.
-    """
+    """Cut a Dask array or DataFrame, and what goes with its rows, into blocks; compute nothing."""
     X = in_rows(X)
     graph: dict[Any, Any] = {}
     return Blocks(
@@ -367,17 +337,17 @@ class _Work:
         return self.add(
             partial(_call_on_block, call, tuple(blocks.columns)),
             blocks.places[number],
-            blocks.samples[number],
+            blocks.rows[number],
             [column[number] for column in blocks.columns.values()],
             *keys,
-            name=call.__name__,
+            name=_name(call),
         )
 
     def on_blocks(
         self, blocks: Blocks, call: Callable[..., Any], shared: Sequence[Any]
     ) -> list[Any]:
         """Put a call on every block into the graph, and return their keys."""
-        keys = [self.once(value) for value in (blocks.before, *shared)]
+        keys = [self.once(value) for value in (blocks.before, blocks.known, *shared)]
         return [self.on_block(blocks, number, call, *keys) for number in range(len(blocks))]
 
     def computed(self, join: Callable[[list[Any]], Any], keys: list[Any]) -> Any:
@@ -394,9 +364,23 @@ def _call_on_block(
     place: Place,
     X: Any,
     values: list[Any],
+    before: Any,
+    labels: Labels | None,
     *shared: Any,
 ) -> Any:
-    return call(place, X, dict(zip(names, values, strict=True)), *shared)
+    piece = Piece(place, X, dict(zip(names, values, strict=True)), before)
+    with place.named(X):
+        return call(piece if labels is None else piece.read(labels), *shared)
+
+
+def _on_a_copy(call: Callable[..., Any], piece: Piece, state: Any, *shared: Any) -> Any:
+    """Leave the state alone: the task that made it may be asked for it again."""
+    return call(piece, copy.deepcopy(state), *shared)
+
+
+def _name(call: Callable[..., Any]) -> str:
+    """Return what the dashboard of Dask calls a task."""
+    return call.args[0].__name__ if isinstance(call, partial) else call.__name__
 
 
 def _first(results: list[Any]) -> Any:
@@ -410,16 +394,31 @@ def once(value: Any) -> Any:
     return dask.delayed(value, pure=False, traverse=False)
 
 
-# --- inside a block -------------------------------------------------------------------------------
+# --- a sample -------------------------------------------------------------------------------------
 
 
-def own_copy(X: Any) -> Any:
-    """Return a copy of a block for steps that work in place: other tasks will read the block."""
-    return X.copy()
+def shares(sizes: Sequence[int], n_wanted: int) -> list[int]:
+    """Return how many rows to take from blocks of some sizes, in proportion to these.
+
+    Examples
+    --------
+    >>> shares([10, 0, 30, 20], 6)
+    [1, 0, 3, 2]
+    >>> shares([1, 2], 6)
+    [1, 2]
+    """
+    total = sum(sizes)
+    wanted = min(n_wanted, total)
+    reached = [wanted * end // total for end in accumulate(sizes, initial=0)]
+    return [after - before for before, after in pairwise(reached)]
 
 
-def forward(before: Any, X: Any, columns: Columns) -> Any:
-    """Send a block through the steps before, if any."""
-    if before is None:
-        return X
-    return before.transform(own_copy(X), sample_domain=columns.get("sample_domain"))
+def rows_of_block(
+    piece: Piece, quotas: Sequence[int], seed: int, accept: Callable[[Any], Any]
+) -> Any:
+    """Return some rows of one block, always the same for a seed."""
+    number = piece.place.number
+    rng = np.random.default_rng([seed, number])
+    drawn = piece.samples(np.sort(rng.choice(piece.n_rows, quotas[number], replace=False)))
+    accept(drawn)
+    return drawn

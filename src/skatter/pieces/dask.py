@@ -1,4 +1,4 @@
-"""A fitted model on blocks: nothing is computed before the result is asked for.
+"""Dask: models fitted on blocks, and fitted models applied to blocks when they are asked for.
 
 What comes out of an array is an array with the same blocks of rows; what comes out of a DataFrame
 has its index and divisions. The model goes into the graph once, as it is now: learning something
@@ -7,83 +7,53 @@ else later does not change a result that has not been computed yet.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import n_rows
-from skatter.distributed.blocks import (
-    Columns,
-    Place,
+from skatter.out_of_core import Backend, Place, register_backend
+from skatter.pieces.blocks import (
+    PACKAGES,
     block_sizes,
     check_length,
     column_like,
     in_rows,
     is_frame,
     once,
-    own_copy,
     places_of,
     read_blocks,
-    retold,
 )
+from skatter.pieces.learning import Plan, snapshot
+from skatter.pieces.survey import Piece
 
 
-def transform_dask(estimator: Any, X: Any) -> Any:
-    """Project the samples of a Dask collection with a fitted estimator of the family, lazily.
+def fit(
+    model: Any, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+) -> Any:
+    """Fit a model on a Dask collection; it is as it was where an error is raised."""
+    plan = Plan.of(model)
+    plan.fit(read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled).surveyed())
+    return model
 
-    Parameters
-    ----------
-    estimator : SCA or another preset
-        Fitted, on a cluster or not.
-    X : dask.array.Array or dask.dataframe.DataFrame
-        Samples in rows.
 
-    Returns
-    -------
-    dask.array.Array or dask.dataframe.DataFrame
-        Projections, of the kind of ``X``.
+def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
+    """Call a method of a fitted model on every block, lazily.
+
+    Samples with other features than the model's are refused at once; what is wrong inside a block
+    names the block when that is computed.
     """
-    check_is_fitted(estimator)
-    if hasattr(_example(estimator, "transform", in_rows(X)), "columns"):
+    check_is_fitted(model)
+    X, model = in_rows(X), snapshot(model)
+    example = _example(model, method, X)
+    if hasattr(example, "columns") and not isinstance(model, Pipeline):
         raise ValueError(
             "set_output asks for frames in memory, and scikit-learn would gather all samples for "
             "one: call set_output(transform='default'). From a Dask DataFrame comes one anyway."
         )
-    return apply_blocks(estimator, "transform", X)
-
-
-def apply_blocks(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
-    """Call a method of a fitted model on every block, lazily.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    method : str
-        ``"transform"``, ``"predict"``, ``"predict_proba"`` ...
-    X : dask.array.Array or dask.dataframe.DataFrame
-        Samples in rows.
-    sample_domain : Dask array or Series, array-like or None
-        Domain of each sample, for a model that asks for it.
-
-    Returns
-    -------
-    dask.array.Array, dask.dataframe.DataFrame or dask.dataframe.Series
-        Of the kind of ``X``; from a DataFrame comes a Series where there is one value per sample.
-
-    Raises
-    ------
-    ValueError, TypeError
-        At once where the samples have other features than the model; what is wrong inside a block
-        names the block when that is computed.
-    """
-    X, model = in_rows(X), snapshot(model)
-    example = _example(model, method, X)
     names = _names(model, method, example)
     example = example if sparse.issparse(example) else np.asarray(example)
     if is_frame(X):
@@ -91,48 +61,26 @@ def apply_blocks(model: Any, method: str, X: Any, *, sample_domain: Any = None) 
     return _apply_to_array(model, method, X, sample_domain, example)
 
 
-def sum_blocks(model: Any, method: str, X: Any, **columns: Any) -> Any:
-    """Compute the sum over blocks of what a method of a model says of each, in a tuple of numbers.
-
-    Takes ``X`` and columns of :func:`~skatter.distributed.blocks.read_blocks`; the method takes
-    the same of one block.
-    """
+def total(call: Callable[..., Any], model: Any, X: Any, **columns: Any) -> tuple[float, ...]:
+    """Sum what ``call(model, X, **columns)`` says of each block, a tuple of numbers."""
     blocks = read_blocks(X, **columns)
-    return blocks.joined(numbers_of_block, add_numbers, snapshot(model), method)
+    return blocks.joined(numbers_of_block, add_numbers, call, snapshot(model))
 
 
-def snapshot(model: Any) -> Any:
-    """Return a copy of a fitted model that later fits do not touch, without what it needs no more.
-
-    Components that follow from moments are solved for here, once, and not on every worker.
-    """
-    for part in _parts(model):
-        if "moments_" in vars(part):
-            check_is_fitted(part, "components_")
-    taken = copy.deepcopy(model)
-    for part in _parts(taken):
-        vars(part).pop("moments_", None)
-    return taken
-
-
-def _parts(model: Any) -> list[Any]:
-    """Return a model and the estimators inside it."""
-    inside = model.get_params(deep=True).values()
-    return [model, *(part for part in inside if isinstance(part, BaseEstimator))]
+for package in PACKAGES:
+    register_backend(package, Backend(fit, apply, total))
 
 
 # --- on the workers -------------------------------------------------------------------------------
 
 
-def call_on_block(
-    place: Place, X: Any, columns: Columns, model: Any, method: str, example: Any
-) -> Any:
+def call_on_block(piece: Piece, model: Any, method: str, example: Any) -> Any:
     """Return what a method of a model makes of a block; nothing, of the right kind, of no rows."""
-    with place.named():
-        check_columns(X, columns)
-        if not n_rows(X):
+    with piece.place.named(piece.X):
+        check_columns(piece)
+        if not piece.n_rows:
             return example[:0]
-        out = getattr(model, method)(own_copy(X), **columns)
+        out = getattr(model, method)(piece.samples(), **piece.columns)
         return out if sparse.issparse(out) else np.asarray(out)
 
 
@@ -147,7 +95,7 @@ def call_on_array(
 ) -> Any:
     """Return what a method makes of a block of an array, in columns."""
     columns = {"sample_domain": sample_domain[0].ravel()} if sample_domain else {}
-    out = call_on_block(places[block_id[0]], X, columns, model, method, example)
+    out = call_on_block(Piece(places[block_id[0]], X, columns), model, method, example)
     return out if out.ndim == 2 else out[:, None]
 
 
@@ -161,18 +109,15 @@ def call_on_frame(
     partition_info: Any = None,
 ) -> Any:
     """Return what a method makes of a block of a frame, as a frame."""
-    place = Place(partition_info["number"], None, None)
+    place = Place("Block", partition_info["number"], None, None)
     columns = {"sample_domain": sample_domain[0]} if sample_domain else {}
-    return _framed(call_on_block(place, X, columns, model, method, example), names, X.index)
+    return _framed(call_on_block(Piece(place, X, columns), model, method, example), names, X.index)
 
 
-def numbers_of_block(
-    place: Place, X: Any, columns: Columns, before: Any, model: Any, method: str
-) -> tuple[float, ...]:
-    """Return the numbers that a method says of a block; none of no rows."""
-    with place.named():
-        check_columns(X, columns)
-        return getattr(model, method)(own_copy(X), **columns) if n_rows(X) else ()
+def numbers_of_block(piece: Piece, call: Callable[..., Any], model: Any) -> tuple[float, ...]:
+    """Return the numbers that a call says of a block; none of no rows."""
+    check_columns(piece)
+    return call(model, piece.samples(), **piece.columns) if piece.n_rows else ()
 
 
 def add_numbers(parts: list[tuple[float, ...]]) -> tuple[float, ...]:
@@ -180,10 +125,10 @@ def add_numbers(parts: list[tuple[float, ...]]) -> tuple[float, ...]:
     return tuple(map(sum, zip(*filter(None, parts), strict=True)))
 
 
-def check_columns(X: Any, columns: Columns) -> None:
+def check_columns(piece: Piece) -> None:
     """Raise where a block has more or fewer values than rows."""
-    for name, values in columns.items():
-        check_length(name, len(values), n_rows(X))
+    for name, values in piece.columns.items():
+        check_length(name, len(values), piece.n_rows)
 
 
 # --- arrays and frames ----------------------------------------------------------------------------
@@ -273,11 +218,10 @@ def _example(model: Any, method: str, X: Any) -> Any:
         ones = _frame_of_ones(X) if is_frame(X) else np.ones((1, X.shape[1]), dtype=X.dtype)
         return getattr(model, method)(ones)
     except (TypeError, ValueError) as error:
-        raise retold(
-            error,
+        raise type(error)(
             f"{error} (A row of ones was tried, to tell what {method} returns. Where real samples "
             f"pass and ones do not, call {method} on the blocks yourself, by map_blocks or "
-            "map_partitions.)",
+            "map_partitions.)"
         ) from error
 
 

@@ -32,11 +32,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 
 from skatter import KPCA, SCA, SCACV, USCA, KernelFisher, make_domain_pipeline
-from skatter.distributed import blocks as block_module
-from skatter.distributed import is_dask, learn
 from skatter.methods import CIDG, DICA, MDA, UDICA
+from skatter.pieces import blocks as block_module
+from skatter.pieces import learning
+from skatter.pieces.blocks import is_dask
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NAMES = list("abcde")
 CHUNKS = (50, 1, 0, 40, 17)
 """Rows of the blocks of most tests: one of them is empty, one holds a single sample."""
@@ -191,7 +192,7 @@ def seen_by_the_map(X, data, random_state=None):
 
 
 def test_a_map_is_fitted_on_a_bounded_sample_of_all_blocks(array, data, monkeypatch):
-    monkeypatch.setattr(learn, "SAMPLE_ROWS", 27)
+    monkeypatch.setattr(learning, "SAMPLE_ROWS", 27)
     seen = seen_by_the_map(array, data)
     rows = [int(np.flatnonzero((row == data.X).all(axis=1))[0]) for row in seen]
     assert len(set(rows)) == 27
@@ -202,7 +203,7 @@ def test_a_map_is_fitted_on_a_bounded_sample_of_all_blocks(array, data, monkeypa
 
 
 def test_the_sample_depends_on_the_random_state_alone(array, data, monkeypatch):
-    monkeypatch.setattr(learn, "SAMPLE_ROWS", 27)
+    monkeypatch.setattr(learning, "SAMPLE_ROWS", 27)
     first, again, other = (seen_by_the_map(array, data, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -500,20 +501,20 @@ def test_an_estimator_that_was_not_fitted_says_so(array):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "message"),
+    ("estimator", "error", "message"),
     [
-        (SCA(), r"feature_map=\.\.\..*LandmarkMap\(1000\).*kernel='linear'"),
-        (SCA(kernel=np.dot), r"feature_map=\.\.\."),
-        (linear(solver="lanczos"), "use solver='auto'"),
-        (linear(reading="printed"), "use reading='full'"),
-        (linear(beta=2.0), "beta must lie in"),
+        (SCA(), TypeError, r"feature_map=\.\.\..*LandmarkMap\(1000\).*kernel='linear'"),
+        (SCA(kernel=np.dot), TypeError, r"feature_map=\.\.\."),
+        (linear(solver="lanczos"), TypeError, "use solver='auto'"),
+        (linear(reading="printed"), TypeError, "use reading='full'"),
+        (linear(beta=2.0), ValueError, "beta must lie in"),
     ],
     ids=["rbf", "callable", "solver", "reading", "parameter"],
 )
 def test_what_needs_all_samples_is_refused_before_any_work(
-    estimator, message, array, data, no_work
+    estimator, error, message, array, data, no_work
 ):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(error, match=message):
         estimator.fit(array, data.known, sample_domain=data.domain)
 
 
@@ -562,7 +563,8 @@ def spoilt(da, X, row, value):
 @pytest.mark.parametrize("map_", [None, Nystroem(n_components=5)], ids=["linear", "map"])
 def test_a_value_that_is_no_number_names_its_block_and_rows(value, map_, da, data):
     estimator = SCA(2, kernel="linear", feature_map=map_)
-    with pytest.raises(ValueError, match=r"Block 2 \(rows 60 to 89, counted from 0\): .*X"):
+    row = "" if isinstance(value, str) else ", row 71"
+    with pytest.raises(ValueError, match=rf"Block 2 \(rows 60 to 89, counted from 0\){row}: .*X"):
         estimator.fit(spoilt(da, data.X, 71, value), data.known, sample_domain=data.domain)
 
 
@@ -592,7 +594,7 @@ def test_no_label_at_all_is_refused(array, data):
         linear().fit(array, sample_domain=data.domain)
 
 
-@pytest.mark.parametrize(("n", "message"), [(0, "no samples"), (1, "minimum of 2")])
+@pytest.mark.parametrize(("n", "message"), [(0, "holds 0 samples"), (1, "minimum of 2")])
 def test_one_sample_is_not_enough(n, message, da):
     with pytest.raises(ValueError, match=message):
         KPCA(kernel="linear").fit(da.zeros((n, 3), chunks=(1, 3)))
@@ -623,7 +625,7 @@ def test_an_error_leaves_the_estimator_as_it_was(fitted, da, data):
 
 def test_a_bad_new_sample_names_its_block(fitted, da, data):
     Z = fitted.transform(spoilt(da, data.X, 71, np.nan))
-    with pytest.raises(ValueError, match=r"Block 2 \(rows 60 to 89, counted from 0\): .*NaN"):
+    with pytest.raises(ValueError, match=r"Block 2 \(rows 60 to 89, .*\), row 71: .*NaN"):
         Z.compute()
 
 
@@ -845,8 +847,10 @@ def test_score_is_the_share_of_right_answers_over_all_blocks(array, frame, da, d
 
 
 def test_a_step_that_learns_from_labels_needs_some(array, data):
-    with pytest.raises(ValueError, match="a step of the pipeline learns from labels"):
+    with pytest.raises(ValueError, match="SCA requires y to be passed"):
         scaled_components().fit(array, sample_domain=data.domain)
+    with pytest.raises(ValueError, match="Step 'gaussiannb' learns from labels"):
+        make_domain_pipeline(GaussianNB()).fit(array, sample_domain=data.domain)
     USCA_only = make_domain_pipeline(StandardScaler(), USCA(2, kernel="linear")).fit(array)
     assert USCA_only.transform(array).shape == (len(data.X), 2)
 
@@ -986,7 +990,7 @@ def test_a_pipeline_on_a_cluster_gives_the_answers_of_one_machine(client, frame,
 
 
 def test_an_error_on_a_cluster_names_the_block(client, da, data):
-    with pytest.raises(ValueError, match=r"Block 2 \(rows 60 to 89, counted from 0\): .*NaN"):
+    with pytest.raises(ValueError, match=r"Block 2 \(rows 60 to 89, .*\), row 71: .*NaN"):
         linear().fit(spoilt(da, data.X, 71, np.nan), data.known, sample_domain=data.domain)
 
 

@@ -23,21 +23,22 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from skatter import KPCA, SCA, USCA, KernelFisher, make_domain_pipeline
-from skatter.chunks import (
+from skatter.domains import read_domains
+from skatter.methods import CORAL
+from skatter.moments import Moments, collect_moments, merge_moments
+from skatter.pieces import (
     ArrayChunks,
     Chunk,
     TableChunks,
     fit_chunks,
     moments_of_chunks,
     predict_chunks,
-    survey,
+    streaming,
 )
-from skatter.domains import read_domains
-from skatter.methods import CORAL
-from skatter.moments import Moments, collect_moments, merge_moments
+from skatter.tables import read_table
 from skatter_bench.measure import measure
 
-PAGE = Path(__file__).parents[1] / "docs" / "streaming.md"
+PAGE = Path(__file__).parents[2] / "docs" / "streaming.md"
 N, P = 120, 4
 
 
@@ -198,7 +199,7 @@ def test_the_sample_is_the_rows_that_drew_the_smallest_numbers_however_they_are_
     X = np.arange(200.0)[:, None]
     drawn = np.random.RandomState(5).random_sample(200)
     expected = np.sort(np.argsort(drawn)[:30])
-    reservoir = survey.Reservoir(30, random_state=5)
+    reservoir = streaming.Reservoir(30, random_state=5)
     for chunk in ArrayChunks(X, sample_domain=np.arange(200), rows=rows):
         reservoir.add(chunk)
     found = reservoir.drawn()
@@ -210,7 +211,7 @@ def test_the_sample_is_the_rows_that_drew_the_smallest_numbers_however_they_are_
 def test_every_row_is_as_likely_to_be_drawn():
     counts = np.zeros(30)
     for seed in range(400):
-        reservoir = survey.Reservoir(10, random_state=seed)
+        reservoir = streaming.Reservoir(10, random_state=seed)
         for chunk in ArrayChunks(np.zeros((30, 1)), rows=7):
             reservoir.add(chunk)
         counts[reservoir.drawn().rows] += 1
@@ -220,7 +221,7 @@ def test_every_row_is_as_likely_to_be_drawn():
 
 
 def test_a_map_is_fitted_on_a_bounded_sample_of_a_long_stream(monkeypatch):
-    monkeypatch.setattr("skatter.chunks.streaming.SAMPLE_ROWS", 25)
+    monkeypatch.setattr("skatter.pieces.learning.SAMPLE_ROWS", 25)
     X, y, site = samples()
     chunks = ArrayChunks(X, y, site, rows=10)
     models = [
@@ -235,8 +236,8 @@ def test_a_map_is_fitted_on_a_bounded_sample_of_a_long_stream(monkeypatch):
 
 
 def test_wide_rows_make_a_smaller_sample(monkeypatch):
-    monkeypatch.setattr(survey, "SAMPLE_VALUES", 50)
-    reservoir = survey.Reservoir(100)
+    monkeypatch.setattr(streaming, "SAMPLE_VALUES", 50)
+    reservoir = streaming.Reservoir(100)
     for chunk in ArrayChunks(np.zeros((40, 10)), rows=15):
         reservoir.add(chunk)
     assert len(reservoir.drawn().rows) == 5
@@ -337,9 +338,18 @@ def test_a_step_that_asks_for_domains_gets_them():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: pipeline(classifier=KNeighborsClassifier(1)), "'kneighborsclassifier', KNeigh"),
-        (lambda: pipeline(scaler=PCA(2)), "'pca', PCA, cannot learn from a stream.*FrozenEstim"),
-        (lambda: make_domain_pipeline(CORAL()), "'coral', CORAL, cannot learn from a stream"),
+        (
+            lambda: pipeline(classifier=KNeighborsClassifier(1)),
+            "'kneighborsclassifier': KNeighborsClassifier learns from all samples at once",
+        ),
+        (
+            lambda: pipeline(scaler=PCA(2)),
+            "'pca': PCA learns from all samples at once.*IncrementalPCA.*FrozenEstim",
+        ),
+        (
+            lambda: make_domain_pipeline(CORAL()),
+            "'coral': CORAL learns from all samples at once.*FrozenEstim",
+        ),
         (lambda: make_domain_pipeline(SCA()), "'sca': SCA learns from a stream through explicit"),
         (lambda: SCA(), "give it feature_map="),
         (lambda: SCA(kernel="linear", reading="printed"), "needs the Gram matrix .reading"),
@@ -413,7 +423,7 @@ def test_a_pipeline_is_as_it_was_where_a_late_pass_fails():
     spoilt = X.copy()
     spoilt[70, 0] = np.nan
     # The scaler lets NaN pass, so that the next step meets it
-    with pytest.raises(ValueError, match=r"Chunk 3, row 70 .*contains NaN"):
+    with pytest.raises(ValueError, match=r"Chunk 3 \(rows 60 to 79, .*\), row 70: .*contains NaN"):
         fit_chunks(model, ArrayChunks(spoilt, y, site, rows=20))
     assert [state(step) for step in model] == before
     assert_array_equal(model.predict(X), expected)
@@ -466,7 +476,7 @@ def test_chunks_may_hold_lists_and_data_frames(require):
         ({"y": np.zeros(39)}, "Lengths differ"),
         ({"y": None}, "y is None here, unlike in the first chunk"),
         ({"labelled": np.ones(40, dtype=bool)}, "labelled is given here"),
-        ({"y": np.full(40, "dog")}, "y holds text in one part and numbers in another"),
+        ({"y": np.full(40, "dog")}, "y mixes values of type int, str"),
         ({"y": np.linspace(0, 1, 40)}, "y must hold classes"),
         ({"sample_domain": [None] * 40}, "sample_domain has no id at row 0"),
     ],
@@ -511,13 +521,13 @@ def test_chunks_that_can_be_read_once_only_are_refused():
         fit_chunks(SCA(kernel="linear"), (chunk for chunk in three_chunks()))
     with pytest.raises(TypeError, match="must be an iterable of Chunk"):
         fit_chunks(SCA(kernel="linear"), None)
-    with pytest.raises(TypeError, match=r"must yield skatter\.chunks\.Chunk.*got tuple"):
+    with pytest.raises(TypeError, match=r"must yield skatter\.pieces\.Chunk.*got tuple"):
         fit_chunks(SCA(kernel="linear"), [(np.zeros((2, 2)), [0, 1])])
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_a_stream_of_fewer_than_two_rows_is_refused(n):
-    with pytest.raises(ValueError, match=f"chunks holds {n} samples"):
+    with pytest.raises(ValueError, match=f"X holds {n} samples"):
         fit_chunks(USCA(kernel="linear"), ArrayChunks(np.zeros((n, 2))))
 
 
@@ -814,6 +824,33 @@ def test_csv_and_parquet_files_fit_as_the_arrays_do(tables, tmp_path, suffix, na
     assert_same_fit(found, SCA(2, feature_map=frozen_map()).fit(X, y, sample_domain=site), X)
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_csv_is_read_in_chunks_as_whole_tables_are(require, tmp_path, delimiter, decimal):
+    pandas = require("pandas")
+    X, y, site = samples()
+    frame = pandas.DataFrame(np.round(X, 2), columns=list("pqrs")).assign(site=site, outcome=y)
+    if decimal == delimiter:
+        frame = frame.round(0).astype(dict.fromkeys("pqrs", int))
+    for suffix in (".csv", ".csv.gz"):
+        path = tmp_path / f"t{suffix}"
+        frame.to_csv(path, sep=delimiter, decimal=decimal, index=False)
+        whole = read_table(path)
+        read = list(TableChunks(path, label="outcome", domain="site", rows=50))
+        assert_array_equal(np.vstack([chunk.X for chunk in read]), whole[list("pqrs")])
+        assert_array_equal(whole[list("pqrs")], frame[list("pqrs")])
+        assert_array_equal(np.concatenate([chunk.y for chunk in read]), y)
+        assert_array_equal(np.concatenate([chunk.sample_domain for chunk in read]), site)
+
+
+def test_a_column_without_a_name_is_left_out_where_features_are_named(require, tmp_path):
+    require("pandas")
+    path = tmp_path / "t.csv"
+    path.write_text(",age,outcome\n0,61,1\n1,47,0\n")
+    (chunk,) = TableChunks(path, label="outcome", features=["age"])
+    assert_array_equal(chunk.X, [[61], [47]])
+
+
 def test_a_folder_is_read_in_the_order_of_names_and_columns_may_be_picked(tables, tmp_path):
     X, _, _ = tables()
     for path in tmp_path.glob("*.csv*"):
@@ -901,13 +938,19 @@ ROW = "north,61,2.5,1\n"
         ("", "is empty"),
         (HEAD, "a header and no rows"),
         (HEAD.replace("outcome", "outcomes") + ROW, "no column 'outcome'; did you mean 'outcomes'"),
-        ("a,b\n1,2\n", "no column 'outcome'; it has a, b"),
-        (HEAD + ROW + "south,3,4,1,9\n", "cannot be read as a table.*line 3"),
-        (HEAD + "south,3,4,1,9\n", "more values than the header has names"),
+        ("a,b\n1,2\n", "there is no column 'outcome'; there are 'a', 'b'"),
+        (HEAD + ROW + "south,3,4,1,9\n", "line 3 has 5 cells and the header 4"),
+        (HEAD + "south,3,4,1,9\n", "line 2 has 5 cells and the header 4"),
         (HEAD + ROW * 9 + "south,forty,4,1\n", r"'age' holds text \('forty'\) in row 9 "),
         (HEAD + ROW + "south,1,2 000,1\n", r"'dose' holds text \('2 000'\) in row 1 "),
+        (HEAD + "south,3,4\n", "line 2 has 3 cells and the header 4"),
+        (HEAD.replace("dose", "age") + ROW, "column names come twice: 'age'"),
+        ("7.5,1,2,3\n" + ROW, "line 1 holds numbers"),
         (",age,site,outcome\n0,1,north,1\n", "a column without a name"),
-        (HEAD.replace("age", "agé").encode("latin-1") + ROW.encode(), "cannot be read as a table"),
+        (
+            HEAD.replace("age", "agé").encode("latin-1") + ROW.encode(),
+            "byte 0xe9 at .* not UTF-8",
+        ),
         (bytes(range(256)) * 8, "bad.csv"),
     ],
     ids=[
@@ -919,6 +962,9 @@ ROW = "north,61,2.5,1\n"
         "long-rows",
         "text",
         "late-text",
+        "short-row",
+        "twice",
+        "no-header",
         "index",
         "encoding",
         "binary",
@@ -957,7 +1003,7 @@ def test_a_parquet_file_that_cannot_be_used_is_named(require, tmp_path, how):
         "no-rows": "no rows",
         "index": "without a name",
     }
-    with pytest.raises(ValueError, match=message.get(how, "cannot be read as a table")) as caught:
+    with pytest.raises(ValueError, match=message.get(how, "cannot be read as Parquet")) as caught:
         TableChunks(path, label="outcome")
     assert str(path) in str(caught.value)
 
@@ -973,7 +1019,7 @@ def test_files_with_other_columns_are_named(require, tmp_path):
         [[1, 2]],
         [[1, 2]],
     ]
-    with pytest.raises(ValueError, match=r"1\.csv has no column 'c'"):
+    with pytest.raises(ValueError, match=r"1\.csv: there is no column 'c'"):
         TableChunks([second, first])
 
 
@@ -1025,7 +1071,7 @@ def test_tables_that_make_no_sense_are_refused(
 def test_tables_say_what_to_install_where_a_reader_is_missing(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a\n1\n")
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r'CSV files need pandas: pip install "skatter\[report\]'):
+    with pytest.raises(ImportError, match=r'CSV files need pandas: pip install "skatter\[table\]'):
         TableChunks(tmp_path / "t.csv")
 
 

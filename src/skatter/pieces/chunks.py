@@ -1,7 +1,7 @@
 """Sources of chunks: samples read piece by piece, and again from the start as often as needed.
 
 A source is anything that yields :class:`Chunk` each time it is iterated. :class:`ArrayChunks` cuts
-arrays, memory maps and ``.npy`` files; :class:`~skatter.chunks.TableChunks` reads tables. A class
+arrays, memory maps and ``.npy`` files; :class:`~skatter.pieces.TableChunks` reads tables. A class
 of your own needs no more than ``__iter__``.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.checks import check_integer, n_rows
+from skatter.out_of_core import Place
 
 Array = NDArray[Any]
 
@@ -27,6 +27,8 @@ CHUNK_VALUES = 2**22
 CHUNK_ROWS = 2**16
 """Rows of such a chunk at most: labels and domains take memory as well."""
 NPY = ".npy"
+GIVEN = ("y", "sample_domain", "labelled")
+"""What a chunk may hold beside its samples."""
 
 
 class Chunk(NamedTuple):
@@ -61,6 +63,11 @@ class Chunk(NamedTuple):
     def n_rows(self) -> int:
         """Number of rows."""
         return n_rows(self.X)
+
+    @property
+    def place(self) -> Place:
+        """Where it lies in its stream."""
+        return Place("Chunk", self.number, self.first_row, self.n_rows)
 
 
 class ArrayChunks:
@@ -153,13 +160,6 @@ class ArrayChunks:
 def chunk_rows(rows: int | None, n_values: float) -> int:
     """Return the rows of a chunk: those asked for, or as many as memory should take.
 
-    Parameters
-    ----------
-    rows : int or None
-        What the user asked for.
-    n_values : float
-        Numbers in a row.
-
     Examples
     --------
     >>> chunk_rows(None, 64), chunk_rows(None, 4096), chunk_rows(10, 4096)
@@ -171,51 +171,18 @@ def chunk_rows(rows: int | None, n_values: float) -> int:
 
 
 def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield chunks with their numbers; those without a row are left out.
-
-    Raises
-    ------
-    TypeError
-        Where something else than a chunk comes.
-    """
+    """Yield chunks with their numbers; those without a row are left out."""
     number = first_row = 0
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
             raise TypeError(
-                f"chunks must yield skatter.chunks.Chunk(X, y, sample_domain), got "
+                f"chunks must yield skatter.pieces.Chunk(X, y, sample_domain), got "
                 f"{type(chunk).__name__}; ArrayChunks and TableChunks do so."
             )
         chunk = chunk._replace(X=_as_rows(chunk.X), number=number, first_row=first_row)
         if chunk.n_rows:
             yield chunk
             number, first_row = number + 1, first_row + chunk.n_rows
-
-
-@contextmanager
-def naming(chunk: Chunk) -> Iterator[None]:
-    """Let an error about some samples say which chunk and rows it is about."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        last = chunk.first_row + chunk.n_rows - 1
-        place = f"Chunk {chunk.number} (rows {chunk.first_row:,} to {last:,}, counted from 0)"
-        if "NaN" in str(error) or "infinity" in str(error):
-            place += "".join(f", row {chunk.first_row + row:,}" for row in not_finite(chunk.X)[:1])
-        raise kind(f"{place}: {error}") from error
-
-
-def not_finite(X: Any) -> NDArray[np.intp]:
-    """Return the rows of dense samples that hold NaN or infinity.
-
-    Examples
-    --------
-    >>> not_finite([[0.0, 1.0], [np.nan, 1.0]]).tolist()
-    [1]
-    """
-    if sparse.issparse(X) or np.asarray(X).dtype.kind != "f":
-        return np.empty(0, dtype=np.intp)
-    return np.flatnonzero(~np.isfinite(np.asarray(X)).all(axis=1))
 
 
 # --- files and arrays ---------------------------------------------------------------------------

@@ -1,0 +1,89 @@
+"""What methods share that match the means of domains and of their classes, the latter guessed.
+
+    M = c₀ e eᵀ + c₁ Σ_c e_c e_cᵀ
+
+with e holding 1/n_s on source and -1/n_t on target samples, and e_c the same for the source samples
+of class c and the target samples that are taken for it: zᵀM z is the squared distance of the means
+of a feature z.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import gen_batches
+
+from skatter.domains import Codes
+from skatter.methods.base import Transfer
+from skatter.scatter import indicator_means
+from skatter.selection import nearest_labels
+
+Array = NDArray[Any]
+
+BATCH = 2**25
+"""Distances between labelled and unlabelled samples that are held at once."""
+
+
+def mean_differences(
+    transfer: Transfer,
+    guess: Codes,
+    *,
+    marginal: float,
+    conditional: float = 1.0,
+    share_ratio: bool = False,
+    normalize: bool = True,
+) -> Array:
+    """Return E with M = E Eᵀ, normalised to a Frobenius norm of one where asked.
+
+    With ``share_ratio``, target means of classes are multiplied by their share in the target over
+    that in the source.
+    """
+    n_classes = len(transfer.classes)
+    columns = [np.sqrt(marginal) * transfer.mean_difference.astype(np.float64)[:, None]]
+    if (guess[transfer.target] >= 0).any():
+        source = np.where(transfer.source & transfer.labelled, transfer.label, -1)
+        target = np.where(transfer.target, guess, -1)
+        of_target = indicator_means(target, n_classes)
+        if share_ratio:
+            counts = [np.bincount(c[c >= 0], minlength=n_classes) for c in (target, source)]
+            shares = [count / count.sum() for count in counts]
+            of_target *= shares[0] / np.where(shares[1] > 0, shares[1], 1)
+        columns.append(np.sqrt(conditional) * (indicator_means(source, n_classes) - of_target))
+    E = np.asfortranarray(np.hstack(columns))
+    size = float(np.linalg.norm(E.T @ E))
+    return E / np.sqrt(size) if normalize and size > 0 else E
+
+
+def nearest_classes(Z: Array, transfer: Transfer) -> Codes:
+    """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
+    known, guess = transfer.labelled, transfer.label.copy()
+    if not known.all():
+        new = np.flatnonzero(~known)
+        # Distances between all labelled samples and some others: as many as fit.
+        for rows in gen_batches(len(new), max(BATCH // int(known.sum()), 1)):
+            found = nearest_labels(Z[known], guess[known], Z[new[rows]], [Z.shape[1]])
+            guess[new[rows]] = next(found)
+    return guess
+
+
+class Guesses:
+    """The guessed classes of round after round, and whether they have settled."""
+
+    def __init__(self, first: Codes, target: Array) -> None:
+        self.last = first
+        self._target = target
+        self._seen: set[bytes] = set()
+
+    def update(self, guess: Codes, tol: float) -> tuple[float, bool]:
+        """Return the share of the target that changed class, and whether rounds may end.
+
+        They may where that share is at most ``tol``, and where all is as it was after an earlier
+        round, since they would then repeat.
+        """
+        changed = float(np.mean(guess[self._target] != self.last[self._target]))
+        settled = bool(self._seen) and (changed <= tol or guess.tobytes() in self._seen)
+        self._seen.add(guess.tobytes())
+        self.last = guess
+        return changed, settled

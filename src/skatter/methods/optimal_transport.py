@@ -1,0 +1,294 @@
+"""Optimal transport: source samples are moved onto the target at the least cost.
+
+With M the squared distances of source and target samples, in units of their mean, and uniform
+weights 1/n_s and 1/n_t,
+
+    minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj,    s_cj = n_t Σ_{i in c} T_ij
+    over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t,
+
+s_cj being the share of class c in what target sample j receives. The last term keeps source
+samples of different classes from going to the same target sample. It is concave: linearised at the
+last T it is one more cost, and each round is a transport with entropy, solved by Sinkhorn's scaling
+of rows and columns in logarithms, which no small ε can spoil. A source sample goes to the mean of
+the target samples that its row names.
+
+Between two normal distributions, the map without entropy is linear:
+
+    x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+from sklearn.metrics import pairwise_distances_argmin
+
+from skatter.domains import Codes, Mask
+from skatter.kernels import require_memory
+from skatter.methods.base import Transfer
+from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.record import Method
+from skatter.methods.subspaces import MapTransformer
+from skatter.parameters import NON_NEGATIVE, POSITIVE
+
+Array = NDArray[Any]
+
+SWEEPS = 1000
+"""Of rows and columns in one round, at most."""
+
+MARGINAL = 1e-7
+"""Total deviation of the rows' sums at which sweeps end."""
+
+FLOOR = 1e-3
+"""Added to shares of classes under the root, whose slope at zero is infinite."""
+
+BATCH = 1024
+"""New samples whose distances to the training samples are held at once."""
+
+
+class OptimalTransport(MapTransformer):
+    """Optimal transport with entropy and classes: the source, moved onto the target.
+
+        minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
+        over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t
+
+    with M the squared distances in units of their mean, and s_cj the share of class c in what
+    target sample j receives. Features are the inputs: target samples
+    stay where they are, and a source sample goes to the mean of the target samples that T sends it
+    to. A new sample of a source moves as the nearest one of ``fit`` does. With ``class_weight=0``
+    it is plain entropic transport, which needs no labels. Sources are pooled; labels of the target
+    are not used.
+
+    Parameters
+    ----------
+    entropy : float > 0
+        ε, in units of the mean squared distance. Small values send each sample to few others.
+    class_weight : float >= 0
+        η: how much it costs that source samples of several classes go to one target sample.
+    max_iter : int
+        Rounds at most; one is enough where ``class_weight=0``.
+    tol : float >= 0
+        Stop when the objective changes by less than this share; 0 runs all of ``max_iter``.
+    verbose : int
+        Print a line for every round where positive.
+
+    Attributes
+    ----------
+    plan_ : ndarray of shape (n_source, n_target)
+        T, for source and target samples in their order in ``X``.
+    X_source_, moved_ : ndarray of shape (n_source, n_features_in_)
+        Source samples, and where they go.
+    objective_ : ndarray of shape (n_iter_,)
+        What is minimised, after each round.
+    n_iter_, n_components_ : int
+        Number of rounds, and of features.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    N. Courty, R. Flamary, D. Tuia, A. Rakotomamonjy: Optimal Transport for Domain Adaptation. IEEE
+    TPAMI 39(9), 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import OptimalTransport
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 40)
+    >>> X = rng.normal(size=(80, 2)) + 6 * y[:, None]
+    >>> X[40:] += [5, -5]
+    >>> site = np.repeat([1, -2], 40)  # a negative id is the target
+    >>> Z = OptimalTransport().fit_transform(X, np.where(site > 0, y, -1), sample_domain=site)
+    >>> bool(np.abs(Z[:40].mean(axis=0) - Z[40:].mean(axis=0)).max() < 1e-6)
+    True
+    """
+
+    _parameters: ClassVar = {**ITERATIVE, "entropy": POSITIVE, "class_weight": NON_NEGATIVE}
+
+    def __init__(
+        self,
+        *,
+        entropy: float = 0.05,
+        class_weight: float = 0.1,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        verbose: int = 0,
+    ) -> None:
+        self.entropy = entropy
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    def _fit(self, transfer: Transfer) -> None:
+        source, target = (X.astype(np.float64) for X in (transfer.X_source, transfer.X_target))
+        require_memory(max(len(source), len(target)), 8)
+        cost = cdist(source, target, "sqeuclidean")
+        cost /= cost.mean() or 1.0
+        label = transfer.label[transfer.source]
+        members = (label == np.arange(len(transfer.classes))[:, None]).astype(float)
+        iterations = Iterations(
+            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
+        )
+        penalty: Array | float = 0.0
+        for _ in iterations:
+            log_plan = log_transport(cost + self.class_weight * penalty, self.entropy)
+            plan = np.exp(log_plan)
+            roots = np.sqrt(len(target) * (members @ plan) + FLOOR)
+            penalty = members.T @ (0.5 / roots)  # none for samples without a label
+            value = float(np.vdot(plan, cost) + self.entropy * np.vdot(plan, log_plan))
+            value += self.class_weight * float(roots.sum()) / len(target)
+            done = True if self.class_weight == 0 else None
+            iterations.record(value, settled=done)
+        self.plan_, self.X_source_ = plan, source
+        self.moved_ = (plan / plan.sum(axis=1, keepdims=True)) @ target
+        self.objective_, self.n_iter_ = np.array(iterations.objective), len(iterations.objective)
+        self.n_components_ = source.shape[1]
+
+    def _transform(self, X: Array, from_source: Mask) -> Array:
+        Z = np.array(X, dtype=np.float64)
+        rows = np.flatnonzero(from_source)
+        for first in range(0, len(rows), BATCH):
+            batch = rows[first : first + BATCH]
+            near = nearest_rows(Z[batch], self.X_source_)
+            Z[batch] += self.moved_[near] - self.X_source_[near]
+        return Z.astype(X.dtype)
+
+
+def log_transport(cost: Array, entropy: float) -> Array:
+    """Return log T of the transport with entropy between uniform weights.
+
+    Examples
+    --------
+    >>> np.exp(log_transport(np.array([[0.0, 9.0], [9.0, 0.0]]), 0.1)).round(3)
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    n, m = cost.shape
+    log_kernel = -cost / entropy
+    f, g = np.zeros((n, 1)), np.zeros((1, m))
+    for _ in range(SWEEPS):
+        total = logsumexp(log_kernel + g, axis=1, keepdims=True)
+        if np.abs(np.exp(f + total) - 1 / n).sum() < MARGINAL:
+            break
+        f = -np.log(n) - total
+        g = -np.log(m) - logsumexp(log_kernel + f, axis=0, keepdims=True)
+    return np.asarray(log_kernel + f + g)
+
+
+def nearest_rows(X: Array, samples: Array) -> Codes:
+    """Return the nearest of some samples for each row, without loss of digits far from zero."""
+    origin = samples.mean(axis=0)
+    return np.asarray(pairwise_distances_argmin(X - origin, samples - origin))
+
+
+class LinearTransport(MapTransformer):
+    """Linear optimal transport: the map between two normal distributions with the least cost.
+
+        source:  x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½)
+
+    Source samples get the mean and the covariance of the target, as by :class:`CORAL` with
+    ``align_means=True``, and move as little as they can on the way. Target samples stay where they
+    are. Sources are pooled; labels are not used.
+
+    Parameters
+    ----------
+    ridge : float >= 0
+        Added to the diagonals of the covariances, in units of their mean.
+
+    Attributes
+    ----------
+    map_ : ndarray of shape (n_features_in_, n_features_in_)
+        A.
+    source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
+        m_s and m_t.
+    n_components_ : int
+        Number of features, those of the samples.
+    classes_, domain_ids_, source_ids_ : ndarray
+        Classes, domains and sources seen in ``fit``.
+
+    References
+    ----------
+    R. Flamary, K. Lounici, A. Ferrari: Concentration Bounds for Linear Monge Mapping Estimation
+    and Optimal Transport Domain Adaptation. arXiv 1905.10155, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import LinearTransport
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> X[40:] = X[40:] * [3, 1] + 7
+    >>> Z = LinearTransport().fit_transform(X, sample_domain=np.repeat([1, -2], 40))
+    >>> bool(np.abs(np.cov(Z[:40].T) - np.cov(Z[40:].T)).max() < 0.1)
+    True
+    """
+
+    _parameters: ClassVar = {"ridge": NON_NEGATIVE}
+
+    def __init__(self, *, ridge: float = 1e-3) -> None:
+        self.ridge = ridge
+
+    def _fit(self, transfer: Transfer) -> None:
+        dtype = transfer.X.dtype
+        sides = [X.astype(np.float64) for X in (transfer.X_source, transfer.X_target)]
+        means = [X.mean(axis=0) for X in sides]
+        source, target = (self._covariance(X - mean) for X, mean in zip(sides, means, strict=True))
+        root, inverse = power(source, 0.5), power(source, -0.5)
+        self.map_ = (inverse @ power(root @ target @ root, 0.5) @ inverse).astype(dtype)
+        self.source_mean_, self.target_mean_ = (mean.astype(dtype) for mean in means)
+        self.n_components_ = len(self.map_)
+
+    def _covariance(self, centred: Array) -> Array:
+        C = centred.T @ centred / max(len(centred) - 1, 1)
+        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
+        return C
+
+    def _transform(self, X: Array, from_source: Mask) -> Array:
+        moved = (X - self.source_mean_) @ self.map_ + self.target_mean_
+        return np.asarray(np.where(from_source[:, None], moved, X), dtype=X.dtype)
+
+
+def power(C: Array, exponent: float) -> Array:
+    """Return C^exponent of a covariance; directions without variance stay without.
+
+    Examples
+    --------
+    >>> power(np.diag([4.0, 0.0]), -0.5)
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    s, U = np.linalg.eigh((C + C.T) / 2)
+    kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
+    return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)
+
+
+METHODS = (
+    Method(
+        name="ot",
+        estimator=OptimalTransport,
+        kind="features",
+        summary="source samples moved onto the target, classes kept apart",
+        when="each domain is a moved or bent copy of the other, of like size",
+        needs=("one target",),
+        uses=("source labels",),
+        cost="n_s n_t p + n_s n_t per sweep",
+        grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
+    ),
+    Method(
+        name="linear-ot",
+        estimator=LinearTransport,
+        kind="features",
+        summary="the linear map with the least motion that matches mean and covariance",
+        when="as coral, with means to be matched as well",
+        needs=("one target",),
+        cost="n p² + p³",
+        linear=True,
+        grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
+    ),
+)

@@ -1,0 +1,125 @@
+"""What methods share that weigh source samples: a classifier of the user's, trained with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
+
+from skatter.methods.base import RivalClassifier, Transfer, source_classes
+from skatter.parameters import optional
+
+Array = NDArray[Any]
+
+BATCH = 1024
+"""Samples whose kernel with others is held at a time."""
+
+
+def takes_weights(name: str, value: Any) -> None:
+    """Refuse a classifier that cannot be trained with weights."""
+    last = value
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    if not (hasattr(last, "predict") and has_fit_parameter(last, "sample_weight")):
+        raise TypeError(
+            f"{name} must be a classifier whose fit takes sample_weight, got {value!r}. Use "
+            "e.g. LogisticRegression, SVC or RandomForestClassifier."
+        )
+
+
+def _estimator_has(name: str) -> Callable[[WeightedClassifier], bool]:
+    def check(model: WeightedClassifier) -> bool:
+        chosen = LogisticRegression if model.estimator is None else model.estimator
+        return hasattr(getattr(model, "estimator_", chosen), name)
+
+    return check
+
+
+class WeightedClassifier(RivalClassifier):
+    """Base of methods that weigh the source samples; one of them implements ``_weigh``."""
+
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_log_proba: ClassVar = {"sample_domain": True}
+
+    _takes_sparse: ClassVar[bool] = True
+    _parameters: ClassVar = {"estimator": optional(takes_weights)}
+
+    estimator: Any
+
+    def _weigh(self, transfer: Transfer) -> Array:
+        """Return the weights of the source samples."""
+        raise NotImplementedError
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        source_classes(transfer, type(self).__name__)
+
+    def _fit(self, transfer: Transfer) -> None:
+        self.weights_ = np.zeros(transfer.n_samples)
+        self.weights_[transfer.source] = self._weigh(transfer)
+        train = transfer.source & transfer.labelled
+        X, y = transfer.X[train], transfer.classes[transfer.label[train]]
+        estimator = _default_classifier(X) if self.estimator is None else clone(self.estimator)
+        self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
+        self.classes_ = transfer.classes[source_classes(transfer, type(self).__name__)]
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : ignored
+            All samples are treated alike.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Classes.
+        """
+        X = self._new_samples(X)
+        return self.estimator_.predict(X)
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
+        X = self._new_samples(X)
+        return self.estimator_.decision_function(X)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the probability of each class; takes what :meth:`predict` takes."""
+        X = self._new_samples(X)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_estimator_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
+        X = self._new_samples(X)
+        return self.estimator_.predict_log_proba(X)
+
+
+def _default_classifier(X: Any) -> Pipeline:
+    # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
+    scaler = StandardScaler(with_mean=not sparse.issparse(X))
+    return make_pipeline(scaler, LogisticRegression(max_iter=1000))
+
+
+def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
+    """Fit with sample weights; in a pipeline, they are the last step's."""
+    if not isinstance(estimator, Pipeline):
+        return estimator.fit(X, y, sample_weight=weights)
+    if len(estimator) > 1:
+        X = estimator[:-1].fit_transform(X, y)
+    _fit_weighted(estimator.steps[-1][1], X, y, weights)
+    return estimator

@@ -1,0 +1,107 @@
+"""Optimal transport: marginals, another library's plans, and what the penalties do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from skatter.methods import LinearTransport, OptimalTransport
+from skatter.methods.optimal_transport import log_transport
+
+
+@pytest.fixture(scope="module")
+def problem(make_problem):
+    return make_problem(2, n=10, seed=2)
+
+
+def fitted(model, problem, **changes):
+    given = {"y": problem.known, "sample_domain": problem.domain, **changes}
+    return model.fit(problem.X, **given)
+
+
+def mean_cost(problem):
+    cost = cdist(problem.X[~problem.unlabelled], problem.X[problem.unlabelled], "sqeuclidean")
+    return cost / cost.mean()
+
+
+def test_every_source_sample_sends_what_it_has_and_every_target_sample_is_filled(problem):
+    plan = fitted(OptimalTransport(entropy=0.1), problem).plan_
+    assert_allclose(plan.sum(axis=0), 1 / plan.shape[1], atol=1e-10)
+    assert_allclose(plan.sum(axis=1), 1 / plan.shape[0], atol=1e-7)
+
+
+def test_the_plan_without_classes_is_that_of_another_library(problem, require):
+    ot = require("ot")
+    plan = fitted(OptimalTransport(entropy=0.2, class_weight=0.0), problem).plan_
+    cost = mean_cost(problem)
+    weights = np.full(30, 1 / 30)
+    expected = ot.sinkhorn(weights, weights, cost, 0.2, method="sinkhorn_log", stopThr=1e-12)
+    assert_allclose(plan, expected, atol=1e-8)
+
+
+def test_the_plan_is_the_fixed_point_of_its_classes(problem):
+    model = fitted(
+        OptimalTransport(entropy=0.2, class_weight=0.3, tol=1e-12, max_iter=200), problem
+    )
+    source = problem.y[~problem.unlabelled]
+    penalty = np.zeros((30, 30))
+    for c in range(3):
+        own = source == c
+        penalty[own] = 0.5 / np.sqrt(30 * model.plan_[own].sum(axis=0) + 1e-3)
+    again = np.exp(log_transport(mean_cost(problem) + 0.3 * penalty, 0.2))
+    assert_allclose(again, model.plan_, atol=1e-6)
+
+
+def test_the_objective_never_rises(problem):
+    objective = fitted(OptimalTransport(class_weight=1.0, tol=0, max_iter=8), problem).objective_
+    assert (np.diff(objective) <= 1e-7).all()
+
+
+def test_little_entropy_is_the_cheapest_assignment():
+    cost = np.random.default_rng(0).uniform(size=(6, 6))
+    plan = np.exp(log_transport(cost, 5e-3))
+    rows, columns = linear_sum_assignment(cost)
+    assert_allclose(plan[rows, columns], 1 / 6, rtol=0.05)
+
+
+def test_classes_share_fewer_target_samples_the_more_it_costs(problem):
+    def shared(weight):
+        plan = fitted(OptimalTransport(entropy=0.3, class_weight=weight), problem).plan_
+        source = problem.y[~problem.unlabelled]
+        shares = np.array([plan[source == c].sum(axis=0) for c in range(3)])
+        return float(np.mean(1 - shares.max(axis=0) / shares.sum(axis=0)))
+
+    assert shared(0.0) > shared(0.1) > shared(1.0)
+
+
+def test_target_samples_stay_and_source_samples_go_to_means_of_target_samples(problem):
+    model = fitted(OptimalTransport(), problem)
+    Z = model.transform(problem.X, sample_domain=problem.domain)
+    there = problem.unlabelled
+    assert_allclose(Z[there], problem.X[there], rtol=0, atol=0)
+    expected = 30 * model.plan_ @ problem.X[there]
+    assert_allclose(Z[~there], expected, atol=1e-5)
+
+
+def test_the_linear_map_is_that_of_another_library(problem, require):
+    ot = require("ot")
+    model = fitted(LinearTransport(ridge=0.0), problem)
+    source, target = problem.X[~problem.unlabelled], problem.X[problem.unlabelled]
+    A, b = ot.gaussian.bures_wasserstein_mapping(
+        source.mean(axis=0), target.mean(axis=0), np.cov(source.T), np.cov(target.T)
+    )
+    assert_allclose(model.map_, A, atol=1e-8)
+    moved = model.transform(source, sample_domain=np.full(30, "amsterdam"))
+    assert_allclose(moved, source @ A + b, atol=1e-8)
+
+
+def test_the_linear_map_matches_mean_and_covariance(problem):
+    Z = LinearTransport(ridge=0.0).fit_transform(
+        problem.X, problem.known, sample_domain=problem.domain
+    )
+    here, there = Z[~problem.unlabelled], Z[problem.unlabelled]
+    assert_allclose(here.mean(axis=0), there.mean(axis=0), atol=1e-10)
+    assert_allclose(np.cov(here.T), np.cov(there.T), atol=1e-8)

@@ -1,0 +1,227 @@
+"""Cells as people write them: percentages, money, dates, and what stands for missing."""
+
+import datetime
+import io
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skatter.saving import load_model, save_model
+from skatter.tables import (
+    TableError,
+    align_columns,
+    describe_columns,
+    leave_out_unseen,
+    make_preprocessor,
+    mark_missing,
+    open_table,
+    read_columns,
+    read_table,
+    to_numbers,
+)
+from skatter.tables.dates import PARTS
+from skatter.tables.task import read_task
+
+
+def plan_of(values, **options):
+    return describe_columns(pd.DataFrame({"x": values}), **options)[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["45%", "3 %", "-0.5%"], [45, 3, -0.5]),
+        (["$1,234.00", "$5", "-$2.50"], [1234, 5, -2.5]),
+        (["1.234,50 €", "5 €", "1.000 €"], [1234.5, 5, 1000]),
+        (["CHF 1'234.50", "CHF 2", "CHF .5"], [1234.5, 2, 0.5]),
+        (["1,234,567", "12", "1,000"], [1234567, 12, 1000]),
+        (["1\u00a0234,5", "7", "0,25"], [1234.5, 7, 0.25]),
+    ],
+)
+def test_numbers_with_units_and_groups_are_numbers(cells, numbers):
+    X = pd.DataFrame({"x": [*cells, None]})
+    assert describe_columns(X)[0].kind.startswith("number")
+    step = make_preprocessor(X)
+    assert align_columns(X, step)["x"].tolist()[:3] == numbers
+    # The mark of the fraction is that of the fit, whatever other rows hold.
+    again = align_columns(X.iloc[[2]], step.fit(align_columns(X, step)))
+    assert again["x"].tolist() == numbers[2:]
+
+
+@pytest.mark.parametrize("cells", [["$5", "€6", "$7"], ["45%", "0.45", "3%"], ["1", "2", "x"]])
+def test_units_that_nobody_should_add_up_stay_text(cells):
+    assert plan_of(cells * 3).kind == "category"
+
+
+def test_a_few_cells_that_are_no_numbers_are_named():
+    with pytest.raises(TableError, match=r"'n/a\?' in row 30; leave.*--na-values"):
+        plan_of([*(f"${n}" for n in range(29)), "n/a?"])
+
+
+@pytest.mark.parametrize(
+    "write", [str, lambda day: day.strftime("%d.%m.%Y"), lambda day: f"{day}T12:00:00Z"]
+)
+def test_dates_become_year_month_weekday_and_days(write, tmp_path):
+    days = [datetime.date(2020, 2, 28) + datetime.timedelta(37 * n) for n in range(30)]
+    X = pd.DataFrame({"when": [*map(write, days), None], "x": np.arange(31.0) ** 2})
+    assert describe_columns(X)[0].kind == "date"
+    step = make_preprocessor(X)
+    step.fit(align_columns(X, step))
+    assert [f"when_{part}" for part in PARTS] == list(step.get_feature_names_out())[1:]
+    found = to_numbers(X, step)[0][:30, 1:]
+    slow = np.array([[d.year, d.month, d.weekday(), d.toordinal()] for d in days], dtype=float)
+    whole = np.vstack([slow, np.median(slow, axis=0)])  # the gap gets the parts of a median day
+    assert np.corrcoef(found[:, 3], slow[:, 3])[0, 1] > 1 - 1e-9
+    for part in range(3):
+        order = np.argsort(slow[:, part], kind="stable")
+        assert (np.diff(found[order, part]) >= -1e-9).all()
+        assert len(np.unique(found[:, part].round(9))) == len(np.unique(whole[:30, part]))
+    again = load_model(save_model(step, tmp_path / "step"))
+    assert (
+        again.transform(align_columns(X, again)) == step.transform(align_columns(X, step))
+    ).all()
+
+
+def test_dates_that_could_be_read_two_ways_are_left_out():
+    plan = plan_of(["01/02/2024", "03/04/2024", "05/06/2024"])
+    assert not plan.used
+    assert "2024-12-31" in plan.why
+
+
+def test_a_date_that_is_none_is_named():
+    with pytest.raises(TableError, match="'2024-13-45' in row 2"):
+        plan_of(["2024-01-01", "2024-13-45"] + ["2024-01-02"] * 5)
+
+
+def test_numbers_that_are_codes_are_categories_where_it_is_said():
+    assert plan_of([1.5, 2, 3] * 10, categorical=["x"]).kind == "category"
+    with pytest.raises(TableError, match=r"categorical: there is no column 'X'; did you mean 'x'"):
+        plan_of([1, 2], categorical=["X"])
+
+
+def test_what_stands_for_missing_is_missing_in_text_and_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("dose,age,name\n?,31,a\n1.5, -99,?\n2,40,unknown\n")
+    frame = read_table(path, na_values=["?", "-99", "unknown"])
+    assert frame["dose"].tolist()[1:] == [1.5, 2]
+    assert frame.isna().to_numpy().tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 1]]
+    with open_table(path, na_values=["?"]) as table:
+        table.write_with(pd.DataFrame({"new": [1, 2, 3]}), tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().startswith("dose,age,name,new\n?,31,a,1\n1.5, -99,?,2")
+    with pytest.raises(TypeError, match="collection of texts"):
+        mark_missing(frame, "?")
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+def labels(values):
+    frame = pd.DataFrame({"x": np.arange(len(values)), "y": values})
+    return read_columns(frame, label="y", domain=None)
+
+
+def test_blanks_around_a_label_do_not_count_and_blank_labels_are_missing():
+    samples = labels([" yes", "no ", "yes", "", "  "])
+    assert samples.y.tolist() == ["yes", "no", "yes", None, None]
+    assert samples.labelled.tolist() == [True, True, True, False, False]
+
+
+def test_labels_that_differ_in_case_alone_are_refused_and_listed():
+    with pytest.raises(TableError, match="'YES', 'yes' of column 'y' differ in their case alone"):
+        labels(["yes", "YES", "no", None])
+    assert labels(["a", "A", None]).y.tolist() == ["a", "A", None]
+
+
+def test_values_are_listed_where_every_row_has_a_label():
+    with pytest.raises(TableError, match=r"It holds '\?', 'no', 'yes'; .*--na-values"):
+        read_task(labels(["?", "?", "?", "no", "no", "yes"]), None)
+
+
+def test_a_class_of_one_row_is_refused_by_name():
+    with pytest.raises(TableError, match="a single row of 'maybe'"):
+        read_task(labels(["yes", "no", "yes", "no", "maybe", None]), None)
+
+
+def test_an_age_as_the_label_is_a_number_or_asked_about():
+    ages = [*range(20, 90), *range(30, 50), None]
+    assert read_task(labels(ages), None)[1] == "numbers"
+    with pytest.raises(TableError, match="classes or numbers"):
+        read_task(labels([*range(20, 50)] * 4 + [None]), None)
+
+
+# --- columns that cannot help ---------------------------------------------------------------------
+
+
+def unseen(column, y=("a", "b", "a", "b", None, None)):
+    X = pd.DataFrame({"code": column})
+    y = np.array(y, dtype=object)
+    labelled = np.array([each is not None for each in y])
+    return leave_out_unseen(describe_columns(X), X, y, labelled)[0]
+
+
+def test_a_column_that_is_filled_only_where_the_label_is_is_left_out_in_words():
+    leak = unseen(["1a", "2b", "1a", "2b", None, None])
+    assert not leak.used
+    assert leak.why == "empty in every row to predict, and gives the label away in the others"
+    assert unseen(["u", "u", "v", "v", None, " "]).why == "empty in every row to predict"
+    assert unseen(["u", "u", "v", "v", None, "u"]).used
+
+
+def test_dates_of_another_time_are_left_out_in_words():
+    early, late = ["2020-01-01", "2020-02-01"], ["2021-01-01", "2021-05-01"]
+    assert "of the time" in unseen([*early, *early, *late]).why
+    assert unseen([*early, *late, *early]).used
+
+
+# --- workbooks ------------------------------------------------------------------------------------
+
+
+def workbook(path, rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_workbook_is_read_and_carried_as_the_csv_of_its_sheet(tmp_path):
+    rows = [
+        ["id", "dose", "when", "kind"],
+        ["0001", 1.5, datetime.datetime(2024, 1, 31), "=a"],
+        ["0002", None, None, "b, c"],
+        ["0003", 2, datetime.datetime(2024, 2, 1, 12, 30), True],
+    ]
+    path = workbook(tmp_path / "a.xlsx", [*rows, [None] * 4])
+    frame = read_table(path)
+    assert frame["dose"].tolist()[::2] == [1.5, 2.0]
+    assert frame["when"].tolist()[::2] == ["2024-01-31", "2024-02-01 12:30:00"]
+    with open_table(path) as table:
+        table.write_with(pd.DataFrame({"new": [1, 2, 3]}), tmp_path / "b.csv")
+    first = (tmp_path / "b.csv").read_text().splitlines()
+    assert first[:2] == ["id,dose,when,kind,new", "0001,1.5,2024-01-31,,1"]  # no value was saved
+    assert read_table(io.BytesIO(path.read_bytes())).equals(frame)
+
+
+@pytest.mark.parametrize("harm", ["entities", "zeros", "truncated", "far cell"])
+def test_a_workbook_that_is_made_to_do_harm_is_refused(tmp_path, harm):
+    good = workbook(tmp_path / "good.xlsx", [["a", "b"], [1, 2]])
+    path, sheet = tmp_path / "bad.xlsx", "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(good) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    if harm == "entities":
+        members[sheet] = members[sheet].replace(b"<worksheet", b"<!DOCTYPE a []><worksheet", 1)
+    elif harm == "zeros":
+        members["xl/media/a.bin"] = bytes(300 << 20)
+    elif harm == "far cell":
+        members[sheet] = members[sheet].replace(b'r="B2"', b'r="XFD2"')
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in members.items():
+            new.writestr(name, content)
+    if harm == "truncated":
+        path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(TableError) as caught:
+        read_table(path)
+    assert str(caught.value).startswith(str(path))
