@@ -92,9 +92,8 @@ class JGSA(RivalTransformer):
 
     Notes
     -----
-    This is the form that the authors call primal. The paper does not give the length of the columns;
-    unit length is the one with which its published accuracies are found.
-    The maps have no intercept, so that it matters where the origin is: standardise each domain and
+    This is the form that the authors call primal. The length of the columns is not given; unit
+    length is the one with which the published accuracies are found. The maps have no intercept, so that it matters where the origin is: standardise each domain and
     scale samples to unit length (:class:`sklearn.preprocessing.Normalizer`), as the authors do.
 
     References
