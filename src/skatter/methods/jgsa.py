@@ -93,8 +93,9 @@ class JGSA(RivalTransformer):
     Notes
     -----
     This is the form that the authors call primal. The length of the columns is not given; unit
-    length is the one with which the published accuracies are found. The maps have no intercept, so that it matters where the origin is: standardise each domain and
-    scale samples to unit length (:class:`sklearn.preprocessing.Normalizer`), as the authors do.
+    length is the one with which the published accuracies are found. The maps have no intercept, so
+    that it matters where the origin is: standardise each domain and scale samples to unit length
+    (:class:`sklearn.preprocessing.Normalizer`), as the authors do.
 
     References
     ----------
