@@ -241,7 +241,7 @@ def fit_numbers(tasks: list[Outcome]) -> dict[str, float]:
 
 
 def half_width(scores: Array, numbers: dict[str, float]) -> float:
-    """Return half the width of the interval, as ``generalizer.expect_unseen`` does."""
+    """Return half the width of the interval, as ``expect_unseen`` does."""
     squares = float(np.sum((scores - scores.mean()) ** 2))
     worth, m = numbers["worth"], len(scores)
     variance = (worth * numbers["spread"] ** 2 + squares) / (worth + m - 1)

@@ -50,8 +50,8 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     if labelled.all():
         raise TableError(
             f"column {column} has a label in every row: there is nothing to predict. It holds "
-            f"{listed(_frequent(np.asarray(samples.y)), most=8)}; empty the cells of the rows to predict, or "
-            "name the value that stands for missing (na_values, --na-values)."
+            f"{listed(_frequent(np.asarray(samples.y)), most=8)}; empty the cells of the rows to "
+            "predict, or name the value that stands for missing (na_values, --na-values)."
         )
     values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
     if len(values) == 1:
