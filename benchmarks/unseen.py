@@ -35,6 +35,7 @@ from criteria import insert
 from skatter import ChampionClassifier, DomainGeneralizer, LeaveOneDomainOut
 from skatter.hedging import generalizer
 from skatter.hedging.champion import probabilities
+from skatter.hedging.transfer import N_FOLDS
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
 from studies import over_sets, pack_tasks, unpack_tasks
@@ -107,7 +108,7 @@ def name(member: Any) -> str:
 
 def best_left_out(champion: ChampionClassifier, X: Any, y: Array, domain: Array) -> str:
     """Return the standard classifier that is best on sources left out, with no part of ours."""
-    folds = GroupKFold(min(len(np.unique(domain)), generalizer.N_FOLDS))
+    folds = GroupKFold(min(len(np.unique(domain)), N_FOLDS))
     scores = {}
     for each in champion.contenders_:
         model = make_pipeline(StandardScaler(), clone(each.estimator))
@@ -240,7 +241,7 @@ def fit_numbers(tasks: list[Outcome]) -> dict[str, float]:
 
 
 def half_width(scores: Array, numbers: dict[str, float]) -> float:
-    """Return half the width of the interval, as ``generalizer.expect_unseen`` does."""
+    """Return half the width of the interval, as ``expect_unseen`` does."""
     squares = float(np.sum((scores - scores.mean()) ** 2))
     worth, m = numbers["worth"], len(scores)
     variance = (worth * numbers["spread"] ** 2 + squares) / (worth + m - 1)
