@@ -34,7 +34,8 @@ def find_drift(frame: pd.DataFrame, prepare: Any) -> Iterator[str]:
             "usual there."
         )
     yield from _new_categories(frame, prepare, kinds.get("categories", []))
-    yield from _far_away(frame, prepare, {*kinds.get("numbers", [])} - {*empty})
+    numbers = {name for kind in kinds if kind.startswith("numbers") for name in kinds[kind]}
+    yield from _far_away(frame, prepare, numbers - {*empty})
 
 
 def _new_categories(frame: pd.DataFrame, prepare: Any, names: list[str]) -> Iterator[str]:
