@@ -68,14 +68,6 @@ def test_words_come_first_and_numbers_below(path):
     assert "cairo has no labels" in " ".join(result.stdout.split())
 
 
-<<<<<<< HEAD
-def test_categories_and_dates_are_reported_by_their_column(path):
-    said = json.loads(invoke(path, "-d", "site", "-l", "ill", "--json").stdout)
-    names = [feature["name"] for feature in said["features"]]
-    assert set(names[:2]) == {"day", "ward"}  # the sites have other days, and other wards
-    assert set(names[2:]) == {"age", "dose"}
-    assert not said["left_out"]
-=======
 def test_categories_and_dates_are_reported_by_their_column_and_ids_left_out(table, tmp_path):
     path = tmp_path / "visits.csv"
     table.assign(patient=[f"p{i:03d}" for i in range(120)]).to_csv(path, index=False)
@@ -83,7 +75,6 @@ def test_categories_and_dates_are_reported_by_their_column_and_ids_left_out(tabl
     assert {feature["name"] for feature in said["features"]} == {"age", "day", "dose", "ward"}
     assert said["features"][0]["name"] == "day"
     assert list(said["left_out"]) == ["patient"]
->>>>>>> report
     assert said["missing"][0]["name"] == "dose"
     assert said["missing"][0]["highest"] == pytest.approx(20 / 60)
 
