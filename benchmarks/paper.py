@@ -97,11 +97,16 @@ def sections(store: PackedStore) -> Iterator[Section]:
 
 def earlier(suite: Suite, protocol: str, found: Sequence[Outcome]) -> Iterator[Outcome]:
     """Yield the rows of the earlier page that the records do not have, marked."""
-    known = {each.label for each in complete(found)}
+    values_of = EARLIER["values"].get(suite.name, {}).get(protocol, {})
+    done = defaultdict(set)
+    for each in found:
+        done[each.label].add(each.task)
+    tasks = {task for values in values_of.values() for task in values}
+    known = {label for label, own in done.items() if own >= tasks}
     sizes = {each.task: each.n_test for each in found}
     groups = {task.name: task.group for task in suite.tasks}
     rows = {row.label: row for row in suite.contestants(protocol)}
-    for label, values in EARLIER["values"].get(suite.name, {}).get(protocol, {}).items():
+    for label, values in values_of.items():
         if label in known or label not in rows:
             continue
         for task, value in values.items():
@@ -306,10 +311,12 @@ def summary(found: Sequence[Section]) -> str:
     for section in found:
         if section.protocol != TARGET_ORACLE and section.suite.name in SUMMARISED:
             chosen[section.suite.setting, section.protocol].append(section)
-    return "\n\n".join(
+    tables = [
         averages(own, f"{setting.capitalize()}, {PROTOCOLS[protocol]}")
         for (setting, protocol), own in chosen.items()
-    )
+    ]
+    origin = "The [page of results](results.md) marks the rows that come from an earlier machine."
+    return "\n\n".join([*tables, origin])
 
 
 SUMMARISED = (

@@ -60,6 +60,22 @@ def share(counted: Tally) -> float:
     return right / weight
 
 
+def explained(predicted: Array, y: Any, sample_weight: Any = None) -> float:
+    """Return R², the share of the variance of the known labels that is explained.
+
+    Examples
+    --------
+    >>> explained(np.array([1.0, 2.0, 5.0]), [1.0, 2.0, np.nan])
+    1.0
+    """
+    numbers = read_numbers(y, n_samples=len(predicted))
+    known = ~np.isnan(numbers)
+    if not known.any():
+        raise ValueError(NOTHING_TO_SCORE)
+    weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+    return float(r2_score(numbers[known], predicted[known], sample_weight=weight))
+
+
 def _check_kind(labels: Array, classes: Array) -> None:
     """Raise where labels cannot be meant as the classes that were learnt."""
     text = [names.dtype.kind in "US" for names in (labels, classes)]
@@ -158,10 +174,4 @@ class ScoresNumbers(RegressorMixin):
         ValueError
             Where no sample has a label.
         """
-        truth = read_numbers(y)
-        known = ~np.isnan(truth)
-        if not known.any():
-            raise ValueError(NOTHING_TO_SCORE)
-        predicted = self.predict(X, sample_domain=sample_domain)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(r2_score(truth[known], predicted[known], sample_weight=weight))
+        return explained(self.predict(X, sample_domain=sample_domain), y, sample_weight)

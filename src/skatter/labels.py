@@ -89,25 +89,6 @@ def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) 
     no NaN, it might be meant as the mark that it is among classes: that is refused, unless
     ``labelled`` or a None tells who is unlabelled.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Numbers.
-    labelled : array-like of bool of shape (n_samples,) or None
-        An explicit mask wins over every mark inside ``y``.
-    n_samples : int or None
-        The number of rows of ``X``, to compare lengths with.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        In double precision; NaN where unlabelled.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where lengths differ, or a label is no finite number.
-
     Examples
     --------
     >>> read_numbers([-1.0, 2.5, None])

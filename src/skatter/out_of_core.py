@@ -94,9 +94,10 @@ class Place:
         try:
             yield
         except (TypeError, ValueError) as error:
-            bad = not_finite(X)[:1] if "NaN" in str(error) or "infinity" in str(error) else []
-            rows = [] if self.start is None else [self.start + int(row) for row in bad]
-            raise self.blamed(error, *rows) from error
+            row = None
+            if self.start is not None and ("NaN" in str(error) or "infinity" in str(error)):
+                row = next((self.start + int(bad) for bad in not_finite(X)), None)
+            raise self.blamed(error, row) from error
 
     def blamed(self, error: TypeError | ValueError, row: int | None = None) -> Exception:
         """Return an error of the same kind that names this part; it travels between processes."""

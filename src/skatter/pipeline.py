@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from skatter.accuracy import NOTHING_TO_SCORE, SCORE_REQUEST, Tally, share, tally
+from skatter.accuracy import SCORE_REQUEST, Tally, explained, share, tally
 from skatter.checks import n_rows, take_rows
 from skatter.domains import Codes, Domains, read_domains
 from skatter.formatting import duration
@@ -206,22 +205,14 @@ class DomainPipeline(ShowsLearnt, Pipeline):
         ``allow_source`` is ignored, as in ``predict_proba``.
         """
         if labels_are_numbers(self):
-            return self._explained(X, y, sample_domain, sample_weight)
+            # Of a Dask collection, one label and one prediction a sample are gathered.
+            predicted = np.asarray(self.predict(X, sample_domain=sample_domain)).reshape(-1)
+            return explained(predicted, np.asarray(y) if backend_of(y) else y, sample_weight)
         check_is_fitted(self)
         given = {"y": y, "sample_domain": sample_domain, "sample_weight": sample_weight}
         if backend := backend_of(X):
             return share(backend.total(_tally, self, X, **given))
         return share(_tally(self, X, **given))
-
-    def _explained(self, X: Any, y: Any, sample_domain: Any, sample_weight: Any) -> float:
-        """Return R²; of a Dask collection, one label and one prediction a sample are gathered."""
-        predicted = np.asarray(self.predict(X, sample_domain=sample_domain)).reshape(-1)
-        numbers = read_numbers(np.asarray(y) if backend_of(y) else y, n_samples=len(predicted))
-        known = ~np.isnan(numbers)
-        if not known.any():
-            raise ValueError(NOTHING_TO_SCORE)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(r2_score(numbers[known], predicted[known], sample_weight=weight))
 
     def learnt(self) -> list[Section]:
         """Return what a notebook shows: what the steps learnt that have something to say."""

@@ -86,8 +86,8 @@ def test_checked_rows_judge_and_show_a_shift_of_the_mean(truth, frame):
 @pytest.mark.parametrize(
     ("labels", "task"),
     [
-        (["a", "b", "a"], "classes"),
-        ([1, 2, 1], "classes"),
+        (["a", "b"] * 2, "classes"),
+        ([1, 2] * 2, "classes"),
         ([0.5, 1.25, 3.5], "numbers"),
         (list(range(60)), "numbers"),
         (["1.5", "2.5"] * 3 + [f"{v / 7:.3f}" for v in range(40)], "numbers"),

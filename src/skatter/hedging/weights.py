@@ -14,9 +14,10 @@ share one assumption, that classes are as frequent in every domain, and have 0.4
 several sources, a rehearsal (:mod:`skatter.hedging.transfer`) says how that assumption went, and
 they have
 
-    0.4 exp(30 (t_scaled − t_pooled)),
+    0.4 exp(40 (t_scaled − t_pooled) (m − 1) / (m + 3)),
 
-t the accuracies of members under either scaling on sources that were left out.
+t the accuracies of members under either scaling on m sources that were left out. The fewer there
+are, the less is made of them.
 
 The weights change little as long as all members are sensible. What they cannot see is a shift that
 misleads all plain members, each in its own way. Then these contradict one another although each was
@@ -61,7 +62,7 @@ MOST_VOICES = 10
 DOMAIN_VOICE = 0.4
 """Of a member that is scaled in each domain."""
 
-TRANSFER_SHARPNESS = 30
+TRANSFER_SHARPNESS = 40
 """How much more such a member counts where it predicts sources better that were left out."""
 
 SOURCE_SHARPNESS = 10
@@ -157,8 +158,11 @@ def _voices(
     members: Sequence[Member], champion: str, n_classes: int, transfer: Transfer | None
 ) -> Array:
     """Return what each member counts before its predictions are seen."""
-    gain = 0.0 if transfer is None else transfer.scaled - transfer.pooled
-    scaled = DOMAIN_VOICE * np.exp(TRANSFER_SHARPNESS * gain)
+    scaled = DOMAIN_VOICE
+    if transfer is not None:
+        m = len(transfer.scores)
+        lead = (transfer.scaled - transfer.pooled) * (m - 1) / (m + 3)
+        scaled *= float(np.exp(TRANSFER_SHARPNESS * lead))
     voices = np.array([scaled if each.scaling == "domain" else 1.0 for each in members])
     names = [each.name for each in members]
     voices[names.index(champion)] += CHAMPION_VOICES / max(n_classes - 1, 1)
@@ -186,9 +190,9 @@ def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Arr
     >>> import numpy as np
     >>> agreement = np.array([[1, 0.8, 0.6], [0.8, 1, 0.6], [0.6, 0.6, 1]])
     >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.9, np.nan])).round(2)
-    array([0.42, 0.42, 0.17])
+    array([0.41, 0.41, 0.19])
     >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.7, np.nan])).round(2)
-    array([0.65, 0.09, 0.26])
+    array([0.63, 0.08, 0.29])
     """
     others = max(len(agreement) - 1, 1)
     best = np.nanmax(source_scores)

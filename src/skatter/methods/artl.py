@@ -83,39 +83,19 @@ class AdaptationRegularized(RivalClassifier):
         Z = self._map(transfer.X)
         U = normalize(Z)
         self.kernel_ = kernel_of(self, U)
-        K, S = gram(U, self.kernel_), transfer.labelled.astype(float)
-        smooth = sparse.diags_array(S) + self.smoothness * laplacian(U, self.n_neighbors)
-        system = smooth @ K
-        system[np.diag_indices_from(K)] += self.shrinkage
-        factor = lu_factor(system, overwrite_a=True)
-        classes = np.arange(len(transfer.classes))
-        wanted = (transfer.label[:, None] == classes).astype(float)
-        plain = lu_solve(factor, wanted)
+        wanted = (transfer.label[:, None] == np.arange(len(transfer.classes))).astype(float)
+        graph = self.smoothness * laplacian(U, self.n_neighbors)
+        risk = StructuralRisk(gram(U, self.kernel_), wanted, graph, self.shrinkage)
         guesses = Guesses(nearest_classes(U, transfer), transfer.target)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         for _ in iterations:
-            marginal, conditional = self._balance(Z, transfer, guesses.last)
-            E = mean_differences(
-                transfer, guesses.last, marginal=marginal, conditional=conditional
-            ) * np.sqrt(self.mmd)
-            # (B + E EᵀK)⁻¹ Y from B⁻¹ Y and B⁻¹ E
-            KE, image = K @ E, lu_solve(factor, E)
-            inner = np.eye(E.shape[1]) + KE.T @ image
-            beta = plain - image @ np.linalg.solve(inner, KE.T @ plain)
-            F = K @ beta
+            c0, c1 = self._balance(Z, transfer, guesses.last)
+            E = mean_differences(transfer, guesses.last, marginal=c0, conditional=c1)
+            beta, F, objective = risk.minimise(np.sqrt(self.mmd) * E)
             guess = np.where(transfer.labelled, transfer.label, F.argmax(axis=1))
             changed, settled = guesses.update(guess, self.tol)
-            objective = (
-                float(np.sum(S[:, None] * (wanted - F) ** 2))
-                + self.shrinkage * float(np.vdot(beta, F))
-                + float(np.sum((E.T @ F) ** 2))
-                + float(np.vdot(F, smooth @ F) - np.vdot(F, S[:, None] * F))
-            )
-            iterations.record(
-                objective, settled=settled, note=f"{changed:.1%} of the target changed class"
-            )
+            note = f"{changed:.1%} of the target changed class"
+            iterations.record(objective, settled=settled, note=note)
         self.X_fit_, self.dual_coef_ = U, beta
         self.pseudo_labels_ = transfer.classes[guesses.last[transfer.target]]
         self.objective_, self.n_iter_ = np.array(iterations.objective), len(iterations.objective)
@@ -127,6 +107,28 @@ class AdaptationRegularized(RivalClassifier):
 
     def _expand(self, X: Array) -> Array:
         return np.asarray(self.kernel_(normalize(self._map(X)), self.X_fit_) @ self.dual_coef_)
+
+
+class StructuralRisk:
+    """What is minimised, for one E after another; rows of zeros in ``wanted`` have no label."""
+
+    def __init__(self, K: Array, wanted: Array, graph: Any, shrinkage: float) -> None:
+        self._K, self._wanted, self._graph, self._shrinkage = K, wanted, graph, shrinkage
+        self._labelled = wanted.sum(axis=1)
+        system = (sparse.diags_array(self._labelled) + graph) @ K
+        system[np.diag_indices_from(K)] += shrinkage
+        self._factor = lu_factor(system, overwrite_a=True)
+        self._without = lu_solve(self._factor, wanted)
+
+    def minimise(self, E: Array) -> tuple[Array, Array, float]:
+        """Return β, F = K β and the objective; (B + E EᵀK)⁻¹ Y comes from B⁻¹ Y and B⁻¹ E."""
+        KE, image = self._K @ E, lu_solve(self._factor, E)
+        inner = np.eye(E.shape[1]) + KE.T @ image
+        beta = self._without - image @ np.linalg.solve(inner, KE.T @ self._without)
+        F = self._K @ beta
+        loss = float(self._labelled @ np.sum((self._wanted - F) ** 2, axis=1))
+        penalty = self._shrinkage * np.vdot(beta, F) + np.vdot(F, self._graph @ F)
+        return beta, F, loss + float(penalty + np.sum((E.T @ F) ** 2))
 
 
 def laplacian(U: Array, n_neighbors: int) -> Any:

@@ -226,9 +226,7 @@ class DIP(RivalTransformer):
         start = np.eye(X.shape[1], d)
         self.sigma_ = median_distance(X[:, :d]) if self.sigma == "median" else float(self.sigma)
         terms = self._terms(transfer)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         W = minimise(lambda W: _at_projections(terms, X, W), start, iterations, tol=self.tol)
         self.mean_ = axes.mean
         directions = axes.directions @ _principal_basis(X, W)

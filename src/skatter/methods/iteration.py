@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -31,6 +32,12 @@ class Iterations:
         self.objective: list[float] = []
         self._name, self._max_iter, self._tol, self._verbose = name, max_iter, tol, verbose
         self._settled = False
+
+    @classmethod
+    def of(cls, model: Any) -> Iterations:
+        """Return the iterations of an estimator with ``max_iter``, ``tol`` and ``verbose``."""
+        name = type(model).__name__
+        return cls(name, max_iter=model.max_iter, tol=model.tol, verbose=model.verbose)
 
     def __iter__(self) -> Iterator[int]:
         for iteration in range(self._max_iter):

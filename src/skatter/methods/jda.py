@@ -53,9 +53,7 @@ class JointMatching(TransferComponents):
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         guesses = Guesses(transfer.label, transfer.target)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         for _ in iterations:
             E = self._differences(transfer, guesses.last)
             found = self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL)

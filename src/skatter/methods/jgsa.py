@@ -92,8 +92,8 @@ class JGSA(RivalTransformer):
 
     Notes
     -----
-    This is the form that the authors call primal, with columns of unit length as in their program.
-    The maps have no intercept, so that it matters where the origin is: standardise each domain and
+    This is the form that the authors call primal. The length of the columns is not given; unit
+    length is the one with which the published accuracies are found. The maps have no intercept, so that it matters where the origin is: standardise each domain and
     scale samples to unit length (:class:`sklearn.preprocessing.Normalizer`), as the authors do.
 
     References
@@ -150,9 +150,7 @@ class JGSA(RivalTransformer):
         X, basis = in_span(transfer.X)
         pencil = _Pencil(X, transfer, self)
         guesses = Guesses(nearest_classes(X, transfer), transfer.target)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         k = min(self.n_components or COMPONENTS, 2 * X.shape[1])
         for _ in iterations:
             pairs = pencil.solve(guesses.last, k, self.random_state)

@@ -142,7 +142,7 @@ class KLIEP(WeightedClassifier):
                 "kernel must have no negative values, since weights are sums of it. Choose "
                 "another one, such as rbf or laplacian."
             )
-        iterations = Iterations("KLIEP", max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+        iterations = Iterations.of(self)
         # The common factor keeps numbers away from zero where source and target are far apart.
         sizes = np.maximum(here.mean(axis=0), np.finfo(float).tiny)
         proportions = mixture_proportions(there / sizes, iterations, self.tol)

@@ -92,6 +92,7 @@ class KMM(WeightedClassifier):
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from skatter.methods import KMM
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.uniform(-3, 3, size=(60, 1)), rng.uniform(1, 3, size=(40, 1))])
@@ -152,7 +153,7 @@ class KMM(WeightedClassifier):
             )
 
     def _weigh(self, transfer: Transfer) -> Array:
-        iterations = Iterations("KMM", max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+        iterations = Iterations.of(self)
         b = mean_matching_weights(
             transfer.X_source,
             transfer.X_target,

@@ -97,9 +97,7 @@ class _ExemplarLearner(RivalClassifier):
     def _alternate(self, Z: Array, members: list[Array]) -> tuple[list[Array], Array]:
         """Return the exemplars of each class, in its order, and the rank of F for each class."""
         W = [_independent(self._problem(Z, own, tie=0.0)) for own in members]
-        rounds = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        rounds = Iterations.of(self)
         threshold = _threshold(self.rank_weight, self.tie_weight)
         ranks = np.zeros(len(members), dtype=int)
         for _ in rounds:

@@ -248,9 +248,7 @@ class MTAE(GeneralizingTransformer):
             adam.step()
             return float(loss.detach())
 
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         with torch.enable_grad():
             for _ in iterations:
                 pairs = pairs_of_epoch()

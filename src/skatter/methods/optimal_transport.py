@@ -37,8 +37,8 @@ from skatter.parameters import NON_NEGATIVE, POSITIVE
 
 Array = NDArray[Any]
 
-SWEEPS = 1000
-"""Of rows and columns in one round, at most."""
+BLOCKS, SWEEPS = 100, 20
+"""Of sweeps over rows and columns in one round, at most, and sweeps in each."""
 
 MARGINAL = 1e-7
 """Total deviation of the rows' sums at which sweeps end."""
@@ -116,7 +116,7 @@ class OptimalTransport(MapTransformer):
         entropy: float = 0.05,
         class_weight: float = 0.1,
         max_iter: int = 20,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         verbose: int = 0,
     ) -> None:
         self.entropy = entropy
@@ -132,12 +132,11 @@ class OptimalTransport(MapTransformer):
         cost /= cost.mean() or 1.0
         label = transfer.label[transfer.source]
         members = (label == np.arange(len(transfer.classes))[:, None]).astype(float)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         penalty: Array | float = 0.0
+        g: Array | float = 0.0
         for _ in iterations:
-            log_plan = log_transport(cost + self.class_weight * penalty, self.entropy)
+            log_plan, g = log_transport(cost + self.class_weight * penalty, self.entropy, g)
             plan = np.exp(log_plan)
             roots = np.sqrt(len(target) * (members @ plan) + FLOOR)
             penalty = members.T @ (0.5 / roots)  # none for samples without a label
@@ -160,25 +159,34 @@ class OptimalTransport(MapTransformer):
         return Z.astype(X.dtype)
 
 
-def log_transport(cost: Array, entropy: float) -> Array:
-    """Return log T of the transport with entropy between uniform weights.
+def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[Array, Array]:
+    """Return log T of the transport with entropy between uniform weights, and g to start from.
 
     Examples
     --------
-    >>> np.exp(log_transport(np.array([[0.0, 9.0], [9.0, 0.0]]), 0.1)).round(3)
+    >>> np.exp(log_transport(np.array([[0.0, 9.0], [9.0, 0.0]]), 0.1)[0]).round(3)
     array([[0.5, 0. ],
            [0. , 0.5]])
     """
     n, m = cost.shape
     log_kernel = -cost / entropy
-    f, g = np.zeros((n, 1)), np.zeros((1, m))
-    for _ in range(SWEEPS):
-        total = logsumexp(log_kernel + g, axis=1, keepdims=True)
-        if np.abs(np.exp(f + total) - 1 / n).sum() < MARGINAL:
-            break
-        f = -np.log(n) - total
+    f: Array | float = 0.0
+    smallest = np.finfo(float).tiny
+    for _ in range(BLOCKS):
+        rows = logsumexp(log_kernel + g, axis=1, keepdims=True)
+        done = np.abs(np.exp(f + rows) - 1 / n).sum() < MARGINAL
+        f = -np.log(n) - rows if not done else f
         g = -np.log(m) - logsumexp(log_kernel + f, axis=0, keepdims=True)
-    return np.asarray(log_kernel + f + g)
+        if done:
+            break
+        # With rows and columns that nearly sum to what they should, no logarithms are needed.
+        plan = np.exp(log_kernel + f + g)
+        u, v = np.ones((n, 1)), np.ones((1, m))
+        for _ in range(SWEEPS):
+            u = 1 / (n * np.maximum(plan @ v.T, smallest))
+            v = 1 / (m * np.maximum(u.T @ plan, smallest))
+        f, g = f + np.log(u), g + np.log(v)
+    return np.asarray(log_kernel + f + g), np.asarray(g)
 
 
 def nearest_rows(X: Array, samples: Array) -> Codes:

@@ -139,9 +139,7 @@ class TJM(TransferComponents):
         means = product(mean_difference(transfer, normalize=self.normalize_mmd))
         only_source = transfer.source & ~transfer.target
         weights = np.ones(product.n)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         for _ in iterations:
             root = DiagonalPlusThin(self.penalty * weights, means)
             found = self._pencil(product, root, k, tol=EIGEN_TOL)

@@ -246,9 +246,7 @@ class TSC(RivalTransformer):
         problem = _problem(X, dictionary, coupling, self.sparsity)
         S, _ = problem.descend(np.zeros((X.shape[0], self.n_components_)), STEPS)
         size = _squared_norm(X)
-        iterations = Iterations(
-            type(self).__name__, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose
-        )
+        iterations = Iterations.of(self)
         for _ in iterations:
             dictionary = update_dictionary(dictionary, S.T @ S, X.T @ S)
             problem = _problem(X, dictionary, coupling, self.sparsity)

@@ -208,7 +208,7 @@ class UML(GeneralizingTransformer):
         space = _Space.of(transfer.X, axes)
         targets = _Targets.of(space.X, domains, self.n_neighbors, self.own_weight)
         space = space.in_units(_mean_distance(space.project(space.start), targets))
-        iterations = Iterations("UML", max_iter=self.max_iter, tol=self.tol, verbose=self.verbose)
+        iterations = Iterations.of(self)
         A = self._search(space, targets, domains.label, iterations)
         if np.vdot(A, A) < NOTHING * len(A):
             warnings.warn(

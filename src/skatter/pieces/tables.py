@@ -26,6 +26,7 @@ from skatter.tables.errors import blaming, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.opening import PACKED, Data
 from skatter.tables.text import (
+    NUMBER,
     Layout,
     check_characters,
     check_header,
@@ -201,15 +202,9 @@ class TableChunks:
 
 
 class _Header(NamedTuple):
-    """What a file says about itself before its rows are read.
+    """The type of each column ("float32", "float64", "other") and the number of rows.
 
-    Attributes
-    ----------
-    columns : dict
-        Type of each column: "float32", "float64" for all other numbers, "other", or None where the
-        file does not say.
-    n_rows : int or None
-        Number of rows; None where the file does not say.
+    None where the file does not say.
     """
 
     columns: dict[str, str | None]
@@ -256,15 +251,7 @@ def _is_missing(value: Any) -> bool:
 def _first_text(values: Array) -> int:
     """Return the row of the first text that is no number."""
     texts = (row for row, value in enumerate(values) if isinstance(value, str))
-    return next((row for row in texts if not _is_number(values[row])), 0)
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+    return next((row for row in texts if not NUMBER.fullmatch(values[row])), 0)
 
 
 @dataclass

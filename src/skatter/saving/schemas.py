@@ -38,6 +38,7 @@ OURS = (
     "skatter.hedging.number_champion.ChampionRegressor",
     "skatter.hedging.number_champion.KernelRidgeCV",
     "skatter.hedging.regressor.HedgedRegressor",
+    "skatter.hedging.transfer.Transfer",
     "skatter.kernels.Kernel",
     "skatter.maps.LandmarkMap",
     "skatter.methods.coral.FullPower",

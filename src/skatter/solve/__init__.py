@@ -1,12 +1,12 @@
 """Solve: from an objective to components, one file a route."""
 
-from skatter.solve.dual import DualPath, DualSolution, solve_dual
+from skatter.solve.dual import DualPath, solve_dual
 from skatter.solve.iterative import solve_iterative
 from skatter.solve.nugget import NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.solve.operator import INDEFINITE, DualOperator, canonical_order
 from skatter.solve.padded import PaddedPath
 from skatter.solve.primal import PrimalPath
-from skatter.solve.solution import Solution
+from skatter.solve.solution import Found, Solution
 from skatter.solve.squared import solve_squared
 from skatter.solve.symmetric import (
     CholeskyRoot,
@@ -23,8 +23,8 @@ __all__ = [
     "DiagonalPlusThin",
     "DualOperator",
     "DualPath",
-    "DualSolution",
     "Eigenpairs",
+    "Found",
     "NuggetPencil",
     "PaddedPath",
     "PrimalPath",

@@ -16,6 +16,7 @@ x = Gᵀ b, all β, δ and k come from one Krylov space of M, whose first block 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from skatter.solve.lanczos import Krylov
 from skatter.solve.operator import INDEFINITE
 from skatter.solve.path import KrylovPath, Setting
 from skatter.solve.small import leading, pad_rows
-from skatter.solve.solution import Solution, relative_residuals
+from skatter.solve.solution import relative_residuals
 from skatter.solve.symmetric import CholeskyRoot, DiagonalPlusThin
 
 Array = NDArray[Any]
@@ -55,6 +56,9 @@ class PaddedPath(KrylovPath):
         tol: float,
         random_state: Any = None,
     ) -> None:
+        self.dtype = K.dtype
+        # Single precision would not resolve the paper's ε.
+        K, means = K.astype(np.float64, copy=False), means.astype(np.float64, copy=False)
         super().__init__(K, tol=tol, random_state=random_state)
         self._coefficients = coefficients
         own = slice(coefficients.domains.n_labelled)
@@ -102,21 +106,58 @@ class PaddedPath(KrylovPath):
         y = root.times(s)
         return Setting(eigenvalues, y, y, a * krylov.residual_norms(y))
 
-    def solutions(self, settings: Sequence[Objective], k: int) -> Iterator[tuple[Solution, Array]]:
-        """Yield the components of every setting, and ‖b‖ before b is centred."""
-        for objective, setting in zip(settings, self.solve(list(settings), k), strict=True):
-            x = self.krylov.lift(setting.roots)
-            B = self._root.times(x)
-            Z = dot(self.K, np.asfortranarray(B))
-            left, right = self._sides(objective, x, B, Z)
-            residuals = relative_residuals(left, right * setting.eigenvalues)
-            found = Solution(setting.eigenvalues, B - B.mean(axis=0), Z, residuals)
-            yield found, np.linalg.norm(B, axis=0)
+    def solutions(self, settings: Sequence[Objective], k: int) -> Iterator[PaddedSolution]:
+        """Yield the components of every setting in terms of samples."""
+        solved = self.solve(list(settings), k)
+        return (PaddedSolution(self, *pair) for pair in zip(settings, solved, strict=True))
 
-    def _sides(self, objective: Objective, x: Array, B: Array, Z: Array) -> tuple[Array, Array]:
+    def coefficients(self, setting: Setting) -> Array:
+        """Return B with BᵀCB = I."""
+        return self._root.times(self.krylov.lift(setting.roots))
+
+    def sides(self, objective: Objective, setting: Setting) -> tuple[Array, Array]:
         """Return A B and C B."""
+        B = self.coefficients(setting)
+        Z = dot(self.K, np.asfortranarray(B))
         a, b = self._coefficients.numerator_weights(objective)
-        thin = Objective(domain=objective.domain, conditional_domain=objective.conditional_domain)
+        thin = replace(objective, within_class=0.0)
         nuisance = self._coefficients.denominator(thin, Z)
         left = a * dot(self.K, Z) + b * dot(self._D, dot(self._D.T, B))
+        x = self.krylov.lift(setting.roots)
         return left, self._root.inverse_transposed_times(x) + dot(self.K, nuisance)
+
+
+class PaddedSolution:
+    """A setting in terms of samples, in the floating type of the kernel, computed as asked for."""
+
+    def __init__(self, path: PaddedPath, objective: Objective, setting: Setting) -> None:
+        self._path, self._objective, self._setting = path, objective, setting
+        self.eigenvalues = self._cast(setting.eigenvalues)
+
+    def _cast(self, array: Array) -> Array:
+        return array.astype(self._path.dtype, copy=False)
+
+    @cached_property
+    def _B(self) -> Array:
+        return self._path.coefficients(self._setting)
+
+    @cached_property
+    def projections(self) -> Array:
+        """Z = K B."""
+        return self._cast(dot(self._path.K, np.asfortranarray(self._B)))
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """B less what of it projects to zero, a constant."""
+        return self._cast(self._B - self._B.mean(axis=0))
+
+    @property
+    def norms(self) -> Array:
+        """‖b‖, the constant included."""
+        return np.linalg.norm(self._B, axis=0)
+
+    @cached_property
+    def residuals(self) -> Array:
+        """‖A b − λ C b‖/‖A b‖."""
+        left, right = self._path.sides(self._objective, self._setting)
+        return self._cast(relative_residuals(left, right * self._setting.eigenvalues))

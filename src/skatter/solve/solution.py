@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,26 @@ from numpy.typing import NDArray
 from skatter.tensors import Tall, column_norms
 
 Array = NDArray[Any]
+
+
+class Found(Protocol):
+    """What a solver found: a :class:`Solution`, or one that is computed as it is asked for."""
+
+    @property
+    def eigenvalues(self) -> Array:
+        """λ, largest first."""
+
+    @property
+    def coefficients(self) -> Tall:
+        """B."""
+
+    @property
+    def projections(self) -> Tall:
+        """Z = K B."""
+
+    @property
+    def residuals(self) -> Array:
+        """‖A b − λ C b‖ / ‖A b‖."""
 
 
 class Solution(NamedTuple):

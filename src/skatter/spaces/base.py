@@ -21,7 +21,7 @@ from skatter.kernels import Kernel
 from skatter.maps import explicit_features
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.scatter import Geometry, Scatters, measure
-from skatter.solve import DualSolution, Solution
+from skatter.solve import Found
 from skatter.solve.small import column_signs
 from skatter.tensors import column_norms, is_tensor, like, multiply, take
 
@@ -164,7 +164,7 @@ class OnSamples(Solved):
         self,
         space: Space,
         objective: Objective,
-        solution: Solution | DualSolution,
+        solution: Found,
         back: Any = None,
         norms: Array | None = None,
     ) -> None:

@@ -17,8 +17,7 @@ from skatter.solve import (
     INDEFINITE,
     DualOperator,
     DualPath,
-    DualSolution,
-    Solution,
+    Found,
     canonical_order,
 )
 from skatter.spaces.base import OnSamples, Problem, Solved, Space
@@ -83,7 +82,7 @@ class GramSpace(Space):
 
     def _solutions(
         self, objectives: Sequence[Objective], k: int
-    ) -> Iterator[tuple[Solution | DualSolution, Array | None]]:
+    ) -> Iterator[tuple[Found, Array | None]]:
         """Yield solutions in the order of the rows of K, and ‖b‖ where the equation fixes b."""
         problem = self.problem
         coefficients = Coefficients.like(self.K, self.ordered, problem.factors)

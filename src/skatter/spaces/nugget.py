@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
-from skatter.solve import NuggetPencil, Solution, solve_not_symmetric, solve_nugget
+from skatter.solve import Found, NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter.spaces.base import Problem
 from skatter.spaces.gram import GramSpace
 
@@ -32,9 +32,7 @@ class NuggetSpace(GramSpace):
         super().__init__(problem, domains, gram=gram)
         self._options = {"nugget": nugget, "symmetric": symmetric}
 
-    def _solutions(
-        self, objectives: Sequence[Objective], k: int
-    ) -> Iterator[tuple[Solution, Array]]:
+    def _solutions(self, objectives: Sequence[Objective], k: int) -> Iterator[tuple[Found, Array]]:
         problem = self.problem
         coefficients = Coefficients(self.ordered, self.K.dtype, problem.factors)
         for objective in objectives:

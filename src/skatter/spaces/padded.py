@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skatter.domains import Domains
 from skatter.objective import Coefficients, Objective
-from skatter.solve import PaddedPath, Solution
+from skatter.solve import Found, PaddedPath
 from skatter.spaces.base import Problem
 from skatter.spaces.gram import GramSpace
 from skatter.tensors import is_tensor
@@ -26,14 +26,10 @@ class PaddedSpace(GramSpace):
             raise TypeError("reading='printed' takes NumPy arrays: pass X.numpy(force=True).")
         super().__init__(problem, domains, **options)
 
-    def _solutions(
-        self, objectives: Sequence[Objective], k: int
-    ) -> Iterator[tuple[Solution, Array]]:
+    def _solutions(self, objectives: Sequence[Objective], k: int) -> Iterator[tuple[Found, Array]]:
         problem = self.problem
-        # Single precision would not resolve the paper's ε.
-        K, means = (np.asarray(part, dtype=np.float64) for part in (self.K, self._means))
         coefficients = Coefficients(self.ordered, np.float64, problem.factors)
         options = {"tol": problem.tol, "random_state": problem.random_state}
-        path = PaddedPath(K, means, coefficients, objectives[0], **options)
-        for found, norms in path.solutions(objectives, k):
-            yield Solution(*(part.astype(self.dtype, copy=False) for part in found)), norms
+        path = PaddedPath(self.K, self._means, coefficients, objectives[0], **options)
+        for found in path.solutions(objectives, k):
+            yield found, found.norms
