@@ -1,4 +1,4 @@
-"""What safe reading costs: a CSV of 100 MB and a model of 20 MB, now and before the checks.
+"""What safe reading costs: a CSV of 77 MB and a model of 21 MB, now and before the checks.
 
 ``python benchmarks/safety.py [FOLDER]`` checks out the two revisions before columns were carried
 and before models were data, and runs each task by turns in processes of both, best of three. The

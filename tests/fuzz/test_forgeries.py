@@ -82,4 +82,4 @@ def test_forged_models_neither_call_nor_crash_nor_hang_nor_mislead(folder):
     assert sum(outcomes.values()) == CASES
     assert outcomes["refused"] > CASES / 2
     failed = sum(times for what, times in outcomes.items() if what.startswith("predict: "))
-    assert failed < CASES / 20
+    assert failed <= CASES / 100  # what the schemas do not see ends in an error of Python

@@ -82,7 +82,7 @@ def _check_array(file: IO[bytes], member: ZipInfo, called: str, budget: Budget) 
     if not dtype.itemsize or n_cells > budget.n_cells:
         raise TableError(f"{called} claims {n_cells:,} cells of {dtype}, which no table holds.")
     if dtype.kind in "SU":
-        budget.check_cell(dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize, called)
+        budget.check_cell(dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize, "an array")
     n_bytes = dtype.itemsize * n_cells
     left = member.file_size - file.tell()
     if n_bytes != left or min(shape, default=0) < 0:
