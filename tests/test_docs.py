@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {page.stem: page for page in sorted(DOCS.glob("*.md"))}
 
-ELSEWHERE = {"streaming": "tests/test_chunks.py", "cluster": "tests/test_distributed.py"}
+ELSEWHERE = {
+    "streaming": "tests/pieces/test_chunks.py",
+    "cluster": "tests/pieces/test_dask.py",
+}
 """Pages that need files or workers of their own, and who runs them."""
 
 NEEDS = {
