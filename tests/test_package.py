@@ -241,6 +241,34 @@ def test_the_check_for_private_names_finds_them():
     ]
 
 
+# --- the map of CONTRIBUTING ----------------------------------------------------------------------
+
+
+def contributing() -> str:
+    return (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_the_map_names_every_room():
+    table = contributing().split("## Where things are")[1].split("## ")[0]
+    rooms = [
+        path.name if path.suffix else f"{path.name}/"
+        for path in SOURCE.iterdir()
+        if not path.name.startswith("_") and (path.is_dir() or path.suffix == ".py")
+    ]
+    assert len(rooms) > 30
+    assert [room for room in sorted(rooms) if f"`{room}`" not in table] == []
+
+
+def test_the_walks_pass_by_files_that_are_there_in_ten_stops():
+    walks = contributing().split("## Two walks")[1].split("\n## ")[0]
+    stops = re.findall(r"^(\d+)\. (.*)$", walks, re.MULTILINE)
+    assert [int(number) for number, _ in stops] == [*range(1, 11)] * 2
+    named = [name for _, text in stops for name in re.findall(r"`([a-z_/]+(?:\.py|/))`", text)]
+    assert len(named) > 20
+    missing = [name for name in named if not list(SOURCE.rglob(name.rstrip("/")))]
+    assert missing == []
+
+
 # --- what is offered ------------------------------------------------------------------------------
 
 
