@@ -17,9 +17,10 @@ test: lint
 
 # While you write: the core, and the contract of one method (METHOD=tca for another).
 METHOD ?= sca
+CORE := $(addprefix tests/test_, domains.py scatter.py objective.py spaces.py sca.py)
 quick: lint
-	$(PYTEST) --numprocesses auto --quiet tests/core
-	$(PYTEST) --numprocesses auto --quiet tests/contract -k "$(METHOD)"
+	$(PYTEST) --numprocesses auto --quiet $(CORE)
+	$(PYTEST) --numprocesses auto --quiet tests/contract -k "[$(METHOD)]"
 
 # The lowest versions that pyproject.toml allows.
 test-oldest:
