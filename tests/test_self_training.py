@@ -435,5 +435,5 @@ def test_half_of_the_variance_is_not_most_of_it():
 
 
 def test_without_a_label_the_classifier_itself_says_what_it_lacks(two_domains):
-    with pytest.raises(ValueError, match="y holds no label, and SCAClassifier learns from some"):
+    with pytest.raises(ValueError, match=r"^SCAClassifier requires y .* no labelled sample"):
         SCAClassifier().fit(two_domains.X, np.full(len(two_domains.X), -1))

@@ -157,7 +157,7 @@ def test_every_page_of_the_docs_and_every_program_is_on_the_site(site):
 
 
 ROOMS = ("", ".adaptation", ".diagnosis", ".methods", ".plots", ".reporting", ".saving")
-ROOMS += (".scatter", ".selection", ".tables", ".theory", ".datasets", ".chunks")
+ROOMS += (".scatter", ".selection", ".tables", ".theory", ".datasets", ".pieces")
 
 
 @pytest.mark.parametrize("room", [f"skatter{name}" for name in ROOMS])

@@ -278,8 +278,10 @@ def test_a_single_row_to_predict_is_refused_with_the_remedy(frame, truth):
         adapt(alone.drop(columns="town"), label="tree")
 
 
-def test_four_rows_are_enough():
-    frame = pd.DataFrame({"x": [0.0, 1.0, 0.1, 1.2], "y": ["p", "q", None, None]})
+def test_six_rows_are_enough():
+    frame = pd.DataFrame(
+        {"x": [0.0, 1.0, 0.2, 1.1, 0.1, 1.2], "y": ["p", "q", "p", "q", None, None]}
+    )
     for name in ("auto", "sca", "coral"):
         assert adapt(frame, label="y", method=name).predictions["predicted_y"].count() == 2
 

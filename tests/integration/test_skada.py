@@ -27,7 +27,7 @@ from skatter import (
     SCAClassifier,
     make_domain_pipeline,
 )
-from skatter.methods import CORAL, DAM, KMM, METHODS, TCA, SubspaceAlignment
+from skatter.methods import CORAL, DAM, JGSA, KMM, METHODS, TCA, SubspaceAlignment
 from skatter.methods.generalization import Generalizer
 
 SCORERS = (
@@ -107,7 +107,8 @@ def test_a_skada_pipeline_predicts_what_ours_predicts(skada, data, place, step, 
     np.testing.assert_array_equal(theirs.predict(data.X_new), ours.predict(data.X_new))
     accuracy = theirs.score(data.X[target], data.y[target], sample_domain=place[target])
     assert accuracy == ours.score(data.X[target], data.y[target])
-    assert accuracy > 0.9
+    # JGSA has no intercept, and wants samples of unit length in standardised domains.
+    assert accuracy > (0.6 if step is JGSA else 0.9)
 
 
 def test_the_components_see_all_samples_and_both_domains(skada, data, place):

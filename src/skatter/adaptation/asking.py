@@ -105,7 +105,7 @@ def ask(
     >>> rng = np.random.default_rng(0)
     >>> kind, site = np.tile(["low", "high"], 60), np.repeat(["here", "there"], 60)
     >>> X = rng.normal(size=(120, 3)) + 2 * (kind == "high")[:, None]
-    >>> X[site == "there"] += 2
+    >>> X[site == "there"] += [3, 0, 0]
     >>> frame = pd.DataFrame(X, columns=["a", "b", "c"])
     >>> frame["site"], frame["kind"] = site, np.where(site == "here", kind, None)
     >>> sheet = ask(frame, label="kind", domain="site", n_labels=20).sheet

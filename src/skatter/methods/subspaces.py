@@ -32,7 +32,8 @@ class MapTransformer(RivalTransformer):
         """
         transfer = self._read(X, y, sample_domain, labelled)
         self._fit(transfer)
-        return self._transform(transfer.X, transfer.source)
+        # A domain that is both is treated as new samples are: as the target.
+        return self._transform(transfer.X, transfer.source & ~transfer.target)
 
 
 def domain_axes(

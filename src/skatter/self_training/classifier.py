@@ -200,8 +200,9 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         if not domains.n_labelled:
             raise ValueError(
-                "y holds no label, and SCAClassifier learns from some: -1, NaN, None and blank "
-                "text mark unlabelled samples. Without any label, use USCA or KPCA."
+                "SCAClassifier requires y to be passed, but the target y is None or has no "
+                "labelled sample: -1, NaN, None and blank text mark unlabelled ones. Without any "
+                "label, use USCA or KPCA."
             )
         template.check_domains(domains)
         if (
