@@ -226,10 +226,10 @@ def _decide(
         )
     points = f"{100 * gain:+.1f} points"
     if support > fitted["adapt_above"]:
-        return "adapt", f"Adapt: {points} are expected of it."
+        return "adapt", f"Adapt: {points} are expected of it, and the classifiers side with it."
     if support < fitted["plain_below"]:
         return "do not adapt", f"Adapting does not help here: {points} are expected of it."
     return "cannot tell", (
-        f"Cannot tell whether adapting helps: {points} are expected of it, and with so much we "
-        "were wrong too often."
+        f"Cannot tell whether adapting helps: {points} are expected of it, but too few of the "
+        "classifiers side with it to be sure."
     )
