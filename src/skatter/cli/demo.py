@@ -126,8 +126,7 @@ def _features(model: Any, data: Dataset) -> NDArray[Any]:
     """Return the components of all samples; of a panel, those of its leading candidate."""
     if not isinstance(model, SCAClassifier):
         return np.asarray(model.transform(data.X))
-    leading = int(np.argmax([candidate.weight for candidate in model.candidates_]))
-    path = model.paths_[leading]
+    path = model.paths_[model.leading]
     return path.embedding(path.features(data.X, data.domain))
 
 

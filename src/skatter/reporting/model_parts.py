@@ -71,7 +71,7 @@ class ModelParts:
     @property
     def candidate(self) -> Candidate | None:
         """Of several that were trained, the one that is shown: it weighs most."""
-        return None if self._path is None else self.learner.candidates_[self._leading]
+        return None if self._path is None else self.learner.candidates_[self.learner.leading]
 
     @property
     def precomputed(self) -> bool:
@@ -112,15 +112,10 @@ class ModelParts:
         return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
 
     @cached_property
-    def _leading(self) -> int:
-        weights = [candidate.weight for candidate in self.learner.candidates_]
-        return int(np.argmax(weights))
-
-    @cached_property
     def _path(self) -> Any:
         if not isinstance(self.learner, SCAClassifier):
             return None
-        return self.learner.paths_[self._leading]
+        return self.learner.paths_[self.learner.leading]
 
     def _mapped(self, prepared: Any, sample_domain: Any) -> Array:
         return np.asarray(self._path.features(prepared, sample_domain))

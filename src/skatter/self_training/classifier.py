@@ -250,6 +250,11 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         shares = [path.predict(features[id(path.feature_map)]) for path in self.paths_]
         return np.average(shares, axis=0, weights=weights)
 
+    @property
+    def leading(self) -> int:
+        """Place of the candidate with the most weight."""
+        return int(np.argmax([candidate.weight for candidate in self.candidates_]))
+
     def _distinct_paths(self) -> Iterable[_Path]:
         return {id(path.feature_map): path for path in self.paths_}.values()
 
