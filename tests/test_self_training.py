@@ -17,6 +17,7 @@ from skatter import SCA, LandmarkMap, SCAClassifier, make_domain_pipeline
 from skatter.checks import dominant_column
 from skatter.domains import read_domains
 from skatter.selection import scatter_criterion
+from skatter.self_training.nearest import Nearest
 from skatter.self_training.panel import agreement, weigh
 from skatter.self_training.rounds import Beliefs, Trainer, unit_length
 from skatter.self_training.voters import (
@@ -437,3 +438,19 @@ def test_half_of_the_variance_is_not_most_of_it():
 def test_without_a_label_the_classifier_itself_says_what_it_lacks(two_domains):
     with pytest.raises(ValueError, match=r"^SCAClassifier requires y .* no labelled sample"):
         SCAClassifier().fit(two_domains.X, np.full(len(two_domains.X), -1))
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.05, 3.0])
+def test_neighbours_of_points_that_moved_are_those_of_a_search_from_scratch(moved):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(300, 5)), rng.normal(size=(200, 5))
+    among, others = Nearest(4), Nearest(3, apart=True)
+    for _ in range(3):
+        A, B = A + moved * rng.normal(size=A.shape), B + moved * rng.normal(size=B.shape)
+        squared, index = among(A, B)
+        exact = np.square(A[:, None] - B).sum(axis=2)
+        assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :4]))
+        assert_allclose(squared, np.take_along_axis(exact, index, 1), rtol=1e-12)
+        exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
+        _, index = others(B, B)
+        assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :3]))

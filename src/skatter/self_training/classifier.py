@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
@@ -28,8 +27,8 @@ from skatter.selection.criteria import is_collapsed
 from skatter.self_training.panel import weigh
 from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
 from skatter.self_training.voters import VOTERS
-
-Array = NDArray[Any]
+from skatter.tensors import Array
+from skatter.threads import in_threads
 
 SCALINGS = ("none", "domain")
 STANDARDISE = (
@@ -217,8 +216,12 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
             self._keep([_Trained(views[0], self.ridges[0])], domains)
         else:
             frequencies = read_frequencies(self.class_frequencies, domains)
-            settings = product(views, self.ridges)
-            self._keep([self._train(view, ridge, frequencies) for view, ridge in settings], domains)
+            in_threads(partial(getattr, view, "features") for view in views)
+            candidates = (
+                partial(self._train, view, ridge, frequencies)
+                for view, ridge in product(views, self.ridges)
+            )
+            self._keep(in_threads(candidates), domains)
         return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -291,11 +294,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
 
     def _train(self, view: _View, ridge: float, frequencies: Array | None) -> _Trained:
         trained = _Trained(
-            view,
-            ridge,
-            confidence=self.confidence,
-            voters=self.voters,
-            frequencies=frequencies,
+            view, ridge, confidence=self.confidence, voters=self.voters, frequencies=frequencies
         )
         trained.train(self.n_rounds)
         return trained

@@ -13,33 +13,18 @@ accuracy on a target than any criterion that looks at one candidate alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Codes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 SHARPNESS = 4
 """p: how much more the word of a candidate counts that the others confirm."""
 
 
 def agreement(predictions: Sequence[Codes]) -> Array:
-    """Return the mean share of the other candidates that predict the same, for each candidate.
-
-    Parameters
-    ----------
-    predictions : sequence of ndarray of int of shape (n_samples,)
-        Class codes that each candidate predicts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> agreement([np.array([0, 1]), np.array([0, 1]), np.array([0, 0])])
-    array([0.75, 0.75, 0.5 ])
-    """
+    """Return the mean share of the other candidates that predict the same, for each candidate."""
     table = np.stack(predictions)
     if len(table) == 1:
         return np.ones(1)
@@ -51,13 +36,6 @@ def weigh(predictions: Sequence[Codes], collapsed: Sequence[bool]) -> tuple[Arra
     """Return the agreement and the weight of each candidate; weights sum to one.
 
     A candidate whose predictions collapsed into one class has no weight, unless all did.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> right, wrong = np.array([0, 1, 1]), np.array([0, 0, 0])
-    >>> weigh([right, right, wrong], [False, False, True])[1]
-    array([0.5, 0.5, 0. ])
     """
     found = agreement(predictions)
     out = np.asarray(collapsed, dtype=bool)

@@ -16,16 +16,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
-from skatter.domains import Codes, Domains
-from skatter.sca import SCA
+from skatter.domains import Codes, Domains, read_domains
+from skatter.sca import SCA, beta_of
 from skatter.selection.criteria import ScatterJudge
-from skatter.self_training.voters import VOTERS, Electorate, indicators, vote
-
-Array = NDArray[Any]
+from skatter.selection.folds import FoldSolver
+from skatter.self_training.voters import VOTERS, Electorate, Searches, indicators, vote
+from skatter.tensors import Array
 
 SETTLED = 0.002
 """Share of changed predictions at which another round would change nothing."""
@@ -128,7 +127,7 @@ class Trainer:
         self._template, self._features = template, features
         self._domains, self._samples = domains, samples
         self._confidence, self._voters = confidence, voters
-        self._frequencies = frequencies
+        self._frequencies, self._searches = frequencies, Searches()
 
     def rounds(self, n_rounds: int) -> tuple[Beliefs, list[Round]]:
         """Return what is believed after the round that is trusted most, and all that happened."""
@@ -169,14 +168,27 @@ class Trainer:
         """Return projections of unit length."""
         return unit_length(model.transform(self._features))
 
+    @cached_property
+    def _solver(self) -> FoldSolver:
+        return FoldSolver(self._template, self._features, self._domains)
+
+    def _projections_with(self, label: Codes) -> Array:
+        """Return what :meth:`components` would project to, but for signs, without an estimator."""
+        domains = read_domains(np.maximum(label, 0), self._domains.domain, labelled=label >= 0)
+        template = self._template
+        setting, k = (beta_of(template), template.delta), template.n_wanted(domains)
+        ((Z, _),) = self._solver.solve(domains, [setting], k)
+        return unit_length(Z)
+
     def _round(self, before: Beliefs) -> Beliefs:
-        Z = self.projections(self.components(before.believed))
+        Z = self._projections_with(before.believed)
         electorate = Electorate(
             Z,
             self._domains.label,
             before.believed,
             len(self._domains.classes),
             self._frequencies,
+            self._searches,
         )
         return Beliefs(self._domains, vote(electorate, self._voters), self._confidence)
 

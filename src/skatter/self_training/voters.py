@@ -11,19 +11,18 @@ there is no such reason for it, and a label can be trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
-from sklearn.neighbors import kneighbors_graph
+from sklearn.utils.extmath import row_norms
 
 from skatter.domains import Codes
-
-Array = NDArray[Any]
+from skatter.self_training.nearest import Nearest
+from skatter.tensors import Array
 
 N_NEIGHBOURS = 10
 """Neighbours of a sample in the graph."""
@@ -36,6 +35,14 @@ CLUSTER_STEPS = 15
 
 
 @dataclass(frozen=True, eq=False)
+class Searches:
+    """For neighbours of all samples, and for the labelled one nearest to each unlabelled one."""
+
+    around: Nearest = field(default_factory=lambda: Nearest(N_NEIGHBOURS, apart=True))
+    labelled: Nearest = field(default_factory=lambda: Nearest(1))
+
+
+@dataclass(frozen=True, eq=False)
 class Electorate:
     """Projections, what is known of their classes, and what was believed before."""
 
@@ -44,11 +51,17 @@ class Electorate:
     believed: Codes
     n_classes: int
     frequencies: Array | None = None
+    searches: Searches = field(default_factory=Searches)
 
     @cached_property
     def unlabelled(self) -> NDArray[np.bool_]:
         """Samples to be predicted."""
         return self.label < 0
+
+    @cached_property
+    def targets(self) -> Array:
+        """Projections of these."""
+        return self.Z[self.unlabelled]
 
     @cached_property
     def given(self) -> Array:
@@ -78,10 +91,11 @@ class Electorate:
     def graph(self) -> Any:
         """Symmetrically normalised graph of nearest neighbours, weights exp(-d²/s²)."""
         n = len(self.Z)
-        near = kneighbors_graph(self.Z, min(N_NEIGHBOURS, n - 1), mode="distance")
-        squared = near.data**2
-        farthest = squared.reshape(n, -1).max(axis=1).mean()
-        near.data = np.exp(-squared / farthest) if farthest > 0 else np.ones_like(squared)
+        squared, index = self.searches.around(self.Z, self.Z)
+        farthest = squared.max(axis=1).mean()
+        weight = np.exp(-squared / farthest) if farthest > 0 else np.ones_like(squared)
+        ends = np.arange(0, index.size + 1, index.shape[1])
+        near = sparse.csr_array((weight.ravel(), index.ravel(), ends), shape=(n, n))
         near = near.maximum(near.T)
         degree = np.asarray(near.sum(axis=1)).ravel()
         root = sparse.diags(1 / np.sqrt(np.maximum(degree, np.finfo(float).tiny)))
@@ -90,22 +104,15 @@ class Electorate:
     @cached_property
     def spread(self) -> Array:
         """Given labels spread over the graph, for the unlabelled samples (Zhou et al. 2004)."""
-        shares = self.given
+        shares, graph, given = self.given, KEPT * self.graph, (1 - KEPT) * self.given
         for _ in range(STEPS):
-            shares = KEPT * (self.graph @ shares) + (1 - KEPT) * self.given
+            shares = graph @ shares
+            shares += given
         return shares[self.unlabelled]
 
 
 def indicators(label: Codes, n_classes: int) -> Array:
-    """Return one column per class, one where a sample belongs to it; -1 belongs to none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> indicators(np.array([1, -1]), 2)
-    array([[0., 1.],
-           [0., 0.]])
-    """
+    """Return one column per class, one where a sample belongs to it; -1 belongs to none."""
     out = np.zeros((len(label), n_classes))
     known = np.flatnonzero(label >= 0)
     out[known, label[known]] = 1
@@ -114,9 +121,9 @@ def indicators(label: Codes, n_classes: int) -> Array:
 
 def nearest(voters: Electorate) -> Array:
     """Return the class of the nearest labelled sample."""
-    known = voters.Z[~voters.unlabelled]
-    of = pairwise_distances_argmin(voters.Z[voters.unlabelled], known)
-    return indicators(voters.label[~voters.unlabelled][of], voters.n_classes)
+    known = ~voters.unlabelled
+    _, index = voters.searches.labelled(voters.targets, voters.Z[known])
+    return indicators(voters.label[known][index[:, 0]], voters.n_classes)
 
 
 def means(voters: Electorate) -> Array:
@@ -126,7 +133,7 @@ def means(voters: Electorate) -> Array:
 
 def clusters(voters: Electorate) -> Array:
     """Let the means of the classes move to clusters of the unlabelled samples, one for each."""
-    target, centres = voters.Z[voters.unlabelled], voters.class_means
+    target, centres = voters.targets, voters.class_means
     before = np.empty(0, dtype=np.intp)
     for _ in range(CLUSTER_STEPS):
         distance = np.where(voters.present, _squared(voters, centres), np.inf)
@@ -168,16 +175,7 @@ TIE = 1e-3
 
 
 def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
-    """Return the share of the votes that each class has, for every unlabelled sample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Z = np.array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
-    >>> label = np.array([0, 1, -1])
-    >>> int(vote(Electorate(Z, label, label, 2)).argmax())
-    0
-    """
+    """Return the share of the votes that each class has, for every unlabelled sample."""
     total = np.zeros((int(voters.unlabelled.sum()), voters.n_classes))
     for name in names:
         shares = VOTERS[name](voters)
@@ -186,8 +184,10 @@ def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
 
 
 def _squared(voters: Electorate, centres: Array) -> Array:
-    distance = pairwise_distances(voters.Z[voters.unlabelled], centres)
-    return np.asarray(distance**2)
+    Z = voters.targets
+    squared = row_norms(Z, squared=True)[:, None] + row_norms(centres, squared=True)
+    squared -= 2 * (Z @ centres.T)
+    return np.maximum(squared, 0)
 
 
 def _shares(squared: Array, voters: Electorate) -> Array:

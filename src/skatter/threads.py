@@ -1,0 +1,67 @@
+"""Independent pieces of work, side by side in threads that share all arrays.
+
+As many threads as the BLAS may use: whoever limits it, by ``OPENBLAS_NUM_THREADS`` or
+``threadpoolctl``, limits these too. While they run every one of them has a BLAS of one thread,
+so that cores are not asked for twice; and what a piece splits further runs one after the other.
+Results come in the order of the pieces and do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_info, threadpool_limits
+
+Result = TypeVar("Result")
+
+_ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
+
+
+def allowed_threads() -> int:
+    """Return how many threads may run."""
+    allowed = _ALLOWED.get()
+    if allowed is not None:
+        return allowed
+    return max(
+        (pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1
+    )
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit the BLAS to one thread, and leave :func:`in_threads` as many as there were."""
+    token = _ALLOWED.set(allowed_threads())
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        _ALLOWED.reset(token)
+
+
+def in_threads(pieces: Iterable[Callable[[], Result]]) -> list[Result]:
+    """Return what each piece returns.
+
+    Examples
+    --------
+    >>> in_threads([lambda: 1, lambda: 2])
+    [1, 2]
+    """
+    pieces = list(pieces)
+    n_threads = min(allowed_threads(), len(pieces))
+    if n_threads < 2:
+        return [piece() for piece in pieces]
+    # Filters of warnings are shared by all threads: whatever these leave is undone.
+    with one_blas_thread(), warnings.catch_warnings():
+        run = Parallel(n_jobs=n_threads, require="sharedmem", batch_size=1)
+        return list(run(delayed(_alone)(piece) for piece in pieces))
+
+
+def _alone(piece: Callable[[], Result]) -> Result:
+    # OpenMP counts its threads for every thread that calls it.
+    with threadpool_limits(1, user_api="openmp"):
+        return piece()

@@ -1,0 +1,57 @@
+"""Threads: the same results in the same order, and nothing global is left changed."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from skatter.threads import allowed_threads, in_threads, one_blas_thread
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+@pytest.fixture
+def two():
+    """Two threads, on any machine."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def test_pieces_run_at_the_same_time_and_come_in_order(two):
+    meeting = threading.Barrier(2, timeout=20)
+    assert in_threads([lambda: (meeting.wait(), 1)[1], lambda: (meeting.wait(), 2)[1]]) == [1, 2]
+
+
+def test_every_thread_has_a_blas_of_its_own_and_splits_no_further(two):
+    before = blas_threads()
+    seen = in_threads([lambda: (max(blas_threads()), allowed_threads())] * 4)
+    assert seen == [(1, 1)] * 4
+    assert blas_threads() == before
+
+
+def test_a_limit_of_the_user_holds():
+    with threadpool_limits(1):
+        assert in_threads([threading.get_ident] * 2) == [threading.get_ident()] * 2
+
+
+def test_one_blas_thread_leaves_threads_to_pieces(two):
+    with one_blas_thread():
+        assert max(blas_threads()) == 1
+        assert allowed_threads() == 2
+
+
+def test_filters_of_warnings_are_as_before_and_errors_come_through(two):
+    before = list(warnings.filters)
+
+    def noisy():
+        warnings.simplefilter("ignore")
+        raise ValueError("of a piece")
+
+    with pytest.raises(ValueError, match="of a piece"):
+        in_threads([noisy, noisy])
+    assert warnings.filters == before
