@@ -38,7 +38,7 @@ from skatter.hedging.expectation import (
 )
 from skatter.hedging.members import Member
 from skatter.hedging.transfer import Transfer, expect_unseen
-from skatter.hedging.weights import Vote, hold_vote, pool
+from skatter.hedging.weights import Vote, correct, hold_vote, pool
 from skatter.selection.asking import Estimate
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
@@ -252,7 +252,7 @@ class Outcome:
     @property
     def support(self) -> float:
         """Share of the members that predict as the hedge does, less that of the champion."""
-        votes, every = votes_of(self.shares), np.arange(len(self.truth))
+        votes, every = votes_of(correct(self.shares, self.vote.odds)), np.arange(len(self.truth))
         return float(np.mean(votes[every, self.hedge] - votes[every, self.plain]))
 
     def calibrated(self, accuracy: float) -> Array:
@@ -275,7 +275,7 @@ def outcomes() -> tuple[list[Outcome], str]:
 # --- fit ------------------------------------------------------------------------------------------
 
 
-ADAPT, PLAIN = 0.20, 0.31
+TOLD = {"accuracy": (0.22, 0.30), "balanced accuracy": (0.40, 0.12)}
 """Shares of the tasks that are told to adapt, and not to; the others are in doubt."""
 
 FLOOR = 0.02
@@ -289,6 +289,7 @@ class Study:
     """Tasks of one metric, each judged by numbers that were fitted on other collections."""
 
     def __init__(self, tasks: list[Outcome]) -> None:
+        self.metric = tasks[0].metric
         self.collection = np.array([t.collection for t in tasks])
         self.sign = np.array([[t.source_score * t.agreement] for t in tasks])
         self.accuracy = np.array([t.accuracy for t in tasks])
@@ -321,7 +322,7 @@ class Study:
         line = self.line(rows)
         off = np.abs(self.accuracy - self.estimate) / self.spread
         scaled = ((self.gain - self.expected) / self.scale)[rows]
-        support = self.support[rows]
+        support, (adapt, plain) = self.support[rows], TOLD[self.metric]
         found = {
             "accuracy": {
                 "intercept": line.intercept_,
@@ -332,8 +333,8 @@ class Study:
                 "floor": FLOOR,
                 "low": np.quantile(scaled, 0.05),
                 "high": np.quantile(scaled, 0.95),
-                "adapt_above": np.quantile(support, 1 - ADAPT),
-                "plain_below": np.quantile(support, PLAIN),
+                "adapt_above": np.quantile(support, 1 - adapt),
+                "plain_below": np.quantile(support, plain),
             },
         }
         return {

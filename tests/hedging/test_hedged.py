@@ -18,6 +18,7 @@ from skatter.hedging.transfer import Transfer, expect_unseen
 from skatter.hedging.weights import (
     CONSISTENT,
     CONTRADICTORY,
+    EVENING,
     SHARPNESS,
     SMALL,
     TRUST_IN_FREQUENCIES,
@@ -139,8 +140,10 @@ def test_probabilities_are_the_weighted_mean_corrected_and_sharpened(fitted, pro
     np.testing.assert_allclose(fitted.class_frequencies_, expected)
     known = problem[1]
     prior = np.array([np.mean(known[known >= 0] == code) for code in range(3)])
-    corrected = mean * ((expected + SMALL) / (prior + SMALL)) ** TRUST_IN_FREQUENCIES
-    raised = corrected**fitted.power_
+    odds = ((expected + SMALL) / (prior + SMALL)) ** TRUST_IN_FREQUENCIES
+    corrected = [each * odds / (each * odds).sum(axis=1, keepdims=True) for each in shares]
+    mean = sum(m.weight * each for m, each in zip(fitted.members_, corrected, strict=True))
+    raised = mean**fitted.power_
     raised /= raised.sum(axis=1, keepdims=True)
     found = fitted.predict_proba(there[0], sample_domain=there[1])
     np.testing.assert_allclose(found, raised, rtol=1e-9)
@@ -385,11 +388,11 @@ def test_known_class_frequencies_correct_the_shares_as_bayes_says(given_frequenc
     model = given_frequencies
     np.testing.assert_allclose(model.class_frequencies_, [0.8, 0.1, 0.1])
     shares = model.member_probabilities(there[0], sample_domain=there[1])
-    mean = np.average(shares, axis=0, weights=[each.weight for each in model.members_])
-    posterior = mean * (np.array([0.8, 0.1, 0.1]) + SMALL) / (model.prior_ + SMALL)
-    posterior /= posterior.sum(axis=1, keepdims=True)
+    posterior = shares * (np.array([0.8, 0.1, 0.1]) + SMALL) / (model.prior_ + SMALL)
+    posterior /= posterior.sum(axis=2, keepdims=True)
+    mean = np.average(posterior, axis=0, weights=[each.weight for each in model.members_])
     found = model.predict(there[0], sample_domain=there[1])
-    assert found.tolist() == posterior.argmax(axis=1).tolist()
+    assert found.tolist() == mean.argmax(axis=1).tolist()
 
 
 def test_a_class_that_is_said_to_be_frequent_is_predicted_more_often(
@@ -424,7 +427,8 @@ def test_for_balanced_accuracy_rare_classes_are_predicted_more_often():
     assert balanced.champion_.metric == balanced.judgement_.metric == "balanced accuracy"
     new = {"X": X[site == "there"], "sample_domain": site[site == "there"]}
     assert np.sum(balanced.predict(**new) == 1) > np.sum(plain.predict(**new) == 1)
-    assert balanced.odds_.tolist() == [1, 1]  # members have weighed classes equally already
+    said = balanced.member_probabilities(**new).mean(axis=1)
+    np.testing.assert_allclose(balanced.odds_, (said + SMALL) ** -EVENING)  # each evened by itself
 
 
 # --- own champion, errors -------------------------------------------------------------------------

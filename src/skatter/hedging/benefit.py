@@ -86,10 +86,7 @@ def does_it_help(
     new = take_rows(X, target)
     fitted = _fit(adapted, X, y, domains)
     return panel.judge(
-        new,
-        call_step(fitted.predict, new, ids),
-        panel.champion_.predict(new),
-        sample_domain=ids,
+        new, call_step(fitted.predict, new, ids), panel.champion_.predict(new), sample_domain=ids
     )
 
 

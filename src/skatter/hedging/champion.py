@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter.accuracy import ScoresLabelled
-from skatter.checks import FLOATS, check_choice, check_integer, check_samples
+from skatter.checks import FLOATS, check_samples
 from skatter.domains import Codes, Domains, read_domains
+from skatter.parameters import BOOLEAN, Declared, choice, declared, integer, parameter
 from skatter.support_vectors import SupportVectors
+from skatter.threads import in_threads
 from skatter.trees import BoostingClassifier, ForestClassifier
 
 Array = NDArray[Any]
@@ -60,32 +63,16 @@ OWN = "own"
 """Name of a classifier that the user gave."""
 
 
-class CalibratedSVC(ClassifierMixin, BaseEstimator):
+@declared
+class CalibratedSVC(Declared, ClassifierMixin, BaseEstimator):
     """A support vector machine with probabilities, by logistic regression on held-out decisions.
 
-    Parameters
-    ----------
-    class_weight : "balanced" or None
-        As in :class:`sklearn.svm.SVC`.
-    max_rows : int
-        Rows that it is trained on; of more as many are drawn.
-    random_state : int
-        Draws rows and shuffles folds.
-
-    Examples
-    --------
-    >>> from skatter.hedging.champion import CalibratedSVC
-    >>> X, y = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]], [0, 0, 0, 1, 1, 1]
-    >>> CalibratedSVC().fit(X, y).predict([[0.0], [1.2]])
-    array([0, 1])
+    Of more than ``max_rows`` rows as many are drawn.
     """
 
-    def __init__(
-        self, *, class_weight: Any = None, max_rows: int = MAX_MACHINE, random_state: int = 0
-    ) -> None:
-        self.class_weight = class_weight
-        self.max_rows = max_rows
-        self.random_state = random_state
+    class_weight: Any = None
+    max_rows: int = MAX_MACHINE
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any) -> CalibratedSVC:
         """Train the machine and the map from its decisions to probabilities."""
@@ -145,18 +132,70 @@ def _decisions(machine: SupportVectors, X: Any, n_classes: int) -> Array:
     return out
 
 
+@declared
+class LearnsFromDomains(Declared):
+    """Base of models of models: they learn from the samples of all domains.
+
+    Parameters
+    ----------
+    standardize : bool
+        Standardise the columns first, so that their units do not matter. False where all columns
+        share one unit, as pixels, counts and embeddings do.
+    random_state : int
+        Seed of everything that is random.
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+
+    standardize: bool = parameter(BOOLEAN, default=True)
+    random_state: int = parameter(integer(0), default=0)
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> Self:
+        """Fit all models inside, and judge them by labels that they have not seen.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of all domains, labelled or not; NaN where a value is missing.
+        y : array-like of shape (n_samples,)
+            Classes; -1, NaN or None where unknown. Numbers for a regressor; NaN or None where
+            unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample, integers or strings. None: labelled samples are one domain and
+            unlabelled ones another.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self.check_parameters()
+        X = check_with_gaps(self, X, reset=True)
+        self._fit(X, y, sample_domain, labelled, int(self.random_state))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
+        """Fit on checked samples."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A classifier or regressor that competed.
+    """A classifier or regressor that competed, fitted on all labelled samples.
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    estimator : estimator
-        Fitted on all labelled samples.
-    score : float
-        The metric on held-out labels; R² where labels are numbers.
+    Its score is the metric on held-out labels; R² where labels are numbers.
     """
 
     name: str
@@ -164,11 +203,11 @@ class Contender:
     score: float
 
 
-class Contest(BaseEstimator):
+@declared
+class Contest(LearnsFromDomains, BaseEstimator):
     """What champions for classes and for numbers share: who competes, and who is best."""
 
-    candidates: Mapping[str, Any] | None
-    standardize: bool
+    candidates: Mapping[str, Any] | None = field(default=None, kw_only=False)
 
     def contender(self, name: str) -> Contender:
         """Return a candidate by its name."""
@@ -188,14 +227,8 @@ class Contest(BaseEstimator):
         check_candidates(self.candidates, fits, kind)
         return {name: clone(each) for name, each in (self.candidates or {}).items()}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
-
+@declared
 class ChampionClassifier(ScoresLabelled, Contest):
     """The best of four standard classifiers, chosen by cross-validation on the labelled samples.
 
@@ -210,11 +243,6 @@ class ChampionClassifier(ScoresLabelled, Contest):
         many that it would take longer than all others together).
     metric : {"accuracy", "balanced accuracy"}
         What counts. For balanced accuracy the candidates weigh classes equally.
-    standardize : bool
-        Standardise the columns first, so that their units do not matter. False where all columns
-        share one unit, as pixels, counts and embeddings do.
-    random_state : int
-        Shuffles folds, draws rows and grows trees.
 
     Attributes
     ----------
@@ -241,63 +269,31 @@ class ChampionClassifier(ScoresLabelled, Contest):
     True
     """
 
-    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
-    __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
 
-    def __init__(
-        self,
-        candidates: Mapping[str, Any] | None = None,
-        *,
-        metric: Metric = "accuracy",
-        standardize: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.candidates = candidates
-        self.metric = metric
-        self.standardize = standardize
-        self.random_state = random_state
+    metric: Metric = parameter(choice(*METRICS), default="accuracy")
 
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> ChampionClassifier:
-        """Score the candidates on held-out labels, and fit them on all of them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of all domains; NaN where a value is missing.
-        y : array-like of shape (n_samples,)
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample; where it is ambiguous who is labelled, it helps to tell.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-        """
-        seed = check_integer("random_state", self.random_state, low=0)
-        check_choice("metric", self.metric, METRICS)
-        X = check_with_gaps(self, X, reset=True)
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
         domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
         known = np.flatnonzero(domains.labelled)
         self.classes_ = np.array(domains.classes)
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         candidates = self._candidates(X, len(self.classes_), seed)
         samples, label = self.scaler_.transform(X)[known], domains.label[known]
-        self._settle(
-            self._compete(name, candidate, samples, label, seed)
-            for name, candidate in candidates.items()
-        )
-        return self
+        with warnings.catch_warnings():
+            # A class may have too few samples to hold out.
+            warnings.simplefilter("ignore", UserWarning)
+            self._settle(
+                in_threads(
+                    partial(self._compete, name, candidate, samples, label, seed)
+                    for name, candidate in candidates.items()
+                )
+            )
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Probability of each class in ``classes_``, by the champion; domains are of no account."""
         X = self._scaled(X)
         return probabilities(self.contender(self.champion_).estimator, X, len(self.classes_))
-
-    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Predict the most probable class; domains are of no account."""
-        shares = self.predict_proba(X)
-        return self.classes_[shares.argmax(axis=1)]
 
     def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
         if self.candidates is None:
@@ -434,14 +430,7 @@ def source_folds(label: Codes, seed: int) -> list[tuple[Codes, Codes]]:
 
 
 def draw_rows(label: Codes, n_rows: int, seed: int) -> Codes:
-    """Draw samples, a few of every class at least; all of them where there are no more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> draw_rows(np.array([0, 0, 0, 0, 1]), 3, 0).tolist()
-    [2, 3, 4]
-    """
+    """Draw samples, a few of every class at least; all of them where there are no more."""
     if len(label) <= n_rows:
         return np.arange(len(label))
     mixed = np.random.default_rng(seed).permutation(len(label))

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from skatter.accuracy import ScoresLabelled
-from skatter.checks import check_choice, check_integer
 from skatter.domains import Codes, Domains
 from skatter.hedging.champion import (
     METRICS,
     OWN,
+    PROBABILISTIC,
     ChampionClassifier,
+    LearnsFromDomains,
     Metric,
     check_with_gaps,
     draw_rows,
     fit_held_out,
+    has_probabilities,
     in_columns,
     probabilities,
     read_labels,
@@ -43,11 +45,13 @@ from skatter.hedging.expectation import (
 )
 from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
 from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds, expect_unseen
-from skatter.hedging.weights import ALIKE, SELF_TRAINED, SMALL, hold_vote, pool
+from skatter.hedging.weights import ALIKE, SELF_TRAINED, SMALL, correct, hold_vote, pool
 from skatter.notebook import Section, ShowsLearnt
+from skatter.parameters import choice, declared, integer, parameter
 from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
 from skatter.self_training import SCAClassifier, read_frequencies
+from skatter.threads import in_threads, one_blas_thread
 
 Array = NDArray[Any]
 
@@ -61,7 +65,15 @@ MAX_REHEARSED = 2_000
 """Labelled samples of the sources that a rehearsal learns from and predicts."""
 
 
-class HedgedClassifier(ScoresLabelled, ShowsLearnt):
+def _check_champion(name: str, value: Any) -> None:
+    """Refuse what cannot vote."""
+    if value is not None and not has_probabilities(value):
+        kind = type(value).__name__
+        raise TypeError(f"{name} must be a {PROBABILISTIC}, got {kind}.")
+
+
+@declared
+class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
     """Plain and adapted classifiers that vote, weighed without a label of the target.
 
     No classifier is the best on every table, and no criterion that does without target labels
@@ -83,13 +95,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         How frequent the classes are in the target, where that is known: in the order of
         ``classes_``, or a mapping from class to share. ``"source"``: as in the sources. None: they
         are estimated.
-    standardize : bool
-        Standardise the columns first, so that their units do not matter. False where all columns
-        share one unit, as pixels, counts and embeddings do.
     max_rows : int
         Samples that members of quadratic cost learn from; of more as many are drawn.
-    random_state : int
-        Seed of everything that is random.
 
     Attributes
     ----------
@@ -125,69 +132,18 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
     True
     """
 
-    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
-    __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
 
-    def __init__(
-        self,
-        champion: Any = None,
-        *,
-        metric: Metric = "accuracy",
-        class_frequencies: Any = None,
-        standardize: bool = True,
-        max_rows: int = 4_000,
-        random_state: int = 0,
-    ) -> None:
-        self.champion = champion
-        self.metric = metric
-        self.class_frequencies = class_frequencies
-        self.standardize = standardize
-        self.max_rows = max_rows
-        self.random_state = random_state
+    champion: Any = parameter(_check_champion, default=None, kw_only=False)
+    metric: Metric = parameter(choice(*METRICS), default="accuracy")
+    class_frequencies: Any = None
+    max_rows: int = parameter(integer(10), default=4_000)
 
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> HedgedClassifier:
-        """Fit all members and weigh them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of all domains, labelled or not; NaN where a value is missing.
-        y : array-like of shape (n_samples,)
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample, integers or strings. None: labelled samples are one domain and
-            unlabelled ones another.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        seed = self._check_parameters()
-        X = check_with_gaps(self, X, reset=True)
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
         domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
-        # Members learn from some thousand samples: one thread is sooner done than several.
-        with threadpool_limits(1):
+        # Members learn from some thousand samples: threads are for members, not for products.
+        with one_blas_thread():
             self._fit_members(X, y, sample_domain, labelled, domains, seed)
-        return self
-
-    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Predict the classes of samples, seen before or not.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. None, and ids that ``fit`` has not seen: the target.
-        """
-        shares = self.predict_proba(X, sample_domain=sample_domain)
-        return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the calibrated probability of each class; takes what :meth:`predict` takes."""
@@ -198,7 +154,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         check_is_fitted(self)
         X = self.champion_.scaler_.transform(check_with_gaps(self, X, reset=False))
         views = Views(X, self.domain_scaler_, sample_domain)
-        return np.stack([self._ask(member, views) for member in self.members_])
+        return self._ask_all(self.members_, views)
 
     @property
     def self_trained_(self) -> SCAClassifier | None:
@@ -235,19 +191,6 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         if len(unknown):
             raise ValueError(f"{name} holds {unknown[0]}, which is none of the classes of fit.")
         return np.searchsorted(self.classes_, labels.astype(self.classes_.dtype))
-
-    # --- parameters -------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> int:
-        check_choice("metric", self.metric, METRICS)
-        check_choice("standardize", self.standardize, (True, False))
-        check_integer("max_rows", self.max_rows, low=10)
-        own = self.champion
-        if own is not None and not (is_classifier(own) and hasattr(own, "predict_proba")):
-            raise TypeError(
-                f"champion must be a classifier with predict_proba, got {type(own).__name__}."
-            )
-        return check_integer("random_state", self.random_state, low=0)
 
     def _champion(self, X: Any, domains: Domains, seed: int) -> ChampionClassifier:
         candidates = None
@@ -290,13 +233,17 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             return
         known = np.flatnonzero(domains.labelled)
         samples, label = views.of("domain")[known], domains.label[known]
-        for name, estimator in self._standard(views.pooled, domains, seed).items():
-            if name in ALIKE:
-                fitted, held_out, rows = fit_held_out(
-                    estimator, samples, label, len(domains.classes), seed
-                )
-                score = score_of(self.metric, label[rows], held_out)
-                yield Member(name, "domain", False, fitted, score)
+
+        def learn(name: str, estimator: Any) -> Member:
+            fitted, held_out, rows = fit_held_out(
+                estimator, samples, label, len(domains.classes), seed
+            )
+            return Member(
+                name, "domain", False, fitted, score_of(self.metric, label[rows], held_out)
+            )
+
+        standard = self._standard(views.pooled, domains, seed).items()
+        yield from in_threads(partial(learn, *each) for each in standard if each[0] in ALIKE)
 
     def _adapted(
         self, views: Views, domains: Domains, frequencies: Array | None, seed: int
@@ -310,13 +257,23 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             "labelled": some.labelled,
         }
         scalings: tuple[Scaling, ...] = ("pooled",) if views.scaler is None else SCALINGS
-        for scaling in scalings:
-            model = _sca_and_neighbours(int(some.labelled.sum()))
-            yield Member("SCA", scaling, True, model.fit(views.of(scaling)[rows], **given))
+        models = in_threads(
+            partial(
+                _sca_and_neighbours(int(some.labelled.sum())).fit, views.of(scaling)[rows], **given
+            )
+            for scaling in scalings
+        )
+        for scaling, model in zip(scalings, models, strict=True):
+            yield Member("SCA", scaling, True, model)
         if not domains.labelled.all():
             own = SCAClassifier(class_frequencies=frequencies, random_state=seed)
             own.fit(views.pooled[rows], **given)
             yield Member(SELF_TRAINED, "pooled", True, own)
+
+    def _ask_all(self, members: Sequence[Member], views: Views) -> Array:
+        for scaling in SCALINGS:
+            views.of(scaling)  # once, and not in every thread
+        return np.stack(in_threads(partial(self._ask, member, views) for member in members))
 
     def _ask(self, member: Member, views: Views) -> Array:
         X = views.of(member.scaling)
@@ -352,15 +309,17 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         with warnings.catch_warnings():
             # A source may lack a class; a regression that is cut short predicts as well.
             warnings.simplefilter("ignore", UserWarning)
-            shares = {
-                scaling: np.concatenate(
-                    [self._left_out(views.of(scaling), domains, fold, seed) for fold in folds],
-                    axis=1,
-                )
-                for scaling in (SCALINGS if views.scaler is not None else SCALINGS[:1])
-            }
-            every = scores(np.concatenate(list(shares.values())))
-            means = [float(scores(each).mean()) for each in shares.values()]
+            scaled = SCALINGS if views.scaler is not None else SCALINGS[:1]
+            said = in_threads(
+                partial(self._left_out, views.of(scaling), domains, fold, seed)
+                for scaling, fold in product(scaled, folds)
+            )
+            shares = [
+                np.concatenate(said[start : start + len(folds)], axis=1)
+                for start in range(0, len(said), len(folds))
+            ]
+            every = scores(np.concatenate(shares))
+            means = [float(scores(each).mean()) for each in shares]
         return Transfer(every, means[0], means[-1])
 
     def _left_out(self, X: Any, domains: Domains, fold: Fold, seed: int) -> Array:
@@ -394,7 +353,8 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         """Weigh the members by what they say of the unlabelled samples."""
         known = domains.label[domains.labelled & domains.source]
         self.prior_ = np.bincount(known, minlength=len(self.classes_)) / len(known)
-        self.odds_, self.power_, self.consistency_ = np.ones(len(self.prior_)), 1.0, 1.0
+        self.power_, self.consistency_ = 1.0, 1.0
+        self.odds_ = np.ones((len(members), len(self.prior_)))
         self.class_frequencies_ = self.prior_
         self.judgement_: Judgement | None = None
         rows = np.flatnonzero(~domains.labelled)
@@ -402,7 +362,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             self.members_ = tuple(replace(each, weight=1 / len(members)) for each in members)
             return
         rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
-        shares = np.stack([self._ask(member, views.take(rows)) for member in members])
+        shares = self._ask_all(members, views.take(rows))
         vote = hold_vote(
             members,
             shares,
@@ -433,7 +393,7 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
         self.judgement_ = self._compare(shares, pooled.argmax(axis=1), plain.argmax(axis=1))
 
     def _compare(self, shares: Array, adapted: Codes, plain: Codes) -> Judgement:
-        calibrated, votes = self._pool(shares), votes_of(shares)
+        calibrated, votes = self._pool(shares), votes_of(correct(shares, self.odds_))
         expected = self.expected_accuracy_
         return judge_models(calibrated, votes, adapted, plain, expected, self.metric)
 
@@ -450,13 +410,6 @@ class HedgedClassifier(ScoresLabelled, ShowsLearnt):
             for each in self.members_
         )
         return [Section("Members", (), ("member", "weight", "agreement"), lines)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 def _sca_and_neighbours(n_labelled: int) -> DomainPipeline:

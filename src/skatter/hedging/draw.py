@@ -13,13 +13,6 @@ def draw_both_sides(domains: Domains, n_rows: int, random_state: int) -> Codes:
 
     All samples where there are no more than that. Where a side has fewer than its half, the other
     takes what is left. A few samples of every class are kept: a rare class must not vanish.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> domains = read_domains([0, 1, 0, 1, -1, -1, -1], ["a"] * 4 + ["b"] * 3)
-    >>> draw_both_sides(domains, 4, 0).tolist()
-    [1, 2, 4, 6]
     """
     if domains.n_samples <= n_rows:
         return np.arange(domains.n_samples)

@@ -65,14 +65,7 @@ def numbers(metric: str) -> Mapping[str, Any]:
 def expected_accuracy(
     source_score: float, agreement: float, n_classes: int, metric: str
 ) -> Estimate:
-    """Return the accuracy to expect of the hedge in the target, with a 90 % interval.
-
-    Examples
-    --------
-    >>> low, high = (expected_accuracy(0.9, agreement, 2, "accuracy") for agreement in (0.6, 1.0))
-    >>> low.value < high.value, low.high - low.low > high.high - high.low
-    (True, True)
-    """
+    """Return the accuracy to expect of the hedge in the target, with a 90 % interval."""
     fitted = numbers(metric)["accuracy"]
     value = fitted["intercept"] + fitted["slope"] * source_score * agreement
     value = float(np.clip(value, 1 / n_classes, SURE))
@@ -91,16 +84,7 @@ SPREAD = 1.2
 
 
 def calibration_power(shares: Array, accuracy: float) -> float:
-    """Return the power that makes the mean confidence of shares equal to an accuracy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shares = np.array([[0.8, 0.2], [0.4, 0.6]])
-    >>> power = calibration_power(shares, 0.8)
-    >>> float(sharpened(shares, power).max(axis=1).mean().round(3))
-    0.8
-    """
+    """Return the power that makes the mean confidence of shares equal to an accuracy."""
 
     def gap(power: float) -> float:
         return float(sharpened(shares, power).max(axis=1).mean()) - accuracy
@@ -170,14 +154,7 @@ class Judgement:
 
 
 def votes_of(shares: Array) -> Array:
-    """Return the share of members that predict each class, of (n_members, n_samples, n_classes).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> votes_of(np.array([[[0.9, 0.1]], [[0.6, 0.4]], [[0.2, 0.8]]])).round(2).tolist()
-    [[0.67, 0.33]]
-    """
+    """Return the share of members that predict each class, of (n_members, n_samples, n_classes)."""
     return np.eye(shares.shape[2])[shares.argmax(axis=2)].mean(axis=0)
 
 
@@ -195,9 +172,7 @@ def judge_models(
     fitted = numbers(metric)["gain"]
     scale = np.sqrt(differ + fitted["floor"])
     estimate = Estimate(
-        gain,
-        max(-differ, gain + fitted["low"] * scale),
-        min(differ, gain + fitted["high"] * scale),
+        gain, max(-differ, gain + fitted["low"] * scale), min(differ, gain + fitted["high"] * scale)
     )
     value = float(p_adapted.mean())
     moved = value - accuracy.value

@@ -32,6 +32,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -41,14 +42,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from skatter.accuracy import ScoresLabelled
-from skatter.checks import check_choice, check_integer
 from skatter.domains import Codes, Domains, read_domains
 from skatter.formatting import percent
 from skatter.hedging.champion import (
     MAX_ITER,
+    LearnsFromDomains,
     check_candidates,
     check_with_gaps,
     draw_rows,
@@ -61,9 +61,11 @@ from skatter.hedging.champion import (
 from skatter.hedging.members import Member, Scaling
 from skatter.hedging.transfer import Fold, cheaper, domain_folds, expect_unseen, usable_folds
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
+from skatter.parameters import choice, declared, integer, parameter
 from skatter.pipeline import make_domain_pipeline
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
+from skatter.threads import in_threads, one_blas_thread
 
 Array = NDArray[Any]
 Criterion = Literal["mean", "worst"]
@@ -103,12 +105,21 @@ FEWEST_OF_A_BATCH = 30
 """Samples from which a domain's own mean and standard deviation are used."""
 
 
-class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
+def _check_own(name: str, value: Any) -> None:
+    """Refuse candidates that cannot vote."""
+    if value is not None:
+        check_candidates(value)
+
+
+@declared
+class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
     """Classifiers that vote on domains nobody has seen, weighed by source domains left out.
 
     The members are the standard classifiers that :class:`ChampionClassifier` chooses from (logistic
     regression, support vector machine, forest, boosting) and SCA with nearest neighbours; and, for
-    a batch of the new domain, some of them on columns scaled in each domain.
+    a batch of the new domain, some of them on columns scaled in each domain. Only labelled samples
+    are used. Those of a target, a negative id where integers carry signs, are learnt from and never
+    left out.
 
     Parameters
     ----------
@@ -117,14 +128,9 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         the members named above.
     criterion : {"mean", "worst"}
         What counts: the mean over the domains left out, or the worst of them.
-    standardize : bool
-        Standardise the columns first, so that their units do not matter. False where all columns
-        share one unit, as pixels, counts and embeddings do.
     max_rows : int
         Samples that members learn from while they are judged, and SCA in the end; of more as many
         are drawn.
-    random_state : int
-        Seed of everything that is random.
 
     Attributes
     ----------
@@ -169,71 +175,29 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
     (40,)
     """
 
-    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
-    __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
 
-    def __init__(
-        self,
-        candidates: Mapping[str, Any] | None = None,
-        *,
-        criterion: Criterion = "mean",
-        standardize: bool = True,
-        max_rows: int = 4_000,
-        random_state: int = 0,
-    ) -> None:
-        self.candidates = candidates
-        self.criterion = criterion
-        self.standardize = standardize
-        self.max_rows = max_rows
-        self.random_state = random_state
+    candidates: Mapping[str, Any] | None = parameter(_check_own, default=None, kw_only=False)
+    criterion: Criterion = parameter(choice(*CRITERIA), default="mean")
+    max_rows: int = parameter(integer(10), default=4_000)
 
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> DomainGeneralizer:
-        """Judge all candidates on sources left out, and fit those that vote on all sources.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of all domains; NaN where a value is missing. Only labelled ones are used.
-        y : array-like of shape (n_samples,)
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample. Labelled samples of a target, a negative id where integers carry
-            signs, are learnt from and never left out.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        seed = self._check_parameters()
-        X = check_with_gaps(self, X, reset=True)
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
         domains = read_labels(self, y, sample_domain, labelled, X.shape[0])
         known = np.flatnonzero(domains.labelled)
-        with threadpool_limits(1):  # some thousand samples: one thread is sooner done than several
+        with warnings.catch_warnings(), one_blas_thread():
+            # So many components, or as many as there are; a regression that is cut short predicts
+            # as well.
+            warnings.filterwarnings("ignore", message="n_components=.* exceeds the rank")
+            warnings.filterwarnings("ignore", message="float32 is not enough")
+            warnings.simplefilter("ignore", ConvergenceWarning)
             self._fit_members(X[known], domains.take(known), seed)
-        return self
-
-    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Predict the classes of samples of any domain.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. Domains of 30 samples or more are scaled by their own statistics, for
-            the members that were judged so. None, and fewer samples: these members do not vote.
-        """
-        shares = self.predict_proba(X, sample_domain=sample_domain)
-        return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the probability of each class; takes what :meth:`predict` takes."""
+        """Return the probability of each class; takes what :meth:`predict` takes.
+
+        Domains of 30 samples or more are scaled by their own statistics, for the members that were
+        judged so. Without ``sample_domain``, and for fewer samples, these members do not vote.
+        """
         said = self.member_probabilities(X, sample_domain=sample_domain)
         weights = np.array([each.weight for each in self.members_])[:, None, None]
         votes = np.where(np.isnan(said), 0.0, weights)
@@ -259,18 +223,8 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
             alone = each.scaling == "pooled"
             if alone or len(rows):
                 said = probabilities(each.estimator, X if alone else batches, len(self.classes_))
-                out[place, slice(None) if alone else rows] = temper(said, self.powers_[_name(each)])
+                out[place, slice(None) if alone else rows] = temper(said, self.powers_[each.title])
         return out
-
-    # --- parameters and candidates ----------------------------------------------------------------
-
-    def _check_parameters(self) -> int:
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("standardize", self.standardize, (True, False))
-        check_integer("max_rows", self.max_rows, low=10)
-        if self.candidates is not None:
-            check_candidates(self.candidates)
-        return check_integer("random_state", self.random_state, low=0)
 
     def _candidates(self, X: Any, domains: Domains, seed: int) -> list[Member]:
         """Return who competes, not fitted, the cheapest first."""
@@ -337,7 +291,7 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         loss = np.stack([_means(log_loss(each, label), unit) for each in shares])
         alone = np.array([each.scaling == "pooled" for each in candidates])
         weights = member_weights(loss, alone, len(self.classes_), self.criterion)
-        names = [_name(each) for each in candidates]
+        names = [each.title for each in candidates]
         self.scores_ = dict(zip(names, right, strict=True))
         self.losses_ = dict(zip(names, loss, strict=True))
         self.powers_ = dict(zip(names, powers, strict=True))
@@ -352,15 +306,14 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         views = _Views(self.scaler_.transform(X), domains)
         self.reach_ = views.reach
-        self.members_ = tuple(
-            replace(
-                each,
-                estimator=self._fit_one(each, views, seed),
-                source_score=float(score.mean()),
-                weight=float(weight),
-            )
+        voters = [
+            replace(each, source_score=float(score.mean()), weight=float(weight))
             for each, score, weight in zip(candidates, right, weights, strict=True)
             if weight > 0
+        ]
+        fitted = in_threads(partial(self._fit_one, each, views, seed) for each in voters)
+        self.members_ = tuple(
+            replace(each, estimator=model) for each, model in zip(voters, fitted, strict=True)
         )
 
     def _judge(
@@ -372,16 +325,13 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         scaler = make_scaler(sparse.issparse(X), self.standardize).fit(X[learn])
         known = _Views(scaler.transform(X[learn]), domains.take(learn))
         new = _Views(scaler.transform(X[held]), domains.take(held), known.reach)
-        fitted = [
-            self._fit_one(replace(each, estimator=cheaper(each.estimator)), known, seed)
-            for each in candidates
-        ]
-        return np.stack(
-            [
-                probabilities(model, new.of(each.scaling), len(domains.classes))
-                for model, each in zip(fitted, candidates, strict=True)
-            ]
-        )
+
+        def answer(member: Member) -> Array:
+            rival = replace(member, estimator=cheaper(member.estimator))
+            model = self._fit_one(rival, known, seed)
+            return probabilities(model, new.of(member.scaling), len(domains.classes))
+
+        return np.stack(in_threads(partial(answer, each) for each in candidates))
 
     def _fit_one(self, member: Member, views: _Views, seed: int) -> Any:
         """Fit a copy of a member on samples as it likes them; an error says whose it is."""
@@ -392,13 +342,7 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         model = make_domain_pipeline(clone(member.estimator))
         given = {"sample_domain": domain[rows], "labelled": np.ones(len(rows), dtype=bool)}
         try:
-            with warnings.catch_warnings():
-                # So many components, or as many as there are; a regression that is cut short
-                # predicts as well.
-                warnings.filterwarnings("ignore", message="n_components=.* exceeds the rank")
-                warnings.filterwarnings("ignore", message="float32 is not enough")
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return model.fit(views.of(member.scaling)[rows], label[rows], **given)
+            return model.fit(views.of(member.scaling)[rows], label[rows], **given)
         except Exception as error:
             error.add_note(f"This was candidate {member.name!r} of DomainGeneralizer.")
             raise
@@ -407,7 +351,7 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         """Return what a notebook shows: who votes, and how much each counts."""
         if not hasattr(self, "members_"):
             return []
-        weights = {_name(each): f"{each.weight:.2f}" for each in self.members_}
+        weights = {each.title: f"{each.weight:.2f}" for each in self.members_}
         expected = self.expected_accuracy_
         facts = (
             ("left out", f"{self.validation_}: {listed_with_counts(self.held_out_)}"),
@@ -421,13 +365,6 @@ class DomainGeneralizer(ScoresLabelled, ShowsLearnt):
         )
         heads = ("candidate", "mean accuracy", "worst", "weight")
         return [Section(type(self).__name__, facts, heads, lines)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 class _Views:
@@ -456,14 +393,7 @@ def _cut_off(X: Any, reach: Reach) -> Any:
 
 
 def temper(shares: Array, power: float) -> Array:
-    """Return probabilities raised to a power, and divided by their sum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> temper(np.array([0.2, 0.8]), 2).round(2)
-    array([0.06, 0.94])
-    """
+    """Return probabilities raised to a power, and divided by their sum."""
     raised = np.maximum(shares, LEAST_SHARE) ** power
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
@@ -485,14 +415,6 @@ def member_weights(
 
     Those with next to nothing get nothing, so that they need not be fitted again; one of those that
     can vote ``alone``, on a single sample, keeps its weight.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> loss = np.array([[0.3, 0.3, 0.6], [0.4, 0.4, 0.4], [2.0, 2.0, 2.0]])
-    >>> alone = np.array([True, True, True])
-    >>> member_weights(loss, alone, 4).round(2), member_weights(loss, alone, 4, "worst").round(2)
-    (array([0.5, 0.5, 0. ]), array([0.05, 0.95, 0.  ]))
     """
     n_domains = loss.shape[1]
     counts = loss.mean(axis=1) if criterion == "mean" else loss.max(axis=1)
@@ -505,14 +427,7 @@ def member_weights(
 
 
 def log_loss(shares: Array, label: Codes) -> Array:
-    """Return the log loss of each sample; no probability counts as none at all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> log_loss(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 0])).round(2)
-    array([0.69, 5.3 ])
-    """
+    """Return the log loss of each sample; no probability counts as none at all."""
     own = shares[np.arange(len(label)), label]
     return -np.log((1 - SMOOTHING) * own + SMOOTHING / shares.shape[1])
 
@@ -521,8 +436,3 @@ def _means(values: Array, unit: Codes) -> Array:
     """Return the mean of the values of each unit that is there."""
     counts = np.bincount(unit)
     return (np.bincount(unit, weights=values) / np.maximum(counts, 1))[counts > 0]
-
-
-def _name(member: Member) -> str:
-    """Return how a candidate is called in tables."""
-    return member.name if member.scaling == "pooled" else f"{member.name}, scaled in each domain"

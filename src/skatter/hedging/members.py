@@ -17,25 +17,13 @@ SCALINGS: tuple[Scaling, ...] = ("pooled", "domain")
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One classifier or regressor of a hedge.
+    """One classifier or regressor of a hedge, fitted; a classifier knows codes of the classes.
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    scaling : "pooled" or "domain"
-        Whether its samples are standardised over all domains, or in each.
-    adapts : bool
-        Whether it learns from the target's samples, beyond their scale.
-    estimator : estimator
-        Fitted, a classifier on codes of the classes.
-    source_score : float or None
-        The metric on held-out source labels, R² for numbers; None where it was not measured.
-    agreement : float
-        Mean share of the other members that predict the same for the target; for numbers, how
-        near it is to the others, see :mod:`skatter.hedging.number_weights`.
-    weight : float
-        Of its predictions; all sum to one.
+    ``scaling`` says whether its samples are standardised over all domains, or in each; ``adapts``
+    whether it learns from the target's samples, beyond their scale. ``source_score`` is the metric
+    on held-out source labels, R² for numbers, where it was measured; ``agreement`` the mean share
+    of the other members that predict the same for the target, or how near it is to their numbers
+    (:mod:`skatter.hedging.number_weights`). Weights sum to one.
     """
 
     name: str
@@ -45,6 +33,11 @@ class Member:
     source_score: float | None = None
     agreement: float = np.nan
     weight: float = np.nan
+
+    @property
+    def title(self) -> str:
+        """What it is called in tables."""
+        return self.name if self.scaling == "pooled" else f"{self.name}, scaled in each domain"
 
 
 class Views:

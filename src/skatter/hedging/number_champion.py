@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skatter.accuracy import ScoresNumbers
-from skatter.checks import FLOATS, check_integer
+from skatter.checks import FLOATS
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging.champion import (
     LARGEST_ROUND,
@@ -22,12 +21,12 @@ from skatter.hedging.champion import (
     N_FOLDS,
     Contender,
     Contest,
-    check_with_gaps,
     draw_rows,
     make_scaler,
 )
 from skatter.kernels import gram, resolve_kernel
 from skatter.labels import marks, read_numbers
+from skatter.parameters import Declared, declared
 from skatter.trees import BoostingRegressor, ForestRegressor
 
 Array = NDArray[Any]
@@ -60,38 +59,18 @@ MOST_UNLABELLED = 0.5
 """Share of labelled samples below which a domain is a target."""
 
 
-class KernelRidgeCV(RegressorMixin, BaseEstimator):
+@declared
+class KernelRidgeCV(Declared, RegressorMixin, BaseEstimator):
     """Kernel ridge regression with an RBF kernel; penalty and width by leave-one-out errors.
 
     With f = ȳ + K c, c = (K + αI)⁻¹ (y − ȳ), the error of a sample that is left out is
-    c_i / [(K + αI)⁻¹]_ii, so that one eigendecomposition gives those of every α.
-
-    Parameters
-    ----------
-    max_rows : int
-        Rows that it learns from; of more as many are drawn.
-    random_state : int
-        Draws rows.
-
-    Attributes
-    ----------
-    kernel_ : Kernel
-        With the median distance of the samples.
-    power_, alpha_ : float
-        Power of the kernel, and penalty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.hedging.number_champion import KernelRidgeCV
-    >>> X = np.linspace(0, 3, 60)[:, None]
-    >>> KernelRidgeCV().fit(X, np.sin(X[:, 0])).predict([[1.0]]).round(2)
-    array([0.84])
+    c_i / [(K + αI)⁻¹]_ii, so that one eigendecomposition gives those of every α. Of more than
+    ``max_rows`` rows as many are drawn. The kernel has the median distance of the samples, and
+    ``power_`` of it is taken.
     """
 
-    def __init__(self, *, max_rows: int = MAX_KERNEL, random_state: int = 0) -> None:
-        self.max_rows = max_rows
-        self.random_state = random_state
+    max_rows: int = MAX_KERNEL
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any) -> KernelRidgeCV:
         """Choose width and penalty, and learn the coefficients."""
@@ -144,6 +123,7 @@ class KernelRidgeCV(RegressorMixin, BaseEstimator):
         return tags
 
 
+@declared
 class ChampionRegressor(ScoresNumbers, Contest):
     """The best of standard regressors, chosen by cross-validation on the labelled samples.
 
@@ -157,10 +137,6 @@ class ChampionRegressor(ScoresNumbers, Contest):
     candidates : mapping of str to regressor, or None
         Who competes; None: the three (boosting is left out where columns are many, or samples
         sparse).
-    standardize : bool
-        Standardise the columns first, so that their units do not matter.
-    random_state : int
-        Shuffles folds, draws rows and grows trees.
 
     Attributes
     ----------
@@ -183,44 +159,13 @@ class ChampionRegressor(ScoresNumbers, Contest):
     ('ridge', True)
     """
 
-    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
-    __metadata_request__predict: ClassVar = {"sample_domain": True}
-
-    def __init__(
-        self,
-        candidates: Mapping[str, Any] | None = None,
-        *,
-        standardize: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.candidates = candidates
-        self.standardize = standardize
-        self.random_state = random_state
-
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> ChampionRegressor:
-        """Score the candidates on held-out labels, and fit them on all of them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of all domains; NaN where a value is missing.
-        y : array-like of shape (n_samples,)
-            Numbers; NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-        """
-        X = check_with_gaps(self, X, reset=True)
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
         numbers, domains = read_labelled_numbers(self, y, sample_domain, labelled, X.shape[0])
         self.fit_held_out(X, numbers, domains)
-        return self
 
     def fit_held_out(self, X: Any, numbers: Array, domains: Domains) -> HeldOut:
         """Fit on checked samples, and return what candidates predict for held-out ones."""
-        seed = check_integer("random_state", self.random_state, low=0)
+        seed = int(self.random_state)
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         if self.candidates is None:
             candidates = standard_regressors(X, random_state=seed)

@@ -57,56 +57,25 @@ PENALTY = 0.1
 
 
 def disagreement(predictions: Array) -> float:
-    """Return the root mean squared difference of two members.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> disagreement(np.array([[0.0, 0.0], [3.0, 3.0]]))
-    3.0
-    """
+    """Return the root mean squared difference of two members."""
     pairs = [np.mean((a - b) ** 2) for a, b in combinations(predictions, 2)]
     return float(np.sqrt(np.mean(pairs))) if pairs else 0.0
 
 
 def distances(predictions: Array, errors: Array) -> Array:
-    """Return how far each member is from the median member, in units of its own error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> distances(np.array([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0]]), np.ones(3))
-    array([1., 0., 4.])
-    """
+    """Return how far each member is from the median member, in units of its own error."""
     off = predictions - np.median(predictions, axis=0)
     return np.asarray(np.sqrt(np.mean(off**2, axis=1)) / errors)
 
 
 def number_weights(distance: Array, errors: Array, power: float) -> Array:
-    """Return the weights of members under one scaling; they sum to one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> number_weights(np.array([1.0, 0.0, 4.0]), np.ones(3), 6).round(2)
-    array([0.32, 0.64, 0.04])
-    >>> number_weights(np.zeros(2), np.array([1.0, 2.0]), 6).round(2)
-    array([0.98, 0.02])
-    """
+    """Return the weights of members under one scaling; they sum to one."""
     weights = (errors.min() / errors) ** power / (1 + distance**2)
     return np.asarray(weights / weights.sum())
 
 
 def contradiction(target: Sequence[Array], held_out: Sequence[Array]) -> float:
-    """Return how much more pooled members contradict one another than those scaled by domain.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> near, far = np.array([[0.0], [1.0]]), np.array([[0.0], [3.0]])
-    >>> contradiction([far, near], [near, near])
-    3.0
-    """
+    """Return how much more pooled members contradict one another than those scaled by domain."""
     pooled, scaled = (
         disagreement(there) / max(disagreement(here), 1e-300)
         for there, here in zip(target, held_out, strict=True)
@@ -115,15 +84,7 @@ def contradiction(target: Sequence[Array], held_out: Sequence[Array]) -> float:
 
 
 def separation(X: Any, is_target: Mask, seed: int) -> float:
-    """Return how well a line tells the target's samples from others: 0 not at all, 1 always.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.repeat([[0.0], [9.0]], 20, axis=0)
-    >>> separation(X, X[:, 0] > 0, 0) > 0.8
-    True
-    """
+    """Return how well a line tells the target's samples from others: 0 not at all, 1 always."""
     n_folds = min(5, int(is_target.sum()), int((~is_target).sum()))
     if n_folds < 2:
         return 0.0
@@ -134,22 +95,10 @@ def separation(X: Any, is_target: Mask, seed: int) -> float:
 
 
 def doubt_in_pooled(contradicted: float, separated: float) -> float:
-    """Return the weight of the members that are scaled in each domain.
-
-    Examples
-    --------
-    >>> doubt_in_pooled(1.0, 0.9), doubt_in_pooled(3.0, 0.9)
-    (0.0, 1.0)
-    """
+    """Return the weight of the members that are scaled in each domain."""
     return float(np.clip((contradicted * separated - DOUBTED) / (DISTRUSTED - DOUBTED), 0, 1))
 
 
 def doubt_by_transfer(pooled: float, scaled: float) -> float:
-    """Return the same from the errors of both kinds on whole sources that were left out.
-
-    Examples
-    --------
-    >>> doubt_by_transfer(1.0, 1.1), doubt_by_transfer(2.0, 1.0)
-    (0.0, 1.0)
-    """
+    """Return the same from the errors of both kinds on whole sources that were left out."""
     return float(np.clip((pooled / max(scaled, 1e-300) - 1) / BETTER, 0, 1))

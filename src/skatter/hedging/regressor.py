@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted, column_or_1d
-from threadpoolctl import threadpool_limits
 
 from skatter.accuracy import ScoresNumbers
-from skatter.checks import check_choice, check_integer, check_real
+from skatter.checks import check_real
 from skatter.domains import Domains, which_domain
-from skatter.hedging.champion import OWN, check_with_gaps
+from skatter.hedging.champion import OWN, LearnsFromDomains, check_with_gaps
 from skatter.hedging.draw import draw_both_sides
 from skatter.hedging.error import (
     NO_LABELS,
@@ -46,6 +45,8 @@ from skatter.hedging.number_weights import (
     separation,
 )
 from skatter.notebook import Section, ShowsLearnt
+from skatter.parameters import declared, integer, parameter
+from skatter.threads import one_blas_thread
 
 Array = NDArray[Any]
 
@@ -58,26 +59,30 @@ ALIKE = ("ridge", "forest", KERNEL)
 """Members that are there under both scalings."""
 
 
-class HedgedRegressor(ScoresNumbers, ShowsLearnt):
+def _check_champion(name: str, value: Any) -> None:
+    """Refuse what predicts no numbers."""
+    if value is not None and not is_regressor(value):
+        raise TypeError(f"{name} must be a regressor, got {type(value).__name__}.")
+
+
+@declared
+class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
     """Plain and adapted regressors that are averaged, weighed without a label of the target.
 
     The members are standard regressors (:class:`ChampionRegressor`), kernel ridge regression, and
     ridge, forest and kernel ridge on samples scaled in each domain. Each counts by its error on
     held-out source labels and by how near it is to the others on the target
     (:mod:`skatter.hedging.number_weights`). A change of the labels' mean that samples do not show
-    is beyond any model without labels; a few labels of the target correct it.
+    is beyond any model without labels; a few labels of the target correct it: a domain with few
+    labels is a target.
 
     Parameters
     ----------
     champion : regressor or None
         The plain model to compare with; it becomes a member as well. None: the best of the
         standard regressors on held-out source labels.
-    standardize : bool
-        Standardise the columns first, so that their units do not matter.
     max_rows : int
         Samples by which domains are told apart; of more as many are drawn.
-    random_state : int
-        Seed of everything that is random.
 
     Attributes
     ----------
@@ -113,54 +118,17 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
     True
     """
 
-    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
-    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    champion: Any = parameter(_check_champion, default=None, kw_only=False)
+    max_rows: int = parameter(integer(10), default=4_000)
 
-    def __init__(
-        self,
-        champion: Any = None,
-        *,
-        standardize: bool = True,
-        max_rows: int = 4_000,
-        random_state: int = 0,
-    ) -> None:
-        self.champion = champion
-        self.standardize = standardize
-        self.max_rows = max_rows
-        self.random_state = random_state
-
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> HedgedRegressor:
-        """Fit all members and weigh them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of all domains, labelled or not; NaN where a value is missing.
-        y : array-like of shape (n_samples,)
-            Numbers; NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample, integers or strings. None: labelled samples are one domain and
-            unlabelled ones another. A domain with few labels is a target.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        seed = self._check_parameters()
-        X = check_with_gaps(self, X, reset=True)
+    def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
         numbers, domains = read_labelled_numbers(self, y, sample_domain, labelled, X.shape[0])
         known = numbers[domains.labelled]
         margin = MARGIN * np.ptp(known)
         self.range_ = (float(known.min() - margin), float(known.max() + margin))
         # Members learn from some thousand samples: one thread is sooner done than several.
-        with threadpool_limits(1):
+        with one_blas_thread():
             self._fit_members(X, numbers, domains, seed)
-        return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Predict the numbers of samples, seen before or not.
@@ -222,15 +190,6 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
         ours, theirs = (np.asarray(column_or_1d(each), dtype=float) for each in (adapted, plain))
         return judge_numbers(hedge, ours, theirs, self.expected_error_, shift=self.shift_)
 
-    # --- parameters -------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> int:
-        check_choice("standardize", self.standardize, (True, False))
-        check_integer("max_rows", self.max_rows, low=10)
-        if self.champion is not None and not is_regressor(self.champion):
-            raise TypeError(f"champion must be a regressor, got {type(self.champion).__name__}.")
-        return check_integer("random_state", self.random_state, low=0)
-
     def _champion(self, X: Any, seed: int) -> ChampionRegressor:
         candidates = None
         if self.champion is not None:
@@ -270,12 +229,7 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
     # --- weights ----------------------------------------------------------------------------------
 
     def _weigh(
-        self,
-        members: list[Member],
-        views: Views,
-        held_out: HeldOut,
-        domains: Domains,
-        seed: int,
+        self, members: list[Member], views: Views, held_out: HeldOut, domains: Domains, seed: int
     ) -> None:
         """Weigh the members by held-out labels and by what they say of the unlabelled samples."""
         here = np.clip(np.stack(held_out.predictions), *self.range_)
@@ -373,13 +327,6 @@ class HedgedRegressor(ScoresNumbers, ShowsLearnt):
             for each in self.members_
         )
         return [Section("Members", (), ("member", "weight", "R², source"), lines)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 SPREADS = (0.25, 10.0)

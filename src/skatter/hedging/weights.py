@@ -29,9 +29,14 @@ sure of the sources, and their consistency,
 falls. Below :data:`CONSISTENT` weight moves to the member that trains itself on the target, and at
 :data:`CONTRADICTORY` it has all.
 
-The weighted mean of the members' shares is multiplied by odds of the classes: their frequencies in
-the target, as that mean has them, over those in the sources, to the power 1/2 (1 where they are
-given). Where balanced accuracy counts, members weigh classes equally and there are no odds.
+What a member says is multiplied by odds of the classes before the weighted mean is taken: their
+frequencies in the target, as the mean of all members has them, over those in the sources, to the
+power 1/2 (1 where they are given).
+
+Where balanced accuracy counts, members weigh classes equally when they learn. One that finds most
+of the target in one class is then more likely misled than right, so the odds are its own
+frequencies there to the power −0.6. Scaling in each domain evens classes as well, which is now no
+fault: those members have a whole voice, and the one that trains itself (C − 1) / 2.
 """
 
 from __future__ import annotations
@@ -77,6 +82,9 @@ CONTRADICTORY = 0.64
 TRUST_IN_FREQUENCIES = 0.5
 """Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""
 
+EVENING = 0.6
+"""Power of a member's own class frequencies, by which it is divided for balanced accuracy."""
+
 SMALL = 0.005
 """Added to frequencies before odds are taken: a class that nobody predicts is rare, not absent."""
 
@@ -94,8 +102,8 @@ class Vote:
     ----------
     weights : ndarray of shape (n_members,)
         They sum to one.
-    odds : ndarray of shape (n_classes,)
-        Factors by which the pooled shares are corrected.
+    odds : ndarray of shape (n_members, n_classes)
+        Factors by which what members say is corrected.
     frequencies : ndarray of shape (n_classes,)
         Class frequencies of the target, given or estimated.
     pairs : ndarray of shape (n_members, n_members)
@@ -133,7 +141,7 @@ def hold_vote(
     """
     pairs = pairwise_agreement(shares.argmax(axis=2))
     own = [each.name for each in members].index(SELF_TRAINED)
-    voices = _voices(members, champion, len(prior), transfer)
+    voices = _voices(members, champion, len(prior), metric, transfer)
     scores = np.array([np.nan if m.source_score is None else m.source_score for m in members])
     groups = [
         [place for place, m in enumerate(members) if m.name in ALIKE and m.scaling == scaling]
@@ -143,22 +151,44 @@ def hold_vote(
     weights = shift_weight(member_weights(pairs, voices, scores), doubt(consistent), own)
     estimated = np.tensordot(weights, shares, axes=1).mean(axis=0)
     found = estimated if frequencies is None else frequencies
-    # The member that trains itself has its own way with class frequencies.
-    power = TRUST_IN_FREQUENCIES * (1 - doubt(consistent)) if frequencies is None else 1.0
-    power = power if metric == "accuracy" else 0.0
-    return Vote(weights, ((found + SMALL) / (prior + SMALL)) ** power, found, pairs, consistent)
+    if metric == "accuracy":
+        # The member that trains itself has its own way with class frequencies.
+        power = TRUST_IN_FREQUENCIES * (1 - doubt(consistent)) if frequencies is None else 1.0
+        odds = np.tile(((found + SMALL) / (prior + SMALL)) ** power, (len(members), 1))
+    else:
+        odds = (shares.mean(axis=1) + SMALL) ** -EVENING
+    return Vote(weights, odds, found, pairs, consistent)
+
+
+def correct(shares: Array, odds: Array) -> Array:
+    """Multiply what each member says by its odds of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shares = np.array([[[0.8, 0.2]], [[0.4, 0.6]]])  # two members, one sample
+    >>> correct(shares, np.array([[1, 4], [1, 1]])).tolist()
+    [[[0.5, 0.5]], [[0.4, 0.6]]]
+    """
+    corrected = shares * odds[:, None, :]
+    return np.asarray(corrected / corrected.sum(axis=2, keepdims=True))
 
 
 def pool(weights: Array, shares: Array, odds: Array, power: float = 1.0) -> Array:
-    """Return the weighted mean of the members' shares, corrected by odds and sharpened."""
-    return sharpened(np.tensordot(weights, shares, axes=1) * odds, power)
+    """Return the weighted mean of what members say, each corrected by its odds, sharpened."""
+    return sharpened(np.tensordot(weights, correct(shares, odds), axes=1), power)
 
 
 def _voices(
-    members: Sequence[Member], champion: str, n_classes: int, transfer: Transfer | None
+    members: Sequence[Member],
+    champion: str,
+    n_classes: int,
+    metric: str,
+    transfer: Transfer | None,
 ) -> Array:
     """Return what each member counts before its predictions are seen."""
-    scaled = DOMAIN_VOICE
+    balanced = metric != "accuracy"
+    scaled = 1.0 if balanced else DOMAIN_VOICE
     if transfer is not None:
         m = len(transfer.scores)
         lead = (transfer.scaled - transfer.pooled) * (m - 1) / (m + 3)
@@ -166,34 +196,17 @@ def _voices(
     voices = np.array([scaled if each.scaling == "domain" else 1.0 for each in members])
     names = [each.name for each in members]
     voices[names.index(champion)] += CHAMPION_VOICES / max(n_classes - 1, 1)
-    voices[names.index(SELF_TRAINED)] = self_trained_voices(n_classes)
+    voices[names.index(SELF_TRAINED)] = self_trained_voices(n_classes) / (1 + balanced)
     return voices
 
 
 def pairwise_agreement(labels: Array) -> Array:
-    """Return the share of samples on which each pair of members predicts the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairwise_agreement(np.array([[0, 1], [0, 0]])).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
-    """
+    """Return the share of samples on which each pair of members predicts the same."""
     return np.array([[np.mean(a == b) for b in labels] for a in labels])
 
 
 def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Array:
-    """Return the weights of the members; a source score is NaN where it was not measured.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> agreement = np.array([[1, 0.8, 0.6], [0.8, 1, 0.6], [0.6, 0.6, 1]])
-    >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.9, np.nan])).round(2)
-    array([0.41, 0.41, 0.19])
-    >>> member_weights(agreement, np.ones(3), np.array([0.9, 0.7, np.nan])).round(2)
-    array([0.63, 0.08, 0.29])
-    """
+    """Return the weights of the members; a source score is NaN where it was not measured."""
     others = max(len(agreement) - 1, 1)
     best = np.nanmax(source_scores)
     behind = best - np.where(np.isnan(source_scores), best, source_scores)
@@ -205,13 +218,7 @@ def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Arr
 
 
 def self_trained_voices(n_classes: int) -> float:
-    """Return the voices of the member that trains itself on the target.
-
-    Examples
-    --------
-    >>> self_trained_voices(2), self_trained_voices(6), self_trained_voices(100)
-    (1.0, 5.0, 10.0)
-    """
+    """Return the voices of the member that trains itself on the target."""
     return float(min(n_classes - 1, MOST_VOICES))
 
 
@@ -229,25 +236,12 @@ def consistency(agreement: Array, groups: Sequence[Sequence[int]], source_score:
 
 
 def doubt(consistent: float) -> float:
-    """Return how far the plain members' word is doubted, from 0 to 1.
-
-    Examples
-    --------
-    >>> doubt(1.0), doubt(0.5)
-    (0.0, 1.0)
-    """
+    """Return how far the plain members' word is doubted, from 0 to 1."""
     return float(np.clip((CONSISTENT - consistent) / (CONSISTENT - CONTRADICTORY), 0, 1))
 
 
 def shift_weight(weights: Array, doubted: float, self_trained: int) -> Array:
-    """Move weight to the member that trains itself, as far as plain members are doubted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shift_weight(np.array([0.5, 0.5]), 0.0, 1), shift_weight(np.array([0.5, 0.5]), 1.0, 1)
-    (array([0.5, 0.5]), array([0., 1.]))
-    """
+    """Move weight to the member that trains itself, as far as plain members are doubted."""
     out = (1 - doubted) * weights
     out[self_trained] += doubted
     return out
