@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from inspect import getdoc, signature
 
 import numpy as np
 import pytest
 
-from skatter.kernels import KERNEL
+from skatter.kernels import WithKernel
 from skatter.parameters import (
     BOOLEAN,
     COUNT,
@@ -16,27 +16,57 @@ from skatter.parameters import (
     SHARE,
     Declared,
     choice,
+    declared,
     integer,
     named_or,
     optional,
+    parameter,
     random_state,
     rules_of,
 )
 
+KERNEL = rules_of(WithKernel)
 
+
+@declared
 class Base(Declared):
-    _parameters: ClassVar = {"k": optional(COUNT), "scale": choice("unit", "none")}
+    """A base.
 
-    def __init__(self, k=None, scale="unit"):
-        self.k, self.scale = k, scale
+    Parameters
+    ----------
+    k : int or None
+        How many.
+    scale : {"unit", "none"}
+        Length.
+
+    Attributes
+    ----------
+    found_ : int
+        How many there were.
+    """
+
+    k: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    scale: str = parameter(choice("unit", "none"), default="unit")
 
 
+@declared
 class Derived(Base):
-    _parameters: ClassVar = {"k": integer(3), "weight": NON_NEGATIVE}
+    """A derived class.
 
-    def __init__(self, k=3, scale="unit", weight=0.0):
-        super().__init__(k, scale)
-        self.weight = weight
+    Parameters
+    ----------
+    weight : float >= 0
+        Weight.
+    k : int >= 3
+        How many, three at least.
+
+    Notes
+    -----
+    None.
+    """
+
+    k: int = parameter(integer(3), default=3, kw_only=False)
+    weight: float = parameter(NON_NEGATIVE, default=0.0)
 
     def _check_together(self):
         if self.weight and self.scale == "none":
@@ -57,9 +87,24 @@ class Derived(Base):
         (named_or(POSITIVE, "median"), "mean", ValueError, "p must be one of 'median', got 'mean'"),
         (named_or(POSITIVE, "median"), -1, ValueError, "p must lie in (0, inf), got -1."),
         (random_state, "dice", ValueError, "p must be None, an integer or a numpy RandomState"),
-        (KERNEL["gamma"], "wide", ValueError, "p must be 'median', 'printed', a number or None"),
-        (KERNEL["kernel"], "magic", ValueError, "p must be one of additive_chi2, chi2, cosine"),
-        (KERNEL["kernel_params"], 3, TypeError, "p must be a mapping or None, got 3."),
+        (
+            KERNEL["gamma"],
+            "wide",
+            ValueError,
+            "p must be 'median', 'printed', a number or None",
+        ),
+        (
+            KERNEL["kernel"],
+            "magic",
+            ValueError,
+            "p must be one of additive_chi2, chi2, cosine",
+        ),
+        (
+            KERNEL["kernel_params"],
+            3,
+            TypeError,
+            "p must be a mapping or None, got 3.",
+        ),
         (KERNEL["degree"], 0, ValueError, "p must lie in [1, inf), got 0."),
     ],
 )
@@ -103,3 +148,17 @@ def test_what_depends_on_several_parameters_is_checked_last():
         Derived(scale="none", weight=1.0).check_parameters()
     with pytest.raises(ValueError, match="weight must lie in"):
         Derived(scale="none", weight=-1.0).check_parameters()
+
+
+def test_the_constructor_takes_what_a_class_and_its_bases_declare():
+    assert str(signature(Derived)).startswith("(k: 'int' = 3, *, scale: 'str' = 'unit', weight:")
+    assert vars(Derived(5, weight=2.0)) == {"k": 5, "scale": "unit", "weight": 2.0}
+    assert Derived() != Derived()
+
+
+def test_a_docstring_says_what_the_bases_say_of_what_it_leaves_out():
+    text = getdoc(Derived)
+    titles = [line for line in text.splitlines() if line in ("Parameters", "Attributes", "Notes")]
+    assert titles == ["Parameters", "Attributes", "Notes"]
+    assert "    Weight.\nk : int >= 3\n    How many, three at least.\nscale : {" in text
+    assert "Attributes\n----------\nfound_ : int\n    How many there were.\n\nNotes\n" in text

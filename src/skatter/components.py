@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import gen_batches
@@ -18,29 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_samples, n_rows
 from skatter.domains import Domains, read_domains, read_part
 from skatter.formatting import count, number, percent
-from skatter.kernels import KERNEL, Kernel, kernel_of
-from skatter.labels import NOT_IN_PARTS
+from skatter.kernels import Kernel, WithKernel, kernel_of
 from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.objective import SCA_FACTORS, Factors, Objective
 from skatter.out_of_core import Place, backend_of
-from skatter.parameters import (
-    BOOLEAN,
-    COUNT,
-    POSITIVE,
-    Declared,
-    Rules,
-    choice,
-    optional,
-    random_state,
-)
+from skatter.parameters import BOOLEAN, COUNT, POSITIVE, choice, declared, optional, parameter
 from skatter.scatter import Scatters
 from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter.spaces import product as dense_product
-from skatter.tensors import copied_rows, like, moved, multiply, require_same_place, vstack
-
-Array = NDArray[Any]
+from skatter.tensors import Array, copied_rows, like, moved, multiply, require_same_place, vstack
 
 UNSUPERVISED_COMPONENTS = 20
 """Components of a method that knows no classes."""
@@ -79,30 +66,60 @@ def _moments_suffice(estimator: ScatterComponents) -> bool:
     return True
 
 
-class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
+@declared
+class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """Base of the family; a preset says which objective it solves.
 
     It implements ``objective`` and, where it has them, checks of its own parameters and labels.
+
+    Parameters
+    ----------
+    feature_map : transformer or None
+        An explicit map, such as :class:`sklearn.kernel_approximation.Nystroem`, that replaces the
+        kernel; work and memory are then linear in the number of samples.
+    solver : {"auto", "lanczos", "dense", "primal", "iterative"}
+        ``"primal"`` works on explicit features (linear kernel or ``feature_map``), the others on
+        the Gram matrix; ``"iterative"`` recomputes it in tiles and never stores it, for samples
+        whose Gram matrix does not fit into memory. All give the same components.
+    tol : float > 0
+        Residual of each component relative to its own eigenvalue at which Lanczos stops.
+    random_state : int, RandomState instance or None
+        Seeds Lanczos and, for large samples, the median heuristic. None is a fixed seed.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components_,)
+        λ of A b = λ C b, largest first.
+    n_components_ : int
+        Number of components.
+    dual_coef_ : ndarray of shape (n_samples, n_components_)
+        Coefficients on the training samples (dual routes).
+    components_ : ndarray of shape (n_components_, n_features)
+        Directions in explicit feature space (primal route).
+    residuals_ : ndarray of shape (n_components_,)
+        ‖A b − λ C b‖ / ‖A b‖: how exactly each component solves its equation.
+    scatter_ : dict
+        ``"before"`` and ``"after"``: the five :class:`~skatter.scatter.Scatters`, in feature
+        space and of the projections.
+    classes_, domain_ids_ : ndarray
+        Classes and domains seen in ``fit``.
+    class_counts_, domain_counts_ : ndarray of int
+        Labelled samples of each class, and samples of each domain.
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
-    _parameters: ClassVar[Rules] = {
-        "n_components": optional(COUNT),
-        **KERNEL,
-        "scale": choice(*SCALES),
-        "solver": lambda name, value: check_choice(name, value, tuple(SOLVERS)),
-        "normalize": BOOLEAN,
-        "tol": POSITIVE,
-        "random_state": random_state,
-    }
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    feature_map: Any = None
+    solver: str = parameter(
+        lambda name, value: check_choice(name, value, tuple(SOLVERS)), default="auto"
+    )
+    tol: float = parameter(POSITIVE, default=1e-6)
 
     # A preset that does not offer one of these as a parameter has this value.
-    feature_map: Any = None
-    label_splines: Any = None
-    normalize: bool = True
-    scale: str = "denominator"
+    normalize = True
+    scale = "denominator"
 
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn the components.
@@ -245,8 +262,6 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def why_not_moments(self) -> str | None:
         """Return why moments of explicit features do not suffice; None where they do."""
-        if self.label_splines is not None:
-            return NOT_IN_PARTS
         name = type(self).__name__
         if not self._is_explicit:
             return (
@@ -455,13 +470,7 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
             # Centred, the linear kernel is blind to a shift, but not to the digits it costs.
             kernel = replace(kernel, origin=X.mean(axis=0))
         return Problem(
-            X,
-            kernel,
-            feature_map,
-            self._is_explicit,
-            self._factors(),
-            self.tol,
-            self.random_state,
+            X, kernel, feature_map, self._is_explicit, self._factors(), self.tol, self.random_state
         )
 
     def n_wanted(self, domains: Domains) -> int:
@@ -580,14 +589,31 @@ class ScatterComponents(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if own.get("label_splines") is not None:
             labels = ("labels", f"numbers, {own['label_splines']} splines")
         return (
-            (
-                "components",
-                f"{len(values)}, {spectrum}, solved to {np.max(own['residuals_']):.0e}",
-            ),
+            ("components", f"{len(values)}, {spectrum}, solved to {np.max(own['residuals_']):.0e}"),
             ("route", route),
             ("domains", listed_with_counts(own["domain_ids_"], own.get("domain_counts_"))),
             labels,
         )
+
+
+@declared
+class RidgedComponents(ScatterComponents):
+    """Base of presets whose ridge has a default, in units that the user chooses.
+
+    Parameters
+    ----------
+    ridge : float > 0 or None
+        Weight of ‖W‖². With ``normalize=True`` in units of the total scatter; None is 1e-3. With
+        ``normalize=False`` as it is; None is 1.
+    normalize : bool
+        Units of ``ridge``; all scatters are means in any case.
+    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
+        Length of the components, as in :class:`~skatter.SCA`.
+    """
+
+    ridge: float | None = parameter(optional(POSITIVE), default=None)
+    normalize: bool = parameter(BOOLEAN, default=True)
+    scale: str = parameter(choice(*SCALES), default="eigenvalue")
 
 
 class LabelledComponents(ScatterComponents):

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import (
     additive_chi2_kernel,
@@ -26,26 +25,11 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
 
-from skatter.parameters import POSITIVE, Rules, optional, real
-from skatter.tensors import (
-    Tall,
-    asymmetry,
-    centre_gram,
-    check_kernel,
-    copied_rows,
-    device_of,
-    free_memory,
-    full_precision,
-    host,
-    host_dtype,
-    is_tensor,
-    kernel_matrix,
-    like,
-    squared_distances_to_mean,
-    take,
-)
+from skatter import tensors
+from skatter.parameters import POSITIVE, Declared, declared, optional, parameter, random_state, real
 
-Array = NDArray[Any]
+__all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
+
 
 MEDIAN_SAMPLE = 1000
 """Above this many samples, the median heuristic looks at a subsample of this size."""
@@ -53,7 +37,9 @@ MEDIAN_SAMPLE = 1000
 DIAGONAL_BATCH = 256
 """Samples whose kernel with one another is computed for the diagonal alone."""
 
-_DISTANCES: Mapping[str, Callable[[Any], Array]] = {
+_DEGREE, _COEF0 = real(1), real()
+
+_DISTANCES: Mapping[str, Callable[[Any], tensors.Array]] = {
     "rbf": lambda X: euclidean_distances(X, squared=True),
     "laplacian": manhattan_distances,
     "chi2": lambda X: -additive_chi2_kernel(X),
@@ -77,9 +63,9 @@ class Kernel:
     array([[0.3679]])
     """
 
-    metric: str | Callable[..., Tall]
+    metric: str | Callable[..., tensors.Tall]
     params: Mapping[str, Any] = field(default_factory=dict)
-    origin: Tall | None = None
+    origin: tensors.Tall | None = None
     """Subtracted from samples where only differences count, so that no digits are lost."""
 
     @property
@@ -92,44 +78,47 @@ class Kernel:
         """Whether the feature space is the input space."""
         return self.metric == "linear"
 
-    def __call__(self, X: Any, Y: Any = None) -> Tall:
+    def __call__(self, X: Any, Y: Any = None) -> tensors.Tall:
         """Return the kernel between rows of ``X`` and ``Y``, in the floating type of ``X``.
 
         Where ``X`` is a tensor, so is the kernel, on the same device.
         """
         if self.precomputed:
-            return X if is_tensor(X) else np.asarray(X)
+            return X if tensors.is_tensor(X) else np.asarray(X)
         if callable(self.metric):
             return self._call_user(X, X if Y is None else Y)
         if self.origin is not None:
             # Samples that were dense in the fit may come sparse: shifted, they are dense again.
             X, Y = (W.toarray() if issparse(W) else W for W in (X, Y))
-            X, Y = X - like(self.origin, X), None if Y is None else Y - like(self.origin, Y)
-        if is_tensor(X):
-            Y = None if Y is None else like(Y, X)
-            return kernel_matrix(self.metric, self.params, X, Y)
+            X, Y = (
+                X - tensors.like(self.origin, X),
+                None if Y is None else Y - tensors.like(self.origin, Y),
+            )
+        if tensors.is_tensor(X):
+            Y = None if Y is None else tensors.like(Y, X)
+            return tensors.kernel_matrix(self.metric, self.params, X, Y)
         K = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.params)
         return np.asarray(K, dtype=X.dtype)
 
-    def diagonal(self, X: Any, *, batch: int = DIAGONAL_BATCH) -> Array:
+    def diagonal(self, X: Any, *, batch: int = DIAGONAL_BATCH) -> tensors.Array:
         """Return the kernel of every sample with itself, on the host, ``batch`` rows at a time."""
         if self.precomputed:
-            return host(X.diagonal())
-        parts = [host(self(X[rows]).diagonal()) for rows in gen_batches(X.shape[0], batch)]
+            return tensors.host(X.diagonal())
+        parts = [tensors.host(self(X[rows]).diagonal()) for rows in gen_batches(X.shape[0], batch)]
         return np.concatenate(parts)
 
-    def _call_user(self, X: Any, Y: Any) -> Tall:
+    def _call_user(self, X: Any, Y: Any) -> tensors.Tall:
         assert callable(self.metric)
-        if is_tensor(X):
-            with full_precision():
+        if tensors.is_tensor(X):
+            with tensors.full_precision():
                 K = self.metric(X, Y, **self.params)
-            if not is_tensor(K):
+            if not tensors.is_tensor(K):
                 raise TypeError(
                     f"The callable kernel returned {type(K).__name__} for tensors. It must take "
                     "two tensors of samples and return the tensor of their kernel values; for one "
                     "that knows NumPy alone, pass X.numpy(force=True)."
                 )
-            K = like(K, X)
+            K = tensors.like(K, X)
         else:
             K = np.asarray(self.metric(X, Y, **self.params), dtype=X.dtype)
         if K.shape != (X.shape[0], Y.shape[0]):
@@ -144,7 +133,7 @@ class Kernel:
 
 def resolve_kernel(
     X: Any,
-    kernel: str | Callable[..., Tall] = "rbf",
+    kernel: str | Callable[..., tensors.Tall] = "rbf",
     *,
     gamma: float | str | None = "median",
     degree: float = 3,
@@ -183,8 +172,8 @@ def resolve_kernel(
     if callable(kernel):
         return Kernel(kernel, dict(kernel_params or {}))
     _check_name("kernel", kernel)
-    if is_tensor(X) and kernel != "precomputed":
-        check_kernel(kernel)
+    if tensors.is_tensor(X) and kernel != "precomputed":
+        tensors.check_kernel(kernel)
     if kernel_params:
         raise ValueError(
             f"kernel_params are for callable kernels; the {kernel} kernel takes gamma, degree and "
@@ -193,11 +182,7 @@ def resolve_kernel(
     bandwidth = _resolve_gamma(X, kernel, gamma, random_state)
     return Kernel(
         kernel,
-        {
-            "gamma": bandwidth,
-            "degree": KERNEL["degree"]("degree", degree),
-            "coef0": KERNEL["coef0"]("coef0", coef0),
-        },
+        {"gamma": bandwidth, "degree": _DEGREE("degree", degree), "coef0": _COEF0("coef0", coef0)},
         X.mean(axis=0) if kernel == "rbf" and not issparse(X) else None,
     )
 
@@ -256,14 +241,31 @@ def _check_mapping(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a mapping or None, got {value!r}.")
 
 
-KERNEL: Rules = {
-    "kernel": _check_name,
-    "gamma": _check_gamma,
-    "degree": real(1),
-    "coef0": real(),
-    "kernel_params": optional(_check_mapping),
-}
-"""Rules of the parameters that name a kernel; see :func:`kernel_of`."""
+@declared
+class WithKernel(Declared):
+    """Parameters of estimators that work with a kernel; see :func:`kernel_of`.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
+        arrays that returns the matrix of kernel values.
+    gamma : "median", "printed", float or None
+        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
+    degree, coef0 : float
+        For the polynomial and sigmoid kernels.
+    kernel_params : dict or None
+        Extra arguments of a callable kernel.
+    random_state : int, RandomState instance or None
+        For large samples, seeds the median heuristic. None is a fixed seed.
+    """
+
+    kernel: Any = parameter(_check_name, default="rbf")
+    gamma: Any = parameter(_check_gamma, default="median")
+    degree: float = parameter(_DEGREE, default=3)
+    coef0: float = parameter(_COEF0, default=1)
+    kernel_params: dict[str, Any] | None = parameter(optional(_check_mapping), default=None)
+    random_state: Any = parameter(random_state, default=None)
 
 
 def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) -> float:
@@ -279,15 +281,15 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     4.0
     """
     if X.shape[0] > MEDIAN_SAMPLE:
-        X = take(X, _representative_rows(X, random_state))
-    X = host(X) if is_tensor(X) else X
+        X = tensors.take(X, _representative_rows(X, random_state))
+    X = tensors.host(X) if tensors.is_tensor(X) else X
     distances = _DISTANCES[kernel](X if kernel != "rbf" else _near_origin(X))
     slack = _rounding(X) if kernel == "rbf" else np.zeros_like(distances)
     distinct = distances[np.triu(distances > slack, k=1)]
     return float(np.median(distinct)) if distinct.size else 1.0
 
 
-def _representative_rows(X: Any, random_state: Any) -> Array:
+def _representative_rows(X: Any, random_state: Any) -> tensors.Array:
     """One row from each of ``MEDIAN_SAMPLE`` equal strata of the distance to the centroid."""
     ranks = np.argsort(_distance_to_centroid(X), kind="stable")
     rng = check_random_state(0 if random_state is None else random_state)
@@ -300,33 +302,33 @@ def _near_origin(X: Any) -> Any:
     return X - np.median(X, axis=0) if isinstance(X, np.ndarray) else X
 
 
-def _rounding(X: Any) -> Array:
+def _rounding(X: Any) -> tensors.Array:
     """Squared distances that rounding alone gives to a pair of equal samples."""
     norms = row_norms(_near_origin(X), squared=True).astype(np.float64)
     return np.finfo(np.float64).eps * X.shape[1] * (norms[:, None] + norms)
 
 
-def _distance_to_centroid(X: Any) -> Array:
-    if is_tensor(X):
-        return squared_distances_to_mean(X)
+def _distance_to_centroid(X: Any) -> tensors.Array:
+    if tensors.is_tensor(X):
+        return tensors.squared_distances_to_mean(X)
     centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
     return np.asarray(euclidean_distances(X, centroid, squared=True)).ravel()
 
 
-def gram(X: Any, kernel: Kernel) -> Tall:
+def gram(X: Any, kernel: Kernel) -> tensors.Tall:
     """Return a fresh Gram matrix of the rows of ``X``, after checking that it fits in memory.
 
     That of a tensor is symmetric to the bit.
     """
-    require_memory(X.shape[0], host_dtype(X).itemsize, device_of(X))
+    require_memory(X.shape[0], tensors.host_dtype(X).itemsize, tensors.device_of(X))
     K = kernel(X)
     # What a user's function returned may be its own, cached or read-only.
-    return copied_rows(K) if kernel.precomputed or callable(kernel.metric) else K
+    return tensors.copied_rows(K) if kernel.precomputed or callable(kernel.metric) else K
 
 
-def check_gram(K: Tall) -> Tall:
+def check_gram(K: tensors.Tall) -> tensors.Tall:
     """Check that a precomputed Gram matrix is square and symmetric."""
-    if not (isinstance(K, np.ndarray) or is_tensor(K)):
+    if not (isinstance(K, np.ndarray) or tensors.is_tensor(K)):
         raise TypeError("X must be a dense Gram matrix when kernel='precomputed'.")
     if K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -341,17 +343,17 @@ def check_gram(K: Tall) -> Tall:
     return K
 
 
-def _is_symmetric(K: Tall) -> bool:
+def _is_symmetric(K: tensors.Tall) -> bool:
     """Whether K differs from its transpose by rounding only."""
-    slack = np.sqrt(np.finfo(host_dtype(K)).eps)
-    if is_tensor(K):
-        difference, size = asymmetry(K)
+    slack = np.sqrt(np.finfo(tensors.host_dtype(K)).eps)
+    if tensors.is_tensor(K):
+        difference, size = tensors.asymmetry(K)
         return difference <= slack * size
     slack *= np.abs(K).max(initial=0.0)
     return all(np.abs(K[rows] - K[:, rows].T).max() <= slack for rows in gen_batches(len(K), 512))
 
 
-def centre(K: Tall) -> Tall:
+def centre(K: tensors.Tall) -> tensors.Tall:
     """Centre a Gram matrix in place, K <- H K H, and return the column means it had.
 
     Where all samples coincide, the rounding that is left becomes zero.
@@ -366,8 +368,8 @@ def centre(K: Tall) -> Tall:
     array([[ 1.5, -1.5],
            [-1.5,  1.5]])
     """
-    if is_tensor(K):
-        return centre_gram(K)
+    if tensors.is_tensor(K):
+        return tensors.centre_gram(K)
     size = float(np.abs(np.diagonal(K)).sum(dtype=np.float64))
     means = K.mean(axis=0, dtype=np.float64)
     grand = means.mean()
@@ -382,7 +384,7 @@ def centre(K: Tall) -> Tall:
 def require_memory(n_samples: int, itemsize: int, device: Any = None) -> None:
     """Raise MemoryError where a Gram matrix, with the factor beside it, cannot fit."""
     one = n_samples**2 * itemsize
-    on_card = free_memory(device)
+    on_card = tensors.free_memory(device)
     free = available_memory() if on_card is None else on_card
     if free is not None and 2 * one > free:
         place = "" if on_card is None else f" on {device}"

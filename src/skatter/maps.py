@@ -29,10 +29,9 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -44,24 +43,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from skatter import tensors
 from skatter.checks import check_choice, check_samples
 from skatter.domains import Codes
-from skatter.kernels import KERNEL, Kernel, kernel_of
-from skatter.parameters import COUNT, Declared, Rules, random_state
+from skatter.kernels import Kernel, WithKernel, kernel_of
+from skatter.parameters import COUNT, declared, parameter
 from skatter.solve.small import column_signs
-from skatter.tensors import (
-    Tall,
-    device_of,
-    host,
-    host_dtype,
-    is_tensor,
-    like,
-    multiply,
-    take,
-    to_device,
-)
 
-Array = NDArray[Any]
+__all__ = ["LandmarkMap"]
+
 
 CANDIDATES = 5_000
 """Samples that k-means++ chooses landmarks from, unless ``PER_LANDMARK`` asks for more."""
@@ -83,7 +73,8 @@ _NEGATIVE = 1e-6
 """Share of negative eigenvalues that rounding does not explain."""
 
 
-class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@declared
+class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Explicit features of a kernel, from landmarks among the samples (Nyström's method).
 
     ``SCA(feature_map=LandmarkMap(D))`` approximates ``SCA()``: the kernel and its bandwidth are
@@ -97,12 +88,6 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     kernel : str or callable
         Any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two arrays that returns the
         matrix of kernel values.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
     landmarks : {"kmeans++", "leverage", "uniform"} or array of shape (n_landmarks, n_features)
         How landmarks are chosen among the samples.
 
@@ -166,33 +151,10 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     10
     """
 
-    _parameters: ClassVar[Rules] = {
-        "n_components": COUNT,
-        **KERNEL,
-        "landmarks": lambda name, value: _check_landmarks(name, value),
-        "random_state": random_state,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 256,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        landmarks: Any = "kmeans++",
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.random_state = random_state
+    n_components: int = parameter(COUNT, default=256, kw_only=False)
+    landmarks: Any = parameter(
+        lambda name, value: _check_landmarks(name, value), default="kmeans++"
+    )
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Choose the landmarks.
@@ -218,7 +180,7 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X = check_samples(self, X, reset=True, sparse=self._takes_sparse, tensors=True, least=1)
         kernel = self._resolve_kernel(X)
         landmarks = self._choose(X, kernel) if isinstance(self.landmarks, str) else self._given(X)
-        K, dtype = _kernel_of_landmarks(landmarks, kernel), host_dtype(X)
+        K, dtype = _kernel_of_landmarks(landmarks, kernel), tensors.host_dtype(X)
         sizes, root = _inverse_root(K, np.finfo(dtype).eps)
         _warn_if_indefinite(K, sizes)
         self.normalization_ = root.astype(dtype)
@@ -242,9 +204,9 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, sparse=self._takes_sparse, tensors=True)
-        landmarks = like(self.landmarks_, X) if is_tensor(X) else self.landmarks_
+        landmarks = tensors.like(self.landmarks_, X) if tensors.is_tensor(X) else self.landmarks_
         K = self.kernel_(X, landmarks)
-        return multiply(K, like(self.normalization_, K))
+        return tensors.multiply(K, tensors.like(self.normalization_, K))
 
     @property
     def _n_features_out(self) -> int:
@@ -271,14 +233,16 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _resolve_kernel(self, X: Any) -> Kernel:
         kernel = kernel_of(self, X)
-        return kernel if kernel.origin is None else replace(kernel, origin=host(kernel.origin))
+        return (
+            kernel if kernel.origin is None else replace(kernel, origin=tensors.host(kernel.origin))
+        )
 
     def _given(self, X: Any) -> Any:
         """Return the user's landmarks, checked, at the place of the samples."""
         landmarks = check_array(
             _on_host(self.landmarks),
             accept_sparse="csr" if sparse.issparse(X) else False,
-            dtype=host_dtype(X),
+            dtype=tensors.host_dtype(X),
             copy=True,
             input_name="landmarks",
         )
@@ -287,7 +251,7 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 f"landmarks have {landmarks.shape[1]} features, and the samples in X have "
                 f"{X.shape[1]}. Landmarks are samples: give rows of the same features."
             )
-        return like(landmarks, X) if is_tensor(X) else landmarks
+        return tensors.like(landmarks, X) if tensors.is_tensor(X) else landmarks
 
     def _choose(self, X: Any, kernel: Kernel) -> Any:
         """Return landmarks among the samples, at their place."""
@@ -295,7 +259,7 @@ class LandmarkMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         drawn = _in_random_order(X, rng)
         if len(drawn) > self.n_components:
             drawn = _CHOICES[self.landmarks](X, drawn, kernel, self.n_components, rng)
-        return take(X, drawn)
+        return tensors.take(X, drawn)
 
 
 # --- the choice of landmarks: from rows in random order to those of the landmarks ---------------
@@ -307,8 +271,10 @@ def _in_random_order(X: Any, rng: Any) -> Codes:
     They are sorted by their projection on a fixed direction, then shuffled.
     """
     direction = np.random.RandomState(0).standard_normal(X.shape[1])
-    direction = to_device(direction, device_of(X))
-    keys = [host(_in_double(X[rows]) @ direction) for rows in gen_batches(X.shape[0], BATCH)]
+    direction = tensors.to_device(direction, tensors.device_of(X))
+    keys = [
+        tensors.host(_in_double(X[rows]) @ direction) for rows in gen_batches(X.shape[0], BATCH)
+    ]
     return np.argsort(np.concatenate(keys), kind="stable")[rng.permutation(X.shape[0])]
 
 
@@ -320,7 +286,7 @@ def _uniform_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: A
 def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
     """Return rows that k-means++ draws, by distances that suit the kernel."""
     candidates = drawn[: max(CANDIDATES, PER_LANDMARK * n_landmarks)]
-    pool = _in_double(take(X, candidates))
+    pool = _in_double(tensors.take(X, candidates))
     if kernel.metric not in _EUCLIDEAN:
         return candidates[_kernel_kmeans_plusplus(pool, kernel, n_landmarks, rng)]
     pool = _on_host(pool)
@@ -343,7 +309,7 @@ def _kernel_kmeans_plusplus(X: Any, kernel: Kernel, n_landmarks: int, rng: Any) 
     rows = [0]
     while len(rows) < n_landmarks:
         last = rows[-1]
-        column = host(kernel(X, X[last : last + 1])).ravel()
+        column = tensors.host(kernel(X, X[last : last + 1])).ravel()
         distance = diagonal + diagonal[last] - 2 * column
         distance[distance <= rounding + rounding[last]] = 0
         nearest = np.minimum(nearest, distance)
@@ -365,7 +331,7 @@ def _leverage_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: 
     return candidates[np.argsort(-keys, kind="stable")[:n_landmarks]]
 
 
-def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int) -> Array:
+def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int) -> tensors.Array:
     """Return the ridge leverage scores of candidates, the first ``PILOT`` of which are the pilot.
 
     With φ the features that the pilot P gives and σ the eigenvalues of k(P, P),
@@ -377,14 +343,14 @@ def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int
     enough to drown the rounding of k(x, x) − ‖φ‖² where the pilot explains everything.
     """
     eps = np.finfo(np.float64).eps
-    pilot = _in_double(take(X, candidates[:PILOT]))
+    pilot = _in_double(tensors.take(X, candidates[:PILOT]))
     sizes, root = _inverse_root(_kernel_of_landmarks(pilot, kernel), eps)
     leading = max(min(n_landmarks // DRAWS_PER_DIRECTION, len(sizes) // 2), 1)
     ridge = max(sizes[leading:].sum() / leading, np.sqrt(eps) * sizes.sum()) or 1.0
     scores = []
     for rows in gen_batches(len(candidates), BATCH):
-        batch = _in_double(take(X, candidates[rows]))
-        squares = np.square(host(kernel(batch, pilot)) @ root)
+        batch = _in_double(tensors.take(X, candidates[rows]))
+        squares = np.square(tensors.host(kernel(batch, pilot)) @ root)
         missed = _finite(kernel.diagonal(batch)) - squares.sum(axis=1)
         scores.append(missed / ridge + squares @ (1 / (sizes + ridge)))
     return np.concatenate(scores)
@@ -410,19 +376,19 @@ _CHOICES: dict[str, Callable[[Any, Codes, Kernel, int, Any], Codes]] = {
 
 
 def _in_double(X: Any) -> Any:
-    return X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
+    return X.double() if tensors.is_tensor(X) else X.astype(np.float64, copy=False)
 
 
 def _on_host(X: Any) -> Any:
-    return host(X) if is_tensor(X) else X
+    return tensors.host(X) if tensors.is_tensor(X) else X
 
 
-def _kernel_of_landmarks(landmarks: Tall, kernel: Kernel) -> Array:
+def _kernel_of_landmarks(landmarks: tensors.Tall, kernel: Kernel) -> tensors.Array:
     """Return k(L, L) in double precision on the host."""
-    return _finite(host(kernel(_in_double(landmarks))))
+    return _finite(tensors.host(kernel(_in_double(landmarks))))
 
 
-def _finite(values: Array) -> Array:
+def _finite(values: tensors.Array) -> tensors.Array:
     if not np.isfinite(values).all():
         raise ValueError(
             "The kernel has values that are not finite. Scale X, for instance with "
@@ -431,7 +397,7 @@ def _finite(values: Array) -> Array:
     return values
 
 
-def _inverse_root(K: Array, eps: float) -> tuple[Array, Array]:
+def _inverse_root(K: tensors.Array, eps: float) -> tuple[tensors.Array, tensors.Array]:
     """Return Σ and U Σ^-½ of the directions above rounding, largest first.
 
     Where there is none, one of zeros: downstream steps need a column.
@@ -447,7 +413,7 @@ def _inverse_root(K: Array, eps: float) -> tuple[Array, Array]:
     return values, np.asarray(U * (column_signs(U) / np.sqrt(values)))
 
 
-def _warn_if_indefinite(K: Array, sizes: Array) -> None:
+def _warn_if_indefinite(K: tensors.Array, sizes: tensors.Array) -> None:
     """Warn where the trace is less than the sum of the positive eigenvalues by too much."""
     if sizes.sum() - np.trace(K) > _NEGATIVE * sizes.sum():
         warnings.warn(
@@ -470,9 +436,9 @@ def fitted_map(feature_map: Any, X: Any) -> Any:
     if feature_map is None:
         return None
     feature_map = clone(feature_map)
-    if is_tensor(X) and not isinstance(_thawed(feature_map), LandmarkMap):
+    if tensors.is_tensor(X) and not isinstance(_thawed(feature_map), LandmarkMap):
         step = max(ceil(X.shape[0] / SCORED), 1)
-        X = host(X[::step])
+        X = tensors.host(X[::step])
     return feature_map.fit(X, None)
 
 
@@ -484,7 +450,7 @@ def explicit_features(feature_map: Any, X: Any) -> Any:
     """
     if feature_map is None:
         return X
-    if is_tensor(X):
+    if tensors.is_tensor(X):
         return _features_of_tensor(_thawed(feature_map), X)
     features = feature_map.transform(X)
     if sparse.issparse(features):
@@ -501,8 +467,8 @@ class MappedLinear:
     def __call__(self, X: Any, Y: Any) -> Any:
         """Return the inner products of the features of rows of ``X`` and ``Y``."""
         left, right = (explicit_features(self.feature_map, W) for W in (X, Y))
-        if is_tensor(left):
-            return multiply(left, right.T)
+        if tensors.is_tensor(left):
+            return tensors.multiply(left, right.T)
         return safe_sparse_dot(left, right.T, dense_output=True)
 
 
@@ -515,12 +481,14 @@ def _features_of_tensor(feature_map: Any, X: Any) -> Any:
         return feature_map.transform(X)
     if type(feature_map) is RBFSampler:
         # √(2/D) cos(xᵀ w + b)
-        phase: Any = multiply(X, like(feature_map.random_weights_, X))
-        phase += like(feature_map.random_offset_, X)
+        phase: Any = tensors.multiply(X, tensors.like(feature_map.random_weights_, X))
+        phase += tensors.like(feature_map.random_offset_, X)
         return phase.cos_().mul_(np.sqrt(2 / phase.shape[1]))
     if type(feature_map) is Nystroem and feature_map.kernel in ("linear", "rbf"):
         kernel = Kernel(feature_map.kernel, {"gamma": feature_map.gamma})
-        K = kernel(X, like(feature_map.components_, X))
-        return multiply(K, like(feature_map.normalization_.T, X))
-    features = feature_map.transform(host(X))
-    return like(features.toarray() if sparse.issparse(features) else np.asarray(features), X)
+        K = kernel(X, tensors.like(feature_map.components_, X))
+        return tensors.multiply(K, tensors.like(feature_map.normalization_.T, X))
+    features = feature_map.transform(tensors.host(X))
+    return tensors.like(
+        features.toarray() if sparse.issparse(features) else np.asarray(features), X
+    )

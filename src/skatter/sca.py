@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from skatter import objective as objectives
 from skatter.checks import n_rows
-from skatter.components import LabelledComponents, ScatterComponents
+from skatter.components import LabelledComponents, RidgedComponents, ScatterComponents
 from skatter.domains import Domains
-from skatter.labels import MOST_LEVELS, classes_of, edges_of, read_numbers, spline_memberships
+from skatter.labels import (
+    MOST_LEVELS,
+    NOT_IN_PARTS,
+    classes_of,
+    edges_of,
+    read_numbers,
+    spline_memberships,
+)
 from skatter.objective import Objective
-from skatter.parameters import NON_NEGATIVE, POSITIVE, SHARE, Rules, choice, integer, optional
+from skatter.parameters import (
+    NON_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    choice,
+    declared,
+    integer,
+    optional,
+    parameter,
+)
 from skatter.spaces import MakeSpace, PaddedSpace
+
+__all__ = ["KPCA", "SCA", "USCA", "KernelFisher"]
 
 DEFAULT_RIDGE = 1e-3
 """Share of the total scatter, where scatters are means."""
@@ -28,7 +46,8 @@ NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
 """The same where labels are numbers; chosen by ``benchmarks/label_splines.py``."""
 
 
-class SCA(LabelledComponents):
+@declared
+class SCA(RidgedComponents, LabelledComponents):
     """Scatter Component Analysis.
 
     Finds directions in a kernel's feature space in which samples and classes are spread while
@@ -64,18 +83,6 @@ class SCA(LabelledComponents):
         cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and -1 a
         number; in ``y`` of integers -1 is refused, unless ``labelled`` is given. None: labels are
         classes.
-    kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0 : float
-        For the polynomial and sigmoid kernels.
-    kernel_params : dict or None
-        Extra arguments of a callable kernel.
-    feature_map : transformer or None
-        An explicit map, such as :class:`sklearn.kernel_approximation.Nystroem`, that replaces the
-        kernel; work and memory are then linear in the number of samples.
     ridge : float > 0 or None
         Weight of the size of the projection, ‖W‖². With ``normalize=True`` in units of the total
         scatter, so that the scale of the kernel does not matter; None is 1e-3, and 1e-2 with
@@ -96,34 +103,11 @@ class SCA(LabelledComponents):
         ``SCA(reading="printed", normalize=False, scale="numerator")``; ``scale="coefficients"``
         and ``"denominator"`` are other readings of its last line. It needs memory for two Gram
         matrices.
-    solver : {"auto", "lanczos", "dense", "primal", "iterative"}
-        ``"primal"`` works on explicit features (linear kernel or ``feature_map``), the others on
-        the Gram matrix; ``"iterative"`` recomputes it in tiles and never stores it, for samples
-        whose Gram matrix does not fit into memory. All give the same components.
-    tol : float > 0
-        Residual of each component relative to its own eigenvalue at which Lanczos stops.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos and, for large samples, the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components_,)
-        λ of A b = λ C b, largest first.
-    n_components_ : int
-        Number of components.
-    dual_coef_ : ndarray of shape (n_samples, n_components_)
-        Coefficients on the training samples (dual routes).
-    components_ : ndarray of shape (n_components_, n_features)
-        Directions in explicit feature space (primal route).
-    residuals_ : ndarray of shape (n_components_,)
-        ‖A b − λ C b‖ / ‖A b‖: how exactly each component solves its equation.
-    scatter_ : dict
-        ``"before"`` and ``"after"``: the five :class:`~skatter.scatter.Scatters`, in feature
-        space and of the projections.
     classes_, domain_ids_ : ndarray
         Classes and domains seen in ``fit``; with ``label_splines``, the numbers of the levels.
-    class_counts_, domain_counts_ : ndarray of int
-        Labelled samples of each class, and samples of each domain.
 
     References
     ----------
@@ -147,55 +131,11 @@ class SCA(LabelledComponents):
     True
     """
 
-    _parameters: ClassVar[Rules] = {
-        "beta": optional(SHARE),
-        "delta": NON_NEGATIVE,
-        "conditional_delta": NON_NEGATIVE,
-        "label_splines": optional(integer(2)),
-        "ridge": RIDGE,
-        "reading": choice("full", "printed"),
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        beta: float | None = None,
-        delta: float = 1.0,
-        conditional_delta: float = 0.0,
-        label_splines: int | None = None,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        ridge: float | None = None,
-        normalize: bool = True,
-        scale: str = "eigenvalue",
-        reading: str = "full",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.beta = beta
-        self.delta = delta
-        self.conditional_delta = conditional_delta
-        self.label_splines = label_splines
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.ridge = ridge
-        self.normalize = normalize
-        self.scale = scale
-        self.reading = reading
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    beta: float | None = parameter(optional(SHARE), default=None)
+    delta: float = parameter(NON_NEGATIVE, default=1.0)
+    conditional_delta: float = parameter(NON_NEGATIVE, default=0.0)
+    label_splines: int | None = parameter(optional(integer(2)), default=None)
+    reading: str = parameter(choice("full", "printed"), default="full")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -216,6 +156,10 @@ class SCA(LabelledComponents):
         memberships = spline_memberships(domains.class_counts, self.label_splines)
         return X, replace(domains, memberships=memberships)
 
+    def why_not_moments(self) -> str | None:
+        """Return why moments of explicit features do not suffice; None where they do."""
+        return super().why_not_moments() if self.label_splines is None else NOT_IN_PARTS
+
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if beta_of(self) == 1 else None
 
@@ -232,7 +176,8 @@ class SCA(LabelledComponents):
         )
 
 
-class USCA(ScatterComponents):
+@declared
+class USCA(RidgedComponents):
     """Unsupervised SCA: total scatter large, domain scatter small; labels are not used.
 
         maximise    total scatter
@@ -244,15 +189,6 @@ class USCA(ScatterComponents):
         Components to keep; None is 20, or fewer where the rank is lower.
     delta : float >= 0
         Weight of domain scatter; 0 is kernel PCA.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`SCA`.
-    ridge, normalize, scale, solver, tol, random_state
-        As in :class:`SCA`.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`SCA`.
 
     Examples
     --------
@@ -265,47 +201,15 @@ class USCA(ScatterComponents):
     (60, 2)
     """
 
-    _parameters: ClassVar[Rules] = {"delta": NON_NEGATIVE, "ridge": RIDGE}
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        delta: float = 1.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        ridge: float | None = None,
-        normalize: bool = True,
-        scale: str = "eigenvalue",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.delta = delta
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.ridge = ridge
-        self.normalize = normalize
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    delta: float = parameter(NON_NEGATIVE, default=1.0)
 
     def objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.usca(self.delta, ridge=ridge_weight(self.ridge, self.normalize, total))
 
 
-class KernelFisher(LabelledComponents):
+@declared
+class KernelFisher(RidgedComponents, LabelledComponents):
     """Kernel Fisher discriminant: between-class scatter large, within-class scatter small.
 
         maximise    between-class scatter
@@ -318,15 +222,6 @@ class KernelFisher(LabelledComponents):
     ----------
     n_components : int or None
         Components to keep; None is C-1 for C classes.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`SCA`.
-    ridge, normalize, scale, solver, tol, random_state
-        As in :class:`SCA`.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`SCA`.
 
     Examples
     --------
@@ -336,39 +231,6 @@ class KernelFisher(LabelledComponents):
     >>> KernelFisher().fit(X, y).n_components_
     2
     """
-
-    _parameters: ClassVar[Rules] = {"ridge": RIDGE}
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        ridge: float | None = None,
-        normalize: bool = True,
-        scale: str = "eigenvalue",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.ridge = ridge
-        self.normalize = normalize
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
 
     def _two_classes(self) -> tuple[str, str] | None:
         return "KernelFisher", "use USCA or SCA with beta < 1"
@@ -384,6 +246,7 @@ class KernelFisher(LabelledComponents):
         )
 
 
+@declared
 class KPCA(ScatterComponents):
     """Kernel principal component analysis of all domains pooled; labels are not used.
 
@@ -394,15 +257,6 @@ class KPCA(ScatterComponents):
     ----------
     n_components : int or None
         Components to keep; None is 20, or fewer where the rank is lower.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`SCA`.
-    solver, tol, random_state
-        As in :class:`SCA`.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`SCA`.
 
     Examples
     --------
@@ -412,34 +266,14 @@ class KPCA(ScatterComponents):
     (150, 2)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
-
     def objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights of the scatters, given the total scatter in feature space."""
         return objectives.usca(0.0, ridge=1.0)
+
+
+def learns_from_numbers(estimator: Any) -> bool:
+    """Whether an estimator is SCA with labels that are numbers."""
+    return isinstance(estimator, SCA) and estimator.label_splines is not None
 
 
 def beta_of(sca: SCA) -> float:

@@ -14,11 +14,11 @@ from skatter.methods.exemplars import Exemplars
 from skatter.methods.lre_svm import (
     Frame,
     best_average,
-    coordinates,
     distances_to_target,
     shares,
     shrink,
 )
+from skatter.methods.subspaces import in_span
 
 EXACT = {"tol": 1e-9, "max_iter": 200}
 
@@ -294,11 +294,11 @@ def test_features_beyond_the_span_of_the_samples_change_nothing():
 
 def test_coordinates_keep_inner_products():
     Z = np.random.default_rng(6).normal(size=(5, 9))
-    inner, basis = coordinates(Z)
+    inner, basis = in_span(Z)
     assert inner.shape == (5, 5)
     assert_allclose(inner @ inner.T, Z @ Z.T)
     assert_allclose(basis.T @ basis, np.eye(5), atol=1e-12)
-    assert coordinates(Z.T) == (pytest.approx(Z.T), None)
+    assert in_span(Z.T) == (pytest.approx(Z.T), None)
 
 
 def test_a_frame_undoes_what_it_does():

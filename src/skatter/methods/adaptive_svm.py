@@ -1,19 +1,9 @@
 """Adaptive support vector machine: a small correction to the classifiers of the sources.
 
-    f(x) = f^a(x) + wᵀφ(x),   f^a(x) = Σ_s t_s f_s(x),   Σ_s t_s = 1
-
-with one support vector machine f_s for each source s. Labelled target samples decide about w:
-
-    minimise    ½ ‖w‖² + C Σ_i ξ_i
-    subject to  y_i (f^a(x_i) + wᵀφ(x_i)) ≥ 1 − ξ_i,   ξ_i ≥ 0
-
-so that f stays as close to f^a as the target allows. There is no intercept, hence no equality in
-the dual, a quadratic program over a box:
+The correction has no intercept, hence no equality in its dual, a quadratic program over a box:
 
     maximise    Σ_i a_i (1 − y_i f^a(x_i)) − ½ aᵀQa    over    0 ≤ a_i ≤ C,
-                Q_ij = y_i y_j k(x_i, x_j),   w = Σ_i a_i y_i φ(x_i).
-
-f^a and the correction are both sums of kernel functions, and so is f.
+                Q_ij = y_i y_j k(x_i, x_j),   w = Σ_i a_i y_i φ(x_i),   f^a = Σ_s t_s f_s.
 """
 
 from __future__ import annotations
@@ -21,7 +11,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from skatter.methods.base import Transfer, one_against_rest
@@ -35,14 +24,14 @@ from skatter.methods.machines import (
 )
 from skatter.methods.quadratic import box, minimise
 from skatter.methods.record import Method
-from skatter.parameters import POSITIVE, named_or
-
-Array = NDArray[Any]
+from skatter.parameters import POSITIVE, declared, named_or, parameter
+from skatter.tensors import Array
 
 ITERATIONS = 200
 """Of the interior-point method, which takes one or two dozen."""
 
 
+@declared
 class AdaptiveSVM(KernelMachine):
     """Adaptive support vector machine (A-SVM): source classifiers, corrected by a few labels.
 
@@ -71,22 +60,16 @@ class AdaptiveSVM(KernelMachine):
         About the accuracy of decision values: how far the conditions of optimality of the source
         classifiers may be violated, as in :class:`sklearn.svm.SVC`, and the root of how far the
         mean loss of the correction, in units of ``C``, may be from the smallest.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
     source_weights_ : ndarray of shape (n_sources,)
         t_s.
-    support_ : ndarray of shape (n_support,)
-        Which training samples f is made of.
     dual_coef_ : ndarray of shape (n_support, n_machines)
         Their coefficients, of source classifiers and correction together; one machine for each
         class, or one for two classes.
     intercept_ : ndarray of shape (n_machines,)
         Averaged intercepts of the source classifiers.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -109,39 +92,12 @@ class AdaptiveSVM(KernelMachine):
     (0.5, 0.88)
     """
 
-    _parameters: ClassVar = {
-        "C": POSITIVE,
-        "C_source": POSITIVE,
-        "source_weights": named_or(source_weights, "uniform"),
-        "tol": POSITIVE,
-    }
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    C_source: float = parameter(POSITIVE, default=1.0)
+    source_weights: Any = parameter(named_or(source_weights, "uniform"), default="uniform")
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_target_labels: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        C_source: float = 1.0,
-        source_weights: Any = "uniform",
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.C_source = C_source
-        self.source_weights = source_weights
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.random_state = random_state
 
     def _learn(self, transfer: Transfer) -> Expansion:
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
@@ -166,12 +122,6 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
 
     Since ½ ‖w − w*‖² is at most the gap between primal and dual objective, ``tol`` is about the
     accuracy of decision values.
-
-    Examples
-    --------
-    >>> K, y = np.eye(3), np.array([1.0, 1.0, -1.0])
-    >>> correction_dual(K, y, np.array([0.5, 3.0, 4.0]), 2.0, 1e-5).round(6)
-    array([0.5, 0. , 2. ])
     """
     n = len(y)
     start = np.full(n, C / 2)
@@ -196,15 +146,11 @@ METHODS = (
     Method(
         name="a-svm",
         estimator=AdaptiveSVM,
-        kind="classifier",
         summary="source classifiers with a small correction from target labels",
         when="a few labels in the target, and sources that are nearly right",
         needs=("source labels", "one target", "target labels"),
         uses=("several sources",),
         cost="n_l² p + C support vector machines per source + C t³, t target labels",
-        grid={
-            "C": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "C_source": (0.1, 1.0, 10.0),
-        },
+        grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
     ),
 )

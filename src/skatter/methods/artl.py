@@ -1,10 +1,7 @@
 """Adaptation regularisation: a kernel classifier that is smooth and sees the same means everywhere.
 
-    minimise over f    Σ_labelled ‖y_i − f(x_i)‖² + η ‖f‖² + λ tr FᵀM F + ρ tr FᵀL F
-
-with F the values of f at all samples, one column a class, M the matrix of
-:mod:`skatter.methods.matching`, for classes of the target as the last round guessed them, and L the
-normalised Laplacian of the graph of nearest neighbours. For f = Σ_i β_i k(x_i, ·),
+With M of :mod:`skatter.methods.matching`, for the target's classes as the last round guessed them,
+the normalised Laplacian L of the graph of nearest neighbours, and f = Σ_i β_i k(x_i, ·),
 
     ((S + λ M + ρ L) K + η I) β = S Y,      S = 1 on labelled samples.
 
@@ -14,10 +11,9 @@ factored once, and rounds cost products.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lu_factor, lu_solve
 from sklearn.preprocessing import normalize
@@ -25,39 +21,51 @@ from sklearn.utils import gen_batches
 
 from skatter.components import BATCH
 from skatter.domains import Codes, Mask
-from skatter.kernels import KERNEL, gram, kernel_of
-from skatter.methods.base import RivalClassifier, Transfer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.kernels import WithKernel, gram, kernel_of
+from skatter.methods.base import RivalClassifier, Transfer, in_columns
+from skatter.methods.iteration import Iterative
 from skatter.methods.matching import Guesses, mean_differences, nearest_classes
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Method, Tuning
 from skatter.methods.subspaces import feature_mean
-from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, random_state
+from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
+@declared
+class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
+    """Base of ARTL and MEDA, which differ in the features and in the weights of M.
 
-class AdaptationRegularized(RivalClassifier):
-    """Base of ARTL and MEDA, which differ in the features and in the weights of M."""
+    Parameters
+    ----------
+    mmd : float >= 0
+        λ, weight of the distances of the means.
+    smoothness : float >= 0
+        ρ, weight of the graph of neighbours.
+    shrinkage : float > 0
+        η, weight of the norm of f.
+    n_neighbors : int
+        Neighbours of each sample in the graph.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel of samples of unit length, as in :class:`~skatter.SCA`.
+    tol : float >= 0
+        Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
 
-    _parameters: ClassVar = {
-        **KERNEL,
-        **ITERATIVE,
-        "mmd": NON_NEGATIVE,
-        "smoothness": NON_NEGATIVE,
-        "shrinkage": POSITIVE,
-        "n_neighbors": COUNT,
-        "random_state": random_state,
-    }
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_samples, n_classes)
+        β.
+    pseudo_labels_ : ndarray of shape (n_target,)
+        Classes of the target samples after the last round, in their order in ``X``.
+    """
 
-    kernel: Any
-    mmd: float
-    smoothness: float
-    shrinkage: float
-    n_neighbors: int
-    max_iter: int
-    tol: float
-    verbose: int
+    mmd: float = parameter(NON_NEGATIVE, default=10.0)
+    smoothness: float = parameter(NON_NEGATIVE, default=1.0)
+    shrinkage: float = parameter(POSITIVE, default=0.1)
+    n_neighbors: int = parameter(COUNT, default=10)
+    gamma: Any = 0.5
+    max_iter: int = 10
+    tol: float = 0.0
 
     def _check_together(self) -> None:
         if self._precomputed:
@@ -86,24 +94,20 @@ class AdaptationRegularized(RivalClassifier):
         wanted = (transfer.label[:, None] == np.arange(len(transfer.classes))).astype(float)
         graph = self.smoothness * laplacian(U, self.n_neighbors)
         risk = StructuralRisk(gram(U, self.kernel_), wanted, graph, self.shrinkage)
-        guesses = Guesses(nearest_classes(U, transfer), transfer.target)
-        iterations = Iterations.of(self)
-        for _ in iterations:
+        guesses = Guesses(self, transfer, nearest_classes(U, transfer))
+        for _ in guesses.rounds:
             c0, c1 = self._balance(Z, transfer, guesses.last)
             E = mean_differences(transfer, guesses.last, marginal=c0, conditional=c1)
             beta, F, objective = risk.minimise(np.sqrt(self.mmd) * E)
             guess = np.where(transfer.labelled, transfer.label, F.argmax(axis=1))
-            changed, settled = guesses.update(guess, self.tol)
-            note = f"{changed:.1%} of the target changed class"
-            iterations.record(objective, settled=settled, note=note)
+            guesses.record(objective, guess)
         self.X_fit_, self.dual_coef_ = U, beta
-        self.pseudo_labels_ = transfer.classes[guesses.last[transfer.target]]
-        self.objective_, self.n_iter_ = np.array(iterations.objective), len(iterations.objective)
+        guesses.keep_in(self)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         batches = gen_batches(X.shape[0], BATCH)
         F = np.vstack([self._expand(X[rows]) for rows in batches])
-        return F[:, 1:] - F[:, :1] if F.shape[1] == 2 else F
+        return in_columns(F)
 
     def _expand(self, X: Array) -> Array:
         return np.asarray(self.kernel_(normalize(self._map(X)), self.X_fit_) @ self.dual_coef_)
@@ -141,6 +145,7 @@ def laplacian(U: Array, n_neighbors: int) -> Any:
     return (sparse.eye_array(len(U)) - root @ W @ root).tocsr()
 
 
+@declared
 class ARTL(AdaptationRegularized):
     """Adaptation regularisation (ARTL): means of domains and classes agree in the decision values.
 
@@ -150,40 +155,6 @@ class ARTL(AdaptationRegularized):
     in the decision values F; the second asks neighbours for similar values. Target classes are
     guessed, at first by the nearest labelled neighbour, then round by round by f. Sources are
     pooled; labels of the target are used. Samples are centred and scaled to unit length.
-
-    Parameters
-    ----------
-    mmd : float >= 0
-        λ, weight of the distances of the means.
-    smoothness : float >= 0
-        ρ, weight of the graph of neighbours.
-    shrinkage : float > 0
-        η, weight of the norm of f.
-    n_neighbors : int
-        Neighbours of each sample in the graph.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel of samples of unit length, as in :class:`~skatter.SCA`.
-    max_iter : int
-        Rounds at most.
-    tol : float >= 0
-        Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
-    verbose : int
-        Print a line for every round where positive.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
-
-    Attributes
-    ----------
-    dual_coef_ : ndarray of shape (n_samples, n_classes)
-        β.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
-    objective_ : ndarray of shape (n_iter_,)
-        What is minimised, after each round.
-    n_iter_ : int
-        Number of rounds.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     Notes
     -----
@@ -208,37 +179,6 @@ class ARTL(AdaptationRegularized):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        mmd: float = 10.0,
-        smoothness: float = 1.0,
-        shrinkage: float = 0.1,
-        n_neighbors: int = 10,
-        kernel: Any = "rbf",
-        gamma: Any = 0.5,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        max_iter: int = 10,
-        tol: float = 0.0,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.mmd = mmd
-        self.smoothness = smoothness
-        self.shrinkage = shrinkage
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-
     def _learn_map(self, transfer: Transfer) -> None:
         self.mean_ = feature_mean(transfer.X.astype(np.float64))
 
@@ -253,7 +193,6 @@ METHODS = (
     Method(
         name="artl",
         estimator=ARTL,
-        kind="classifier",
         summary="a smooth kernel classifier whose values have the same means in both domains",
         when="classes form clusters, and a first guess of the target is fair",
         needs=("source labels", "one target"),

@@ -12,20 +12,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
 from skatter.parameters import Declared
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +89,13 @@ class Rival(Declared, BaseEstimator):
 
     A rival sets the class attributes that say what it needs, declares its ``_parameters`` and
     implements ``_fit``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes seen in ``fit``.
+    domain_ids_, source_ids_ : ndarray
+        Domains and sources seen in ``fit``.
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
@@ -348,14 +349,13 @@ def source_classes(transfer: Transfer, name: str) -> Array:
 
 
 def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:
-    """Return columns of +1 and -1, one for each class against the rest; one for two classes.
-
-    Examples
-    --------
-    >>> one_against_rest(np.array([0, 1, -1]), 2).ravel()
-    array([-1.,  1.,  0.])
-    """
+    """Return columns of +1 and -1, one for each class against the rest; one for two classes."""
     codes = np.arange(n_classes) if n_classes > 2 else np.array([1])
     signs = np.where(label[:, None] == codes, 1, -1).astype(dtype)
     signs[label < 0] = 0
     return signs
+
+
+def in_columns(scores: Array) -> Array:
+    """Return scores of classes as decision values: one column for two classes."""
+    return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores

@@ -1,29 +1,17 @@
-"""Balanced distribution adaptation: JDA with a dial between the means of domains and of classes.
-
-    minimise    tr Aᵀ K M K A + λ tr Aᵀ A      subject to    Aᵀ K H K A = I
-    M = (1 − μ) C e eᵀ + μ Σ_c e_c e_cᵀ
-
-as in :mod:`skatter.methods.jda`. The weighted form multiplies the target part of e_c by the share
-of class c in the target over its share in the source, so that a class that has become frequent
-weighs more.
-"""
+"""Balanced distribution adaptation: JDA with a dial between the means of domains and of classes."""
 
 from __future__ import annotations
-
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
 
 from skatter.domains import Codes
 from skatter.methods.base import Transfer
 from skatter.methods.jda import JointMatching
 from skatter.methods.matching import mean_differences
 from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.parameters import BOOLEAN, SHARE
+from skatter.parameters import BOOLEAN, SHARE, declared, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class BDA(JointMatching):
     """Balanced distribution adaptation: means of domains against means of classes, at a dial.
 
@@ -38,27 +26,10 @@ class BDA(JointMatching):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 100, or fewer where the rank is lower.
     mu : float in [0, 1]
         μ, the share of the class means.
     weighted : bool
         Whether classes weigh by how their shares have changed.
-    penalty : float > 0
-        λ, the weight of the size of the coefficients.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. It is not centred.
-    scale, normalize_mmd, unit_samples, max_iter, tol, verbose, random_state
-        As in :class:`JDA`.
-
-    Attributes
-    ----------
-    pseudo_labels_, objective_, n_iter_
-        As in :class:`JDA`.
-    eigenvalues_, dual_coef_, components_, residuals_, n_components_
-        As in :class:`TCA`.
-    source_ids_, domain_ids_, classes_ : ndarray
-        As in :class:`TCA`.
 
     Notes
     -----
@@ -85,44 +56,9 @@ class BDA(JointMatching):
     True
     """
 
-    _parameters: ClassVar = {"mu": SHARE, "weighted": BOOLEAN}
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        mu: float = 0.5,
-        weighted: bool = False,
-        penalty: float = 0.1,
-        kernel: Any = "linear",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        scale: str = "unit",
-        normalize_mmd: bool = True,
-        unit_samples: bool = True,
-        max_iter: int = 50,
-        tol: float = 0.01,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.weighted = weighted
-        self.penalty = penalty
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.scale = scale
-        self.normalize_mmd = normalize_mmd
-        self.unit_samples = unit_samples
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+    mu: float = parameter(SHARE, default=0.5)
+    weighted: bool = parameter(BOOLEAN, default=False)
+    penalty: float = 0.1
 
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
         return mean_differences(
@@ -139,7 +75,6 @@ METHODS = (
     Method(
         name="bda",
         estimator=BDA,
-        kind="features",
         summary="JDA with a dial between the means of domains and those of classes",
         when="as jda, and the shares of the classes differ between the domains",
         needs=("source labels", "one target"),

@@ -1,31 +1,26 @@
 """Conditional invariant domain generalization: each class in one place, whatever the domain.
 
-Two scatters say how much domains differ. With μ_sj the mean of class j in domain s,
+With μ_sj the mean of class j in domain s, the two scatters of domains are
 
     conditional   (1/C) Σ_j (1/m_j) Σ_s ‖μ_sj − μ̄_j‖²,   μ̄_j the mean of the μ_sj
     prior         (1/m) Σ_s ‖ν_s − ν̄‖²,                   ν_s = mean of the μ_sj over the classes j
 
-The first is skatter's conditional domain scatter. The second is domain scatter once every class
-has the same weight in every domain. Both are thin, so that SCA's solver solves
-
-    maximise    (1-β) total scatter + β between-class scatter
-    subject to  w within-class + c conditional + p prior + ridge · ‖W‖² = 1.
+Both are thin, so that SCA's solver solves the problem.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from skatter.components import LabelledComponents
+from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
 from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
-from skatter.parameters import NON_NEGATIVE, SHARE, Rules
-from skatter.sca import RIDGE, ridge_weight
+from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
+from skatter.sca import ridge_weight
 from skatter.scatter import balanced_domain_factor
 
 
-class CIDG(LabelledComponents):
+@declared
+class CIDG(RidgedComponents, LabelledComponents):
     """Conditional invariant domain generalization: classes that look alike in all domains.
 
         maximise    (1-β) total scatter + β between-class scatter
@@ -49,22 +44,6 @@ class CIDG(LabelledComponents):
         c, weight of the scatter of class means over the domains.
     prior_weight : float >= 0
         p, weight of the scatter of domain means with equal classes.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`~skatter.SCA`.
-    ridge : float > 0 or None
-        Weight of ‖W‖². With ``normalize=True`` in units of the total scatter; None is 1e-3. With
-        ``normalize=False`` as it is; None is 1.
-    normalize : bool
-        Units of ``ridge``; all scatters are means in any case.
-    scale, solver, tol, random_state
-        As in :class:`~skatter.SCA`.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`~skatter.SCA`.
-    classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     Notes
     -----
@@ -90,52 +69,10 @@ class CIDG(LabelledComponents):
     True
     """
 
-    _parameters: ClassVar[Rules] = {
-        "beta": SHARE,
-        "within_weight": NON_NEGATIVE,
-        "conditional_weight": NON_NEGATIVE,
-        "prior_weight": NON_NEGATIVE,
-        "ridge": RIDGE,
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        beta: float = 1.0,
-        within_weight: float = 1.0,
-        conditional_weight: float = 1.0,
-        prior_weight: float = 1.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        ridge: float | None = None,
-        normalize: bool = True,
-        scale: str = "eigenvalue",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.beta = beta
-        self.within_weight = within_weight
-        self.conditional_weight = conditional_weight
-        self.prior_weight = prior_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.ridge = ridge
-        self.normalize = normalize
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    beta: float = parameter(SHARE, default=1.0)
+    within_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    conditional_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    prior_weight: float = parameter(NON_NEGATIVE, default=1.0)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if self.beta == 1 else None
@@ -159,7 +96,6 @@ METHODS = (
     Method(
         name="cidg",
         estimator=CIDG,
-        kind="features",
         summary="classes apart, each class together over the domains",
         when="classes are rare in some sources and frequent in others",
         needs=("source labels",),

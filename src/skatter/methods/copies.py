@@ -15,16 +15,13 @@ all copies.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve_triangular
 from sklearn.utils import gen_batches
 
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 Solver = Callable[[Array, Array], tuple[Array, Array]]
 """Changes of coefficients and intercepts; see :meth:`Copies.factored`."""

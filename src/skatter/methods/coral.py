@@ -19,18 +19,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.record import Method
 from skatter.methods.subspaces import MapTransformer, feature_mean
-from skatter.parameters import NON_NEGATIVE, choice
+from skatter.parameters import NON_NEGATIVE, choice, declared, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class CORAL(MapTransformer):
     """Correlation alignment.
 
@@ -64,8 +63,6 @@ class CORAL(MapTransformer):
     whitening_, colouring_ : FullPower or ThinPower
         C_s^-½ and C_t^½; ``whitening_.after(X)`` is X C_s^-½. The matrix itself is there, as
         ``whitening_.matrix``, where the domain has at least as many samples as features.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     Notes
     -----
@@ -90,13 +87,10 @@ class CORAL(MapTransformer):
     True
     """
 
-    _parameters: ClassVar = {"ridge": NON_NEGATIVE, "align_means": choice(False, True)}
+    ridge: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
+    align_means: bool = parameter(choice(False, True), default=False)
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(self, ridge: float = 1.0, *, align_means: bool = False) -> None:
-        self.ridge = ridge
-        self.align_means = align_means
 
     def _fit(self, transfer: Transfer) -> None:
         self.source_mean_ = feature_mean(transfer.X_source)
@@ -206,7 +200,6 @@ METHODS = (
     Method(
         name="coral",
         estimator=CORAL,
-        kind="features",
         summary="gives the source the covariance of the target",
         when="features are standardised and all of them shall be kept",
         needs=("one target",),

@@ -1,28 +1,18 @@
 """Domain adaptation machine, in its fast form (FastDAM).
 
-One support vector machine f_s for each source gives values f_s(x_i) at the target samples. A
-regressor f(x) = wᵀφ(x) + b is fitted to their weighted average by support vector regression:
-
-    minimise    ½ ‖w‖² + C Σ_i (ξ_i + ξ_i*)
-                + θ/2 ( Σ_labelled (f_i − y_i)² + Σ_s γ_s Σ_unlabelled (f_i − f_s(x_i))² )
-    subject to  f_i − (wᵀφ(x_i) + b) ≤ ε + ξ_i,   (wᵀφ(x_i) + b) − f_i ≤ ε + ξ_i*,   ξ, ξ* ≥ 0
-
-over w, b, ξ, ξ* and the values f_i at the target samples. With weights γ_s that sum to one, the
-sum over s is (f_i − ỹ_i)² and a constant, ỹ_i = Σ_s γ_s f_s(x_i): a virtual label. Eliminating the
-f_i leaves ordinary regression on (x_i, ỹ_i), with ỹ_i = y_i for labelled samples, and the kernel
+With weights γ_s that sum to one, the sum over sources is (f_i − ỹ_i)² and a constant, with a
+virtual label ỹ_i = Σ_s γ_s f_s(x_i). Eliminating the f_i leaves ordinary support vector regression
+on (x_i, ỹ_i), with ỹ_i = y_i for labelled samples, and the kernel
 
     K + I/θ    in training,    k    in prediction.
-
-The weights fall with the distance of a source from the target, γ_s ∝ exp(−β MMD_s^ρ).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVR
 
@@ -38,11 +28,11 @@ from skatter.methods.machines import (
     source_weights,
 )
 from skatter.methods.record import Method, Tuning
-from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, named_or
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, named_or, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class DAM(KernelMachine):
     """Domain adaptation machine (FastDAM): a target regressor that follows source classifiers.
 
@@ -79,12 +69,8 @@ class DAM(KernelMachine):
         True: the kernel is divided by the scatter of all samples in its feature space, so that
         ``C``, ``theta``, ``C_source`` and ``beta`` do not depend on the units of the features.
         False: the kernel as it is.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`.
     tol : float > 0
         How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
@@ -94,12 +80,6 @@ class DAM(KernelMachine):
         Maximum mean discrepancy of each source from the target.
     support_ : ndarray of shape (n_support,)
         Which training samples the regressors are made of; all are the target's.
-    dual_coef_ : ndarray of shape (n_support, n_machines)
-        Their coefficients; one regressor for each class, or one for two classes.
-    intercept_ : ndarray of shape (n_machines,)
-        b.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     Notes
     -----
@@ -130,52 +110,16 @@ class DAM(KernelMachine):
     (['far', 'near'], [0.0, 1.0])
     """
 
-    _parameters: ClassVar = {
-        "C": POSITIVE,
-        "theta": POSITIVE,
-        "epsilon": NON_NEGATIVE,
-        "C_source": POSITIVE,
-        "source_weights": named_or(source_weights, "mmd", "uniform"),
-        "beta": NON_NEGATIVE,
-        "rho": NON_NEGATIVE,
-        "normalize": BOOLEAN,
-        "tol": POSITIVE,
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        theta: float = 1.0,
-        epsilon: float = 0.1,
-        C_source: float = 1.0,
-        source_weights: Any = "mmd",
-        beta: float = 1000.0,
-        rho: float = 2.0,
-        normalize: bool = True,
-        kernel: Any = "linear",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.theta = theta
-        self.epsilon = epsilon
-        self.C_source = C_source
-        self.source_weights = source_weights
-        self.beta = beta
-        self.rho = rho
-        self.normalize = normalize
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.random_state = random_state
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    theta: float = parameter(POSITIVE, default=1.0)
+    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
+    C_source: float = parameter(POSITIVE, default=1.0)
+    source_weights: Any = parameter(named_or(source_weights, "mmd", "uniform"), default="mmd")
+    beta: float = parameter(NON_NEGATIVE, default=1000.0)
+    rho: float = parameter(NON_NEGATIVE, default=2.0)
+    normalize: bool = parameter(BOOLEAN, default=True)
+    kernel: Any = "linear"
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     def _resolve_kernel(self, X: Any) -> Kernel:
         kernel = kernel_of(self, X)
@@ -251,7 +195,6 @@ METHODS = (
     Method(
         name="dam",
         estimator=DAM,
-        kind="classifier",
         summary="a regressor on the target that follows source classifiers",
         when="several sources of unequal worth, or as the last step after any features",
         needs=("source labels", "one target"),

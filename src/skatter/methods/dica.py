@@ -1,14 +1,8 @@
 """Domain-invariant component analysis: kernel components that domains share.
 
-With K the centred Gram matrix, L the coefficients of domain scatter and Ω those of the central
-subspace, DICA and its unsupervised form solve
-
-    K Ω K b = λ (ρ K + K L K + r I) b            Ω = K_y (K_y + n ε I)⁻¹
-    K K b   = λ (ρ K + K L K + r I) b
-
-where K_y is the centred kernel of the labels, here 1 for equal classes and 0 for others. It has
-rank C−1, and so has Ω: with F the orthonormal factor of SCA's between-class scatter and Y the
-class indicators, the eigenvectors V and eigenvalues s of the (C−1) × (C−1) matrix Fᵀ Y Yᵀ F give
+The centred kernel of the labels, K_y, 1 for equal classes and 0 for others, has rank C−1, and so
+has Ω: with F the orthonormal factor of SCA's between-class scatter and Y the class indicators, the
+eigenvectors V and eigenvalues s of the (C−1) × (C−1) matrix Fᵀ Y Yᵀ F give
 
     Ω = F V diag(s/(s + n ε)) Vᵀ Fᵀ,
 
@@ -19,48 +13,43 @@ within-class scatter, and is solved as SCA is.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
 from skatter.objective import Factors, Objective
-from skatter.parameters import NON_NEGATIVE, POSITIVE, Rules, choice
+from skatter.parameters import NON_NEGATIVE, POSITIVE, choice, declared, parameter
 from skatter.scatter import class_factor
-from skatter.spaces import MakeSpace, NuggetSpace
-
-Array = NDArray[Any]
+from skatter.spaces import SCALES, MakeSpace, NuggetSpace
+from skatter.tensors import Array
 
 
 def central_factor(domains: Domains, epsilon: float) -> Array:
-    """Return U with U Uᵀ = Ω = K_y (K_y + n ε I)⁻¹ over the labelled samples.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> U = central_factor(read_domains([0, 0, 1, 1]), epsilon=0.5)
-    >>> (U @ U.T).round(3)  # R/(1 + C ε) where classes are equally frequent
-    array([[ 0.125,  0.125, -0.125, -0.125],
-           [ 0.125,  0.125, -0.125, -0.125],
-           [-0.125, -0.125,  0.125,  0.125],
-           [-0.125, -0.125,  0.125,  0.125]])
-    """
+    """Return U with U Uᵀ = Ω = K_y (K_y + n ε I)⁻¹ over the labelled samples."""
     F = class_factor(domains)
     indicators = domains.label[:, None] == np.arange(len(domains.classes))
     s, V = np.linalg.eigh(F.T @ indicators @ indicators.T @ F)
     return np.asarray(F @ (V * np.sqrt(s / (s + domains.n_labelled * epsilon))))
 
 
+@declared
 class _InvariantComponents(ScatterComponents):
-    """What DICA and UDICA share: a ridge as published, and a nugget."""
+    """What DICA and UDICA share: a ridge as published, and a nugget.
 
-    ridge: float
-    nugget: float
+    Parameters
+    ----------
+    ridge : float > 0
+        ρ, weight of the size of the projection ‖W‖²; 1 as published.
+    nugget : float >= 0
+        r, weight of the size of the coefficients ‖b‖². Above 0 the problem is factorised as a
+        whole, which is slower and takes memory for one more Gram matrix.
+    """
 
-    _parameters: ClassVar[Rules] = {"ridge": POSITIVE, "nugget": NON_NEGATIVE}
+    ridge: float = parameter(POSITIVE, default=1.0)
+    nugget: float = parameter(NON_NEGATIVE, default=0.0)
+    scale: str = parameter(choice(*SCALES), default="denominator")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -71,6 +60,7 @@ class _InvariantComponents(ScatterComponents):
         return partial(NuggetSpace, nugget=self.nugget) if self.nugget > 0 else None
 
 
+@declared
 class DICA(_InvariantComponents, LabelledComponents):
     """Domain-invariant component analysis: directions that tell classes, and domains share.
 
@@ -86,29 +76,13 @@ class DICA(_InvariantComponents, LabelledComponents):
     epsilon : float >= 0
         ε: how much rare classes are shrunk. Where all classes are equally frequent it changes
         nothing but the scale.
-    ridge : float > 0
-        ρ, weight of the size of the projection ‖W‖²; 1 as published.
-    nugget : float >= 0
-        r, weight of the size of the coefficients ‖b‖². Above 0 the problem is factorised as a
-        whole, which is slower and takes memory for one more Gram matrix.
     form : {"symmetric", "released"}
         ``"released"`` is the problem that the authors' program solves, Ω K² b on the left. It is
         not symmetric, so that components are not uncorrelated and may be complex; real parts are
         kept, as there. It needs ``nugget`` > 0.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`~skatter.SCA`.
     scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
         Length of the components, as in :class:`~skatter.SCA`; the authors' program has
         ``"numerator"``.
-    solver, tol, random_state
-        As in :class:`~skatter.SCA`.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`~skatter.SCA`.
-    classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     Notes
     -----
@@ -136,45 +110,8 @@ class DICA(_InvariantComponents, LabelledComponents):
     (4, 2)
     """
 
-    _parameters: ClassVar[Rules] = {
-        "epsilon": NON_NEGATIVE,
-        "form": choice("symmetric", "released"),
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        epsilon: float = 1e-3,
-        ridge: float = 1.0,
-        nugget: float = 0.0,
-        form: str = "symmetric",
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        scale: str = "denominator",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.ridge = ridge
-        self.nugget = nugget
-        self.form = form
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    epsilon: float = parameter(NON_NEGATIVE, default=1e-3)
+    form: str = parameter(choice("symmetric", "released"), default="symmetric")
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -198,6 +135,7 @@ class DICA(_InvariantComponents, LabelledComponents):
         return super()._own_space()
 
 
+@declared
 class UDICA(_InvariantComponents):
     """Unsupervised domain-invariant component analysis: kernel PCA that domains share.
 
@@ -211,25 +149,9 @@ class UDICA(_InvariantComponents):
     ----------
     n_components : int or None
         Components to keep; None is 20, or fewer where the rank is lower.
-    ridge : float > 0
-        ρ, weight of the size of the projection ‖W‖²; 1 as published.
-    nugget : float >= 0
-        r, weight of the size of the coefficients ‖b‖². Above 0 the problem is factorised as a
-        whole, which is slower and takes memory for one more Gram matrix.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`~skatter.SCA`.
     scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
         Length of the components, as in :class:`~skatter.SCA`; the authors' program has
         ``"numerator"``.
-    solver, tol, random_state
-        As in :class:`~skatter.SCA`.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`~skatter.SCA`.
-    classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     References
     ----------
@@ -247,37 +169,6 @@ class UDICA(_InvariantComponents):
     (4, 2)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        ridge: float = 1.0,
-        nugget: float = 0.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        scale: str = "denominator",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.nugget = nugget
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
-
     def objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(total=float(domains.n_samples), domain=1.0, ridge=float(self.ridge))
@@ -287,7 +178,6 @@ METHODS = (
     Method(
         name="dica",
         estimator=DICA,
-        kind="features",
         summary="what labels say of the samples, where domains agree",
         when="several labelled sources whose classes overlap little",
         needs=("source labels",),
@@ -308,7 +198,6 @@ METHODS = (
     Method(
         name="udica",
         estimator=UDICA,
-        kind="features",
         summary="largest variance, domains together, without labels",
         when="several sources, and labels that come later",
         needs=(),

@@ -17,11 +17,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.solve.blas import cholesky_in_place, cholesky_solve
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 NEWTON = 100
 """Newton steps at most; a handful is usual."""
@@ -38,18 +36,7 @@ class Dictionary(NamedTuple):
 
 
 def update_dictionary(dictionary: Dictionary, SS: Array, XS: Array) -> Dictionary:
-    """Return the dictionary that fits the samples best, given their codes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = S = np.diag([2.0, 0.5])
-    >>> first = Dictionary(np.eye(2)[::-1], np.zeros(2))
-    >>> new = update_dictionary(first, S.T @ S, X.T @ S)
-    >>> new.atoms.round(6) + 0.0
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return the dictionary that fits the samples best, given their codes."""
     used = np.diagonal(SS) > 0
     if not used.any():
         return dictionary

@@ -1,13 +1,5 @@
 """DIP and DIP-CC: the projection in which source and target look most alike.
 
-    minimise    MMD²(W) = eᵀK e,  K_ij = exp(−‖Wᵀ(x_i − x_j)‖²/σ),  over W with WᵀW = I
-
-with e_i = 1/n_s on source and −1/n_t on target samples. DIP-CC keeps the members of a class
-together at the same time: it adds the spread of the labelled source samples around the means of
-their classes,
-
-    λ Σ_c Σ_{i in c} ‖Wᵀ(x_i − m_c)‖²,  here divided by n_l σ unless ``normalize=False``.
-
 Both terms are functions of the projections Z = X W alone, with derivatives by Z
 
     ∂MMD²/∂z_i = −(4/σ) e_i ((K e)_i z_i − Σ_j K_ij e_j z_j)
@@ -26,20 +18,18 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skatter.domains import UNLABELLED, Mask
 from skatter.kernels import median_distance
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.grassmann import minimise
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, optional
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes, principal_axes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 DEFAULT_COMPONENTS = 20
 """Dimension of the subspace where none is given and the samples allow it."""
@@ -51,14 +41,7 @@ _STOPS = (1e-3, 1e-2)
 
 
 class Discrepancy:
-    """MMD² of projections and its derivative by them.
-
-    Examples
-    --------
-    >>> value, derivative = Discrepancy(np.array([1.0, -1.0]), 1.0)(np.array([[0.0], [1.0]]))
-    >>> round(value, 4), derivative.ravel().round(4)
-    (1.2642, array([-1.4715,  1.4715]))
-    """
+    """MMD² of projections and its derivative by them."""
 
     def __init__(self, e: Array, sigma: float) -> None:
         self._e, self._sigma = e[:, None], sigma
@@ -88,14 +71,7 @@ class Discrepancy:
 
 
 class ClassSpread:
-    """Squared distances of labelled projections to the means of their classes, and derivative.
-
-    Examples
-    --------
-    >>> value, derivative = ClassSpread(np.array([0, 0, -1]), 0.5)(np.array([[0.0], [2.0], [9.0]]))
-    >>> value, derivative.ravel()
-    (1.0, array([-1.,  1.,  0.]))
-    """
+    """Squared distances of labelled projections to the means of their classes, and derivative."""
 
     def __init__(self, label: Array, weight: float) -> None:
         self._rows = np.flatnonzero(label >= 0)
@@ -124,7 +100,8 @@ def _check_bandwidth(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be 'median' or a number, got {value!r}.")
 
 
-class DIP(RivalTransformer):
+@declared
+class DIP(Iterative, RivalTransformer):
     """Domain Invariant Projection.
 
     Finds a subspace in which the squared maximum mean discrepancy of source and target is small:
@@ -146,13 +123,9 @@ class DIP(RivalTransformer):
     sigma : "median" or float > 0
         Bandwidth of the kernel. ``"median"``: the median squared distance of projections on the
         first principal axes; it stays while W moves.
-    max_iter : int
-        Iterations at most.
     tol : float >= 0
         Stop when an iteration lowers the objective by less than this share of its value at the
         start; 0 runs all iterations.
-    verbose : int
-        Print a line for every iteration where positive.
 
     Attributes
     ----------
@@ -167,10 +140,6 @@ class DIP(RivalTransformer):
         Bandwidth that was used.
     objective_ : list of float
         Value after each iteration; it never rises.
-    n_iter_ : int
-        Number of iterations.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     Notes
     -----
@@ -196,26 +165,8 @@ class DIP(RivalTransformer):
     True
     """
 
-    _parameters: ClassVar = {
-        **ITERATIVE,
-        "n_components": optional(COUNT),
-        "sigma": _check_bandwidth,
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        sigma: float | str = "median",
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.sigma = sigma
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    sigma: float | str = parameter(_check_bandwidth, default="median")
 
     def _fit(self, transfer: Transfer) -> Array:
         given = transfer.X
@@ -257,6 +208,7 @@ class DIP(RivalTransformer):
         return np.asarray(Z, dtype=X.dtype)
 
 
+@declared
 class DIPCC(DIP):
     """Domain Invariant Projection with Class Clustering.
 
@@ -269,21 +221,10 @@ class DIPCC(DIP):
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension of the subspace; see :class:`DIP`.
     lam : float >= 0
         Weight λ of the spread within classes; 0 is :class:`DIP`.
     normalize : bool
         False: the spread is the plain sum of squares of the paper, not divided by n_l σ.
-    sigma : "median" or float > 0
-        Bandwidth of the kernel; see :class:`DIP`.
-    max_iter, tol, verbose
-        See :class:`DIP`.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components_, n_features)
-        Wᵀ; see :class:`DIP`, as for all other attributes.
 
     References
     ----------
@@ -305,24 +246,10 @@ class DIPCC(DIP):
     1
     """
 
-    _parameters: ClassVar = {"lam": NON_NEGATIVE, "normalize": BOOLEAN}
+    lam: float = parameter(NON_NEGATIVE, default=1.0)
+    normalize: bool = parameter(BOOLEAN, default=True)
 
     _needs_labels: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        lam: float = 1.0,
-        normalize: bool = True,
-        sigma: float | str = "median",
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, sigma=sigma, max_iter=max_iter, tol=tol, verbose=verbose)
-        self.lam = lam
-        self.normalize = normalize
 
     def _terms(self, transfer: Transfer) -> list[Term]:
         label = np.where(transfer.source, transfer.label, UNLABELLED)
@@ -358,7 +285,6 @@ METHODS = (
     Method(
         name="dip",
         estimator=DIP,
-        kind="features",
         summary="the subspace in which source and target look most alike",
         when="a few directions carry the shift and can be given up",
         needs=("one target",),
@@ -369,7 +295,6 @@ METHODS = (
     Method(
         name="dip-cc",
         estimator=DIPCC,
-        kind="features",
         summary="source and target alike, source classes compact",
         when="as dip, and the labels of the source can be trusted",
         needs=("source labels", "one target"),

@@ -1,24 +1,13 @@
 """EasyAdapt: one copy of the features for all domains, and one more for each.
 
-With weight a on the shared copy, sources 1 .. S and target t,
-
-    x of the target    ->  (√a x, x, 0, .., 0)
-    x of source s      ->  (√a x, 0, .., x, .., 0)
-    x of a new domain  ->  (√a x, 0, 0, .., 0)
-
-or c ⊗ x with coefficients c of the copies. A linear classifier then learns what holds everywhere
-once and what holds in one domain apart. In a kernel's feature space,
+A sample is c ⊗ x with coefficients c of the copies, so that in a kernel's feature space
 
     k~((x, c), (x', c')) = (cᵀc') k(x, x') = (a + [same domain]) k(x, x').
 
-EA++ adds what unlabelled target samples u can say: the classifiers of a source and of the target
-should agree on them. For each source there is a sample with coefficients 1 in the source's copy and
--1 in the target's,
-
-    (0, -u, 0, .., u, .., 0),
-
-once with label +1 and once with -1. Together, the hinge losses of the two are 2 + max(0, |f| − 1):
-they cost something where the classifiers of source and target are more than one margin apart.
+EA++ adds, for each source and each unlabelled target sample u, a sample with coefficients 1 in the
+source's copy and -1 in the target's, once with label +1 and once with -1. Together, the hinge
+losses of the two are 2 + max(0, |f| − 1): they cost something where the classifiers of source and
+target are more than one margin apart.
 """
 
 from __future__ import annotations
@@ -26,7 +15,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.domains import Codes, Domains, which_domain
@@ -34,9 +22,8 @@ from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Method
-from skatter.parameters import NON_NEGATIVE, POSITIVE
-
-Array = NDArray[Any]
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.tensors import Array
 
 
 class _Copies(NamedTuple):
@@ -79,6 +66,7 @@ class _Copies(NamedTuple):
         return np.repeat(c, n_samples, axis=0)
 
 
+@declared
 class EasyAdapt(RivalTransformer):
     """EasyAdapt: features copied, once for all domains and once for each domain alone.
 
@@ -104,8 +92,6 @@ class EasyAdapt(RivalTransformer):
         Number of features: those of the samples times one plus the number of domains.
     copy_ids_ : ndarray of shape (n_domains,)
         Whose copy is whose, after the shared one: the domains, the target first.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -121,12 +107,9 @@ class EasyAdapt(RivalTransformer):
            [3., 4., 3., 4., 0., 0.]])
     """
 
-    _parameters: ClassVar = {"shared_weight": POSITIVE}
+    shared_weight: float = parameter(POSITIVE, default=1.0)
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(self, *, shared_weight: float = 1.0) -> None:
-        self.shared_weight = shared_weight
 
     def _fit(self, transfer: Transfer) -> Any:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
@@ -157,13 +140,7 @@ class EasyAdapt(RivalTransformer):
 
 
 def copied(X: Any, c: Array) -> Any:
-    """Return c ⊗ x for each sample: its features times the coefficient of each copy.
-
-    Examples
-    --------
-    >>> copied(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0, -1.0]]))
-    array([[ 3.,  6.,  0.,  0., -1., -2.]])
-    """
+    """Return c ⊗ x for each sample: its features times the coefficient of each copy."""
     c = c.astype(X.dtype)
     if sparse.issparse(X):
         return sparse.hstack([_times_rows(column, X) for column in c.T], format="csr")
@@ -180,6 +157,7 @@ def _times_rows(factor: Array, X: Any) -> Any:
     return scale @ X
 
 
+@declared
 class EasyAdaptSVM(KernelMachine):
     """Support vector machine on EasyAdapt's copies of a feature space; EA++ by default.
 
@@ -202,26 +180,16 @@ class EasyAdaptSVM(KernelMachine):
         relative to ``C``.
     shared_weight : float > 0
         a, the weight of what all domains share; 1 is the published method.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`.
     tol : float > 0
         How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_support,)
-        Which training samples the machines are made of.
     dual_coef_ : ndarray of shape (n_support, n_copies, n_machines)
         Their coefficients in the shared copy, the target's and those of the sources; one machine
         for each class, or one for two classes.
-    intercept_ : ndarray of shape (n_machines,)
-        b.
     copy_ids_ : ndarray of shape (n_domains,)
         Whose copy is whose, after the shared one: the domains, the target first.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -244,39 +212,12 @@ class EasyAdaptSVM(KernelMachine):
     0.92
     """
 
-    _parameters: ClassVar = {
-        "C": POSITIVE,
-        "unlabelled_weight": NON_NEGATIVE,
-        "shared_weight": POSITIVE,
-        "tol": POSITIVE,
-    }
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    unlabelled_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    shared_weight: float = parameter(POSITIVE, default=1.0)
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_target_labels: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        unlabelled_weight: float = 1.0,
-        shared_weight: float = 1.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.unlabelled_weight = unlabelled_weight
-        self.shared_weight = shared_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.random_state = random_state
 
     def _learn(self, transfer: Transfer) -> Expansion:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
@@ -333,7 +274,6 @@ METHODS = (
     Method(
         name="easyadapt",
         estimator=EasyAdapt,
-        kind="features",
         summary="one copy of the features for all domains, one more for each",
         when="a few labels in the target, and a linear classifier to follow",
         needs=("one target",),
@@ -346,15 +286,11 @@ METHODS = (
     Method(
         name="ea++",
         estimator=EasyAdaptSVM,
-        kind="classifier",
         summary="shared and private machines that agree on unlabelled target samples",
         when="a few labels in the target, and many target samples without",
         needs=("source labels", "one target", "target labels"),
         uses=("several sources",),
         cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
-        grid={
-            "C": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "unlabelled_weight": (0.0, 0.1, 1.0),
-        },
+        grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
     ),
 )

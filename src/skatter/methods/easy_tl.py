@@ -1,10 +1,5 @@
 """Easy transfer learning: the nearest class mean of an aligned source, and no class without sample.
 
-Source samples are given the covariance of the target (:mod:`skatter.methods.coral`). With D_cj the
-distance of target sample j from the mean of class c,
-
-    minimise    Σ_cj D_cj M_cj      over  0 ≤ M_cj ≤ 1,   Σ_c M_cj = 1,   Σ_j M_cj ≥ 1.
-
 The program has an integral solution: every sample belongs to its nearest mean, but for at most one
 sample for each class that would have none. Which ones costs the least is an assignment problem in
 D_cj − min_c' D_c'j, solved exactly.
@@ -12,10 +7,9 @@ D_cj − min_c' D_c'j, solved exactly.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
@@ -23,12 +17,12 @@ from skatter.domains import Codes, Mask
 from skatter.methods.base import RivalClassifier, Transfer, source_classes
 from skatter.methods.coral import CORAL
 from skatter.methods.record import Method, Tuning
-from skatter.parameters import BOOLEAN, NON_NEGATIVE
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, declared, parameter
 from skatter.scatter import indicator_means
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class EasyTL(RivalClassifier):
     """Easy transfer learning: nearest class means, after the source got the target's covariance.
 
@@ -56,8 +50,6 @@ class EasyTL(RivalClassifier):
         The map of the source.
     classes_ : ndarray
         Classes of the labelled source samples.
-    domain_ids_, source_ids_ : ndarray
-        Domains and sources seen in ``fit``.
 
     References
     ----------
@@ -77,11 +69,8 @@ class EasyTL(RivalClassifier):
     0.98
     """
 
-    _parameters: ClassVar = {"align": BOOLEAN, "ridge": NON_NEGATIVE}
-
-    def __init__(self, *, align: bool = True, ridge: float = 1.0) -> None:
-        self.align = align
-        self.ridge = ridge
+    align: bool = parameter(BOOLEAN, default=True)
+    ridge: float = parameter(NON_NEGATIVE, default=1.0)
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -112,11 +101,6 @@ def cheapest_classes(distances: Array) -> Codes:
     """Return the class of each sample, nearest but for what gives every class a sample.
 
     Where there are fewer samples than classes, each is nearest.
-
-    Examples
-    --------
-    >>> cheapest_classes(np.array([[1.0, 2.0], [1.0, 5.0], [1.0, 3.0]]))
-    array([1, 0, 0])
     """
     guess = distances.argmin(axis=1)
     if len(distances) >= distances.shape[1]:
@@ -130,7 +114,6 @@ METHODS = (
     Method(
         name="easytl",
         estimator=EasyTL,
-        kind="classifier",
         summary="nearest class means, after the source got the target's covariance",
         when="a fast classifier with nothing to tune, on standardised domains",
         needs=("source labels", "one target"),

@@ -27,13 +27,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils import gen_batches
 
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 BLOCK = 2048
 """Exemplars solved at a time: bounds the memory of what is kept for every exemplar and sample."""

@@ -16,18 +16,13 @@ METHODS = (
     Method(
         name="sca",
         estimator=SCA,
-        kind="features",
         summary="classes apart, domains together",
         when="the place to start, with or without a target at hand",
         needs=("source labels",),
         uses=("target labels", "several sources"),
         cost="n²p + n_l³/3 + k n²",
         citation=_SCA,
-        grid={
-            "n_components": COMPONENTS,
-            "beta": BETAS,
-            "delta": DELTAS,
-        },
+        grid={"n_components": COMPONENTS, "beta": BETAS, "delta": DELTAS},
         nested=True,
         coarse=Tuning(
             {"n_components": CLASS_COMPONENTS, "beta": BETAS},
@@ -45,7 +40,6 @@ METHODS = (
     Method(
         name="sca-classifier",
         estimator=SCAClassifier,
-        kind="classifier",
         summary="SCA that trains itself on the target, candidates weighed by their agreement",
         when="the target is at hand without labels, and accuracy matters most",
         needs=("source labels",),
@@ -59,7 +53,6 @@ METHODS = (
     Method(
         name="usca",
         estimator=USCA,
-        kind="features",
         summary="domains together, without labels",
         when="there are no labels, or too few to trust",
         needs=(),
@@ -76,7 +69,6 @@ METHODS = (
     Method(
         name="kfd",
         estimator=KernelFisher,
-        kind="features",
         summary="classes apart, domains pooled",
         when="there is no shift between the domains",
         needs=("source labels",),
@@ -95,7 +87,6 @@ METHODS = (
     Method(
         name="kpca",
         estimator=KPCA,
-        kind="features",
         summary="largest variance, domains pooled",
         when="a baseline that knows neither classes nor domains",
         needs=(),

@@ -11,13 +11,11 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Domains
 from skatter.kernels import check_gram
 from skatter.methods.base import Rival, RivalTransformer, Transfer
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class Generalizer(Rival):

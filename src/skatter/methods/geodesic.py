@@ -27,13 +27,11 @@ Nothing here needs the orthogonal complement of P_s, and 2d may exceed p.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import svd
 
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 COINCIDE = 1e-14
 """Sine of an angle that rounding may have made: such directions are taken to be shared."""
@@ -84,17 +82,7 @@ class Geodesic:
 
 
 def geodesic(P_source: Array, P_target: Array) -> Geodesic:
-    """Return the geodesic between the spans of two orthonormal bases.
-
-    Examples
-    --------
-    Two lines in the plane, a right angle apart: the middle of the path is the diagonal.
-
-    >>> import numpy as np
-    >>> path = geodesic(np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]]))
-    >>> path.point(0.5).ravel()
-    array([0.70710678, 0.70710678])
-    """
+    """Return the geodesic between the spans of two orthonormal bases."""
     P_source, P_target = P_source.astype(np.float64), P_target.astype(np.float64)
     U, cosine, Vt = svd(P_source.T @ P_target, check_finite=False)
     A = P_source @ U

@@ -1,21 +1,7 @@
-"""GFK: the geodesic flow kernel.
+"""GFK: the geodesic flow kernel, with the G of :mod:`skatter.methods.geodesic`.
 
-Between the principal subspaces of source and target runs a geodesic Φ(t). A sample is compared
-with another in all subspaces on the way at once:
-
-    ⟨x, z⟩_G = ∫₀¹ (Φ(t)ᵀx)ᵀ(Φ(t)ᵀz) dt = xᵀ G z,
-
-with the G of :mod:`skatter.methods.geodesic`, of rank 2d. From G = R Rᵀ one has features x R
-whose Euclidean distances are those of the kernel, so that G itself is never needed.
-
-The dimension d follows from how far the two subspaces are from the one of both domains together:
-with α_d and β_d the largest principal angles between the d leading principal axes of source or
-target and those of the pooled sample, the subspace disagreement is
-
-    D(d) = ½ (sin α_d + sin β_d),
-
-and d* is the smallest d at which it reaches one: beyond it the subspaces hold orthogonal
-directions, in which nothing can flow from source to target.
+The dimension d* is the smallest at which the subspace disagreement reaches one: beyond it the
+subspaces hold orthogonal directions, in which nothing can flow from source to target.
 """
 
 from __future__ import annotations
@@ -23,7 +9,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh, svdvals
 
@@ -40,11 +25,10 @@ from skatter.methods.subspaces import (
     partial_least_squares,
     require_classes,
 )
-from skatter.parameters import COUNT, choice, optional
+from skatter.parameters import COUNT, choice, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 SOURCE_BASES = ("pca", "pls")
 PLS = "source_basis='pls'"
@@ -56,6 +40,7 @@ FIRST_LOOK = 32
 """Dimensions looked at first; they are doubled until the subspaces disagree."""
 
 
+@declared
 class GFK(MapTransformer):
     """Geodesic flow kernel.
 
@@ -92,8 +77,6 @@ class GFK(MapTransformer):
         uncorrelated, largest variance first.
     mean_ : ndarray of shape (n_features_in_,)
         Mean of all training samples.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -116,13 +99,10 @@ class GFK(MapTransformer):
     2.0
     """
 
-    _parameters: ClassVar = {"n_components": optional(COUNT), "source_basis": choice("pca", "pls")}
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    source_basis: str = parameter(choice("pca", "pls"), default="pca")
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(self, n_components: int | None = None, *, source_basis: str = "pca") -> None:
-        self.n_components = n_components
-        self.source_basis = source_basis
 
     def metric(self) -> Array:
         """Return G, the matrix of shape (n_features_in_, n_features_in_) of the kernel xᵀ G z."""
@@ -242,7 +222,6 @@ METHODS = (
     Method(
         name="gfk",
         estimator=GFK,
-        kind="features",
         summary="compares samples in all subspaces between source and target",
         when="the domains vary along different directions, and labels are few or none",
         needs=("one target",),

@@ -22,14 +22,12 @@ J. Nocedal, S. J. Wright: Numerical Optimization, chapters 3 and 5. Springer, 20
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.methods.iteration import Iterations
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 ValueAndGradient = Callable[[Array], tuple[float, Array]]
 """W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q."""
@@ -58,15 +56,7 @@ class Point(NamedTuple):
 
 
 class Geodesic:
-    """The straightest curve of subspaces that starts at ``W`` with velocity ``direction``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> east, north = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
-    >>> Geodesic(east, np.pi * north).at(0.5).round(12).ravel()
-    array([0., 1.])
-    """
+    """The straightest curve of subspaces that starts at ``W`` with velocity ``direction``."""
 
     def __init__(self, W: Array, direction: Array) -> None:
         self._U, self._speeds, self._Vt = np.linalg.svd(direction, full_matrices=False)
@@ -97,25 +87,7 @@ class Geodesic:
 
 
 def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, tol: float) -> Array:
-    """Return the basis of a subspace at a local minimum, found by conjugate gradient.
-
-    Examples
-    --------
-    The plane of least variance:
-
-    >>> import numpy as np
-    >>> from skatter.methods.iteration import Iterations
-    >>> A = np.diag([4.0, 3.0, 2.0, 1.0])
-    >>> start = np.linalg.qr(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0], [1.0, 2.0]]))[0]
-    >>> W = minimise(
-    ...     lambda W: (float(np.sum(W * (A @ W))), 2 * A @ W),
-    ...     start,
-    ...     Iterations("least variance", max_iter=50, tol=1e-15),
-    ...     tol=1e-15,
-    ... )
-    >>> (W @ W.T).diagonal().round(6) + 0.0
-    array([0., 0., 1., 1.])
-    """
+    """Return the basis of a subspace at a local minimum, found by conjugate gradient."""
     value, partial = function(W)
     here = Point(0.0, value, 0.0, W, _tangent(W, partial))
     direction, gain, enough = -here.gradient, 0.0, tol * abs(value)

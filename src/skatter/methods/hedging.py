@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from skatter.hedging import (
-    ChampionClassifier,
-    DomainGeneralizer,
-    HedgedClassifier,
-    HedgedRegressor,
-)
+from skatter.hedging import ChampionClassifier, DomainGeneralizer, HedgedClassifier, HedgedRegressor
 from skatter.methods.record import Method, Tuning
 
 _CITATION = "skatter developers: docs/trust.md, 2026."
@@ -16,7 +11,6 @@ METHODS = (
     Method(
         name="hedged",
         estimator=HedgedClassifier,
-        kind="classifier",
         summary="plain and adapted classifiers vote, weighed by their agreement",
         when="the target is at hand without labels, and a wrong choice would cost",
         needs=("source labels",),
@@ -30,7 +24,6 @@ METHODS = (
     Method(
         name="champion",
         estimator=ChampionClassifier,
-        kind="classifier",
         summary="the best of four standard classifiers on held-out source labels; does not adapt",
         when="to know what adapting must beat",
         needs=("source labels",),
@@ -43,7 +36,6 @@ METHODS = (
     Method(
         name="domain-generalizer",
         estimator=DomainGeneralizer,
-        kind="classifier",
         summary="plain classifiers and SCA vote, weighed by source domains left out",
         when="the target cannot be seen yet",
         needs=("source labels",),

@@ -26,17 +26,15 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from skatter.domains import Mask
-from skatter.kernels import KERNEL, Kernel, check_gram, kernel_of, require_memory
+from skatter.kernels import Kernel, WithKernel, check_gram, kernel_of, require_memory
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.record import Method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, random_state
-
-Array = NDArray[Any]
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.tensors import Array
 
 
 class _Side(NamedTuple):
@@ -53,7 +51,8 @@ class _Side(NamedTuple):
         return self.kernel(X, self.samples).astype(np.float64, copy=False)
 
 
-class HFA(RivalClassifier):
+@declared
+class HFA(WithKernel, RivalClassifier):
     """Heterogeneous feature augmentation: a machine each for source and target, one intercept.
 
         minimise    ½ ‖w_s‖² + ½ ‖w_t‖² + (1 + λ) (C_s Σ_source ξ_i + C_t Σ_target ξ_i)
@@ -80,8 +79,6 @@ class HFA(RivalClassifier):
         The kernel, as in :class:`~skatter.SCA`. Source and target have bandwidths of their own.
     tol : float > 0
         How far the conditions of optimality may be violated.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
@@ -90,8 +87,6 @@ class HFA(RivalClassifier):
         each class, or one for two classes.
     intercept_ : ndarray of shape (n_machines,)
         b.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     Notes
     -----
@@ -120,42 +115,13 @@ class HFA(RivalClassifier):
     1.0
     """
 
-    _parameters: ClassVar = {
-        **KERNEL,
-        "lam": NON_NEGATIVE,
-        "C_source": POSITIVE,
-        "C_target": POSITIVE,
-        "tol": POSITIVE,
-        "random_state": random_state,
-    }
+    lam: float = parameter(NON_NEGATIVE, default=100.0)
+    C_source: float = parameter(POSITIVE, default=1.0)
+    C_target: float = parameter(POSITIVE, default=1.0)
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_target_labels: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        lam: float = 100.0,
-        C_source: float = 1.0,
-        C_target: float = 1.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.C_source = C_source
-        self.C_target = C_target
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.random_state = random_state
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = (self._side(transfer, part) for part in (transfer.source, transfer.target))
@@ -195,7 +161,6 @@ METHODS = (
     Method(
         name="hfa",
         estimator=HFA,
-        kind="classifier",
         summary="support vector machines of source and target with a common intercept",
         when="a few labels in the target, whose features mean something else",
         needs=("source labels", "one target", "target labels"),

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from skatter.methods.copies import Copies
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 ITERATIONS = 100
 """Of the interior-point method, which takes two dozen."""
@@ -149,13 +147,6 @@ def best_intercepts(signs: Array, scores: Array) -> tuple[float, float]:
 
     The slope in b is minus the number of positive samples for small b, and grows by one where b
     passes a sample's y − f.
-
-    Examples
-    --------
-    >>> best_intercepts(np.array([1, 1, -1]), np.array([3.0, 2.0, 0.5]))
-    (-1.5, -1.0)
-    >>> best_intercepts(np.array([-1, -1]), np.array([3.0, 2.0]))
-    (-inf, -4.0)
     """
     passed = np.concatenate([[-np.inf], np.sort(signs - scores), [np.inf]])
     positive = np.count_nonzero(signs > 0)

@@ -8,25 +8,37 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from skatter.parameters import COUNT, NON_NEGATIVE, Rules, verbosity
+from skatter.parameters import COUNT, NON_NEGATIVE, Declared, declared, parameter, verbosity
 
-ITERATIVE: Rules = {"max_iter": COUNT, "tol": NON_NEGATIVE, "verbose": verbosity}
-"""Rules of the parameters that iterative methods share."""
+
+@declared
+class Iterative(Declared):
+    """Parameters and attributes that iterative methods share.
+
+    Parameters
+    ----------
+    max_iter : int
+        Iterations at most.
+    tol : float >= 0
+        Stop when the objective changes by less than this share of itself; 0 runs all iterations.
+    verbose : int
+        Print a line for every iteration where positive.
+
+    Attributes
+    ----------
+    objective_ : list of float
+        What is optimised, after each iteration.
+    n_iter_ : int
+        Number of iterations.
+    """
+
+    max_iter: int = parameter(COUNT, default=100)
+    tol: float = parameter(NON_NEGATIVE, default=1e-3)
+    verbose: int = parameter(verbosity, default=0)
 
 
 class Iterations:
-    """Count iterations, keep their objectives, and stop once they change too little.
-
-    Examples
-    --------
-    >>> iterations = Iterations("halving", max_iter=20, tol=0.1)
-    >>> value = 8.0
-    >>> for _ in iterations:
-    ...     value = 1 + value / 2
-    ...     iterations.record(value)
-    >>> iterations.objective
-    [5.0, 3.5, 2.75, 2.375, 2.1875]
-    """
+    """Count iterations, keep their objectives, and stop once they change too little."""
 
     def __init__(self, name: str, *, max_iter: int, tol: float, verbose: int = 0) -> None:
         self.objective: list[float] = []

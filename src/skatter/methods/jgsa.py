@@ -1,10 +1,6 @@
 """Joint geometrical and statistical alignment: one map for the source, a near one for the target.
 
-    maximise    tr(μ Bᵀ S_t B + β Aᵀ S_b A)
-    subject to  MMD(A, B) + α ‖A − B‖² + β tr Aᵀ S_w A + μ ‖B‖² = 1
-
-where S_t is the scatter of the target, S_b and S_w are those between and within the classes of the
-source, each a sum over samples, and MMD(A, B) = ‖Eᵀ[X_s A; X_t B]‖² compares the means of domains
+Scatters are sums over samples, and MMD(A, B) = ‖Eᵀ[X_s A; X_t B]‖² compares the means of domains
 and of their classes (:mod:`skatter.methods.matching`). With W = [A; B] it is a symmetric pencil of
 twice as many rows as features, whose right-hand side is factored once a round: the largest
 eigenvalues are found by products alone. Where samples are fewer than features, both maps lie in
@@ -17,20 +13,26 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterative
 from skatter.methods.matching import Guesses, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, optional, random_state
+from skatter.methods.subspaces import in_span
+from skatter.parameters import (
+    COUNT,
+    NON_NEGATIVE,
+    POSITIVE,
+    declared,
+    optional,
+    parameter,
+    random_state,
+)
 from skatter.scatter import indicator_means
 from skatter.solve import CholeskyRoot, solve_pencil
 from skatter.solve.small import column_signs
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 COMPONENTS = 30
 """Features where none are named and the samples allow it."""
@@ -42,7 +44,8 @@ EIGEN_TOL = 1e-8
 """Residual of each component relative to its own eigenvalue."""
 
 
-class JGSA(RivalTransformer):
+@declared
+class JGSA(Iterative, RivalTransformer):
     """Joint geometrical and statistical alignment: maps of source and target that nearly agree.
 
         maximise    tr(μ Bᵀ S_t B + β Aᵀ S_b A)
@@ -66,12 +69,8 @@ class JGSA(RivalTransformer):
         β, weight of the scatters of the source's classes.
     agreement : float > 0
         α, weight of the distance of the two maps.
-    max_iter : int
-        Rounds at most.
     tol : float >= 0
         Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
-    verbose : int
-        Print a line for every round where positive.
     random_state : int, RandomState instance or None
         Seeds Lanczos. None is a fixed seed.
 
@@ -83,12 +82,8 @@ class JGSA(RivalTransformer):
         Of the pencil, largest first.
     pseudo_labels_ : ndarray of shape (n_target,)
         Classes of the target samples after the last round, in their order in ``X``.
-    objective_ : ndarray of shape (n_iter_,)
-        What is maximised, after each round.
-    n_iter_, n_components_ : int
-        Number of rounds and of features.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
+    n_components_ : int
+        Number of features.
 
     Notes
     -----
@@ -116,54 +111,26 @@ class JGSA(RivalTransformer):
     """
 
     _needs_labels: ClassVar[bool] = True
-    _parameters: ClassVar = {
-        **ITERATIVE,
-        "n_components": optional(COUNT),
-        "target_variance": POSITIVE,
-        "discrimination": NON_NEGATIVE,
-        "agreement": POSITIVE,
-        "random_state": random_state,
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        target_variance: float = 1.0,
-        discrimination: float = 0.1,
-        agreement: float = 1.0,
-        max_iter: int = 10,
-        tol: float = 0.0,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.target_variance = target_variance
-        self.discrimination = discrimination
-        self.agreement = agreement
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    target_variance: float = parameter(POSITIVE, default=1.0)
+    discrimination: float = parameter(NON_NEGATIVE, default=0.1)
+    agreement: float = parameter(POSITIVE, default=1.0)
+    max_iter: int = 10
+    tol: float = 0.0
+    random_state: Any = parameter(random_state, default=None)
 
     def _fit(self, transfer: Transfer) -> Array:
         dtype = transfer.X.dtype
-        X, basis = in_span(transfer.X)
+        X, basis = in_span(transfer.X.astype(np.float64))
         pencil = _Pencil(X, transfer, self)
-        guesses = Guesses(nearest_classes(X, transfer), transfer.target)
-        iterations = Iterations.of(self)
+        guesses = Guesses(self, transfer, nearest_classes(X, transfer))
         k = min(self.n_components or COMPONENTS, 2 * X.shape[1])
-        for _ in iterations:
+        for _ in guesses.rounds:
             pairs = pencil.solve(guesses.last, k, self.random_state)
             W = pairs.vectors / np.linalg.norm(pairs.vectors, axis=0)
             A, B = W[: len(W) // 2], W[len(W) // 2 :]
             Z = np.where(transfer.target[:, None], X @ B, X @ A)
-            changed, settled = guesses.update(nearest_classes(Z, transfer), self.tol)
-            iterations.record(
-                float(pairs.values.sum()),
-                settled=settled,
-                note=f"{changed:.1%} of the target changed class",
-            )
+            guesses.record(float(pairs.values.sum()), nearest_classes(Z, transfer))
         if self.n_components is not None and len(pairs.values) < self.n_components:
             warnings.warn(
                 f"n_components={self.n_components} exceeds the rank of the problem; "
@@ -175,8 +142,7 @@ class JGSA(RivalTransformer):
             (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)
         )
         self.eigenvalues_, self.n_components_ = pairs.values, len(pairs.values)
-        self.pseudo_labels_ = transfer.classes[guesses.last[transfer.target]]
-        self.objective_, self.n_iter_ = np.array(iterations.objective), len(iterations.objective)
+        guesses.keep_in(self)
         return np.asarray(signs * Z, dtype=dtype)
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
@@ -227,27 +193,10 @@ class _Pencil:
         )
 
 
-def in_span(X: Array) -> tuple[Array, Array | None]:
-    """Return samples in coordinates of their span where they are fewer than features, and a basis.
-
-    Examples
-    --------
-    >>> inner, basis = in_span(np.array([[3.0, 0.0, 4.0], [0.0, 2.0, 0.0]]))
-    >>> inner.shape, basis.shape
-    ((2, 2), (3, 2))
-    """
-    X = X.astype(np.float64)
-    if X.shape[0] >= X.shape[1]:
-        return X, None
-    basis, triangle = qr(X.T, mode="economic", check_finite=False)
-    return np.ascontiguousarray(triangle.T), basis
-
-
 METHODS = (
     Method(
         name="jgsa",
         estimator=JGSA,
-        kind="features",
         summary="near maps of source and target: means agree, source classes compact",
         when="the domains need maps of their own, and classes are shared",
         needs=("source labels", "one target"),

@@ -1,33 +1,29 @@
 """Kullback-Leibler importance estimation: weights of the source that make the target likely.
 
-    w(x) = Σ_l α_l k(x, c_l),   α ≥ 0,   mean of w over the source = 1
-    maximise    Σ_j log w(t_j)    over the target samples t_j
-
-with centres c_l among the target samples. With b_l the mean of k(·, c_l) over the source and
-β_l = α_l b_l, which sum to one, w is a mixture of k(·, c_l)/b_l: the maximum is that of mixture
-proportions, and expectation maximisation, which needs no step size, finds it.
+With b_l the mean of k(·, c_l) over the source and β_l = α_l b_l, which sum to one, w is a mixture
+of k(·, c_l)/b_l: the maximum is that of mixture proportions, and expectation maximisation, which
+needs no step size, finds it.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from skatter.kernels import KERNEL, kernel_of
+from skatter.kernels import WithKernel, kernel_of
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import Method
 from skatter.methods.subspaces import feature_mean
 from skatter.methods.weighting import BATCH, WeightedClassifier
-from skatter.parameters import COUNT, random_state
+from skatter.parameters import COUNT, declared, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
-class KLIEP(WeightedClassifier):
+@declared
+class KLIEP(WithKernel, Iterative, WeightedClassifier):
     """Kullback-Leibler importance estimation: train on the source, weighted by a density ratio.
 
         w(x) = Σ_l α_l k(x, c_l)
@@ -40,8 +36,6 @@ class KLIEP(WeightedClassifier):
 
     Parameters
     ----------
-    estimator : classifier or None
-        Trained on the labelled source samples with ``sample_weight``, as in :class:`KMM`.
     n_centres : int
         Target samples that are centres of the kernel, at most: spread evenly over the ranks of
         their distance from the mean.
@@ -49,29 +43,13 @@ class KLIEP(WeightedClassifier):
         A kernel without negative values, as in :class:`~skatter.SCA`.
     gamma, degree, coef0, kernel_params
         Of the kernel, as in :class:`~skatter.SCA`.
-    max_iter : int
-        Iterations at most.
     tol : float >= 0
         Stop when the mean log-likelihood rises by less; 0 runs all of ``max_iter``.
-    verbose : int
-        Print a line for every iteration where positive.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_samples,)
-        w, in the order of the samples; 0 for the target.
-    estimator_ : classifier
-        Trained on the weighted source.
     objective_ : list of float
         Mean of log w over the target after every iteration; it never falls.
-    n_iter_ : int
-        Number of iterations.
-    classes_ : ndarray
-        Classes of the labelled source samples.
-    domain_ids_, source_ids_ : ndarray
-        Domains and sources seen in ``fit``.
 
     References
     ----------
@@ -93,39 +71,9 @@ class KLIEP(WeightedClassifier):
     21 of 60 samples have 99% of the weight
     """
 
-    _parameters: ClassVar = {
-        **KERNEL,
-        **ITERATIVE,
-        "n_centres": COUNT,
-        "random_state": random_state,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_centres: int = 100,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        max_iter: int = 5000,
-        tol: float = 1e-6,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_centres = n_centres
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+    n_centres: int = parameter(COUNT, default=100)
+    max_iter: int = 5000
+    tol: float = 1e-6
 
     def _weigh(self, transfer: Transfer) -> Array:
         X_source, X_target = (
@@ -151,14 +99,7 @@ class KLIEP(WeightedClassifier):
 
 
 def mixture_proportions(ratios: Array, iterations: Iterations, tol: float) -> Array:
-    """Return β ≥ 0 with sum one that maximises the mean of log (R β), for positive ratios R.
-
-    Examples
-    --------
-    >>> search = Iterations("coin", max_iter=100, tol=1e-9)
-    >>> mixture_proportions(np.eye(2)[[0, 0, 0, 1]], search, 1e-9)
-    array([0.75, 0.25])
-    """
+    """Return β ≥ 0 with sum one that maximises the mean of log (R β), for positive ratios R."""
     beta = np.full(ratios.shape[1], 1 / ratios.shape[1])
     mixture = np.maximum(ratios @ beta, np.finfo(float).tiny)
     last = -np.inf
@@ -173,13 +114,7 @@ def mixture_proportions(ratios: Array, iterations: Iterations, tol: float) -> Ar
 
 
 def spread_rows(X: Any, k: int) -> Array:
-    """Return ``k`` rows at most, evenly over the ranks of their distance from the mean.
-
-    Examples
-    --------
-    >>> spread_rows(np.array([[0.0], [3.0], [1.0], [8.0]]), 2)
-    array([1, 3])
-    """
+    """Return ``k`` rows at most, evenly over the ranks of their distance from the mean."""
     n = X.shape[0]
     if n <= k:
         return np.arange(n)

@@ -1,34 +1,30 @@
 """Kernel mean matching.
 
     minimise    ½ bᵀK b − κᵀb,        κ_i = (n_s/n_t) Σ_j k(x_i, t_j)
-    subject to  0 ≤ b_i ≤ B,          |Σ b_i − n_s| ≤ ε n_s
 
-with K the Gram matrix of the source samples x_i and t_j the target samples. The objective is
-n_s²/2 (‖(1/n_s) Σ b_i φ(x_i) − μ_t‖² − ‖μ_t‖²): weights b on the source that bring its mean in
-feature space as near to the target's as they can. A classifier is then trained on the weighted
-source.
+with K the Gram matrix of the source samples x_i and t_j the target samples: but for a factor and a
+constant, the squared distance of the means in feature space.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from skatter.kernels import KERNEL, Kernel, gram, kernel_of
+from skatter.kernels import Kernel, WithKernel, gram, kernel_of
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import Method, Tuning
 from skatter.methods.weighting import BATCH, WeightedClassifier
-from skatter.parameters import NON_NEGATIVE, optional, random_state, real
+from skatter.parameters import NON_NEGATIVE, declared, optional, parameter, real
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
-class KMM(WeightedClassifier):
+@declared
+class KMM(WithKernel, Iterative, WeightedClassifier):
     """Kernel mean matching: train on source samples, weighted to look like the target.
 
         minimise    ‖(1/n_s) Σ b_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²
@@ -40,10 +36,6 @@ class KMM(WeightedClassifier):
 
     Parameters
     ----------
-    estimator : classifier or None
-        Trained on the labelled source samples with ``sample_weight``, which the last step of a
-        pipeline receives. None is :class:`~sklearn.linear_model.LogisticRegression` on
-        standardised features. Nearest neighbours cannot use weights.
     max_weight : float > 1
         The largest weight, B.
     eps : float >= 0 or None
@@ -61,25 +53,11 @@ class KMM(WeightedClassifier):
     tol : float >= 0
         The squared distance of the means is found up to this share of the mean of k(x, x);
         0 runs all iterations.
-    verbose : int
-        Print a line for every iteration where positive.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_samples,)
-        b, in the order of the samples; 0 for the target.
-    estimator_ : classifier
-        Trained on the weighted source.
     objective_ : list of float
         ½ bᵀK b − κᵀb after every iteration.
-    n_iter_ : int
-        Number of iterations.
-    classes_ : ndarray
-        Classes of the labelled source samples.
-    domain_ids_, source_ids_ : ndarray
-        Domains and sources seen in ``fit``.
 
     References
     ----------
@@ -108,42 +86,9 @@ class KMM(WeightedClassifier):
     True
     """
 
-    _parameters: ClassVar = {
-        **KERNEL,
-        **ITERATIVE,
-        "max_weight": real(1, open_low=True),
-        "eps": optional(NON_NEGATIVE),
-        "random_state": random_state,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        max_weight: float = 1000.0,
-        eps: float | None = None,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-8,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.max_weight = max_weight
-        self.eps = eps
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+    max_weight: float = parameter(real(1, open_low=True), default=1000.0)
+    eps: float | None = parameter(optional(NON_NEGATIVE), default=None)
+    tol: float = 1e-8
 
     def _check_together(self) -> None:
         if self._precomputed:

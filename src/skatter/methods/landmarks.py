@@ -1,23 +1,16 @@
 """Landmarks: source samples that could be the target's, and the tasks they make easier.
 
-Some source samples lie among the target's: the landmarks. At a scale r, with D the squared
-distances of the geodesic flow kernel of source and target and m their median, they are the samples
-that have weight in
+At a scale r, with D the squared distances of the geodesic flow kernel of source and target and m
+their median, landmarks are the samples that have weight in
 
     minimise    βᵀK_ss β − (2/n_t) βᵀK_st 1,      K = exp(−r D/m)
-    subject to  β ≥ 0,  Σ β = 1,  and in each class  Σ_c β ≥ n_c/2n_s   (or = n_c/n_s):
+    subject to  β ≥ 0,  Σ β = 1,  and in each class  Σ_c β ≥ n_c/2n_s   (or = n_c/n_s).
 
-but for a constant, the squared distance of the weighted mean of the source from the mean of the
-target in feature space. Each scale gives an auxiliary task, from the source without its
-landmarks to the target with them, and that task a geodesic flow with a metric G_r. The classifier
-is a support vector machine, trained on the landmarks of all scales, with the kernel
-
-    k(x, z) = Σ_r w_r xᵀG_r z / tr_r,
-
-where tr_r is the trace of the kernel on its training samples. The authors find the w by multiple
-kernel learning; here they are those with which the kernel is best aligned with the classes. Since
-every G_r = R_r R_rᵀ has a rank of 2d, all is computed from features x R_r, and the classifier is
-linear in x.
+Each scale gives an auxiliary task, and that task a geodesic flow with a metric G_r. The kernel is
+Σ_r w_r xᵀG_r z / tr_r, where tr_r is its trace on the training samples. The authors find the w by
+multiple kernel learning; here they are those with which the kernel is best aligned with the
+classes. Since every G_r = R_r R_rᵀ has a rank of 2d, all is computed from features x R_r, and the
+classifier is linear in x.
 """
 
 from __future__ import annotations
@@ -28,7 +21,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 from sklearn.metrics.pairwise import euclidean_distances
@@ -42,10 +34,9 @@ from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
-from skatter.parameters import COUNT, POSITIVE, choice, optional
+from skatter.parameters import COUNT, POSITIVE, choice, declared, optional, parameter
 from skatter.solve import principal_axes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 SCALES = tuple(2.0**q for q in range(-6, 7))
 """Scales r that are looked at unless others are named."""
@@ -82,6 +73,7 @@ def _check_scales(name: str, value: Any) -> None:
         POSITIVE(name, scale)
 
 
+@declared
 class Landmarks(RivalClassifier):
     """Landmarks: trains on the source samples that could be the target's.
 
@@ -135,8 +127,6 @@ class Landmarks(RivalClassifier):
         Mean of all training samples.
     classes_ : ndarray
         Classes of the labelled source samples.
-    domain_ids_, source_ids_ : ndarray
-        Domains and sources seen in ``fit``.
 
     References
     ----------
@@ -166,30 +156,13 @@ class Landmarks(RivalClassifier):
     True
     """
 
-    _parameters: ClassVar = {
-        "n_components": optional(COUNT),
-        "C": POSITIVE,
-        "scales": optional(_check_scales),
-        "balance": choice("half", "exact"),
-        "mixing": choice("alignment", "uniform"),
-    }
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    C: float = parameter(POSITIVE, default=2.0**10)
+    scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
+    balance: str = parameter(choice("half", "exact"), default="half")
+    mixing: str = parameter(choice("alignment", "uniform"), default="alignment")
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        C: float = 2.0**10,
-        scales: Sequence[float] | None = None,
-        balance: str = "half",
-        mixing: str = "alignment",
-    ) -> None:
-        self.n_components = n_components
-        self.C = C
-        self.scales = scales
-        self.balance = balance
-        self.mixing = mixing
 
     def _scales(self) -> Array:
         return np.ravel(SCALES if self.scales is None else self.scales)
@@ -298,14 +271,6 @@ def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float)
     They are k(x, x') − mean_t k(x, t) − mean_t k(t, x') + mean_tt' k(t, t') for the kernel
     k = exp(−r D), and Δ the matrix of them: βᵀΔβ is the squared distance of the means where
     Σ β = 1. With exp(−r D) − 1 in place of exp(−r D), no digits are lost at small scales.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x, t = np.array([[0.0], [2.0]]), np.array([[0.0]])
-    >>> discrepancy((x - x.T) ** 2, (x - t.T) ** 2, (t - t.T) ** 2, 1.0).round(4)
-    array([[0.    , 0.    ],
-           [0.    , 1.9634]])
     """
     towards = np.expm1(-scale * D_across).mean(axis=1)
     delta = np.expm1(-scale * D_source)
@@ -316,16 +281,7 @@ def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float)
 
 
 def match_means(delta: Array, label: Array, scale: float, *, balance: str) -> Match:
-    """Minimise βᵀΔβ over weights that sum to one, with balanced classes and a small ridge.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x, t = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([[0.0], [5.0]])
-    >>> delta = discrepancy((x - x.T) ** 2, (x - t.T) ** 2, (t - t.T) ** 2, 1.0)
-    >>> match_means(delta, np.array([0, 0, 1, 1]), 1.0, balance="half").weights.round(4)
-    array([0.5, 0. , 0.5, 0. ])
-    """
+    """Minimise βᵀΔβ over weights that sum to one, with balanced classes and a small ridge."""
     n = len(label)
     iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
     region, uniform = _balanced(label, balance), np.full(n, 1 / n)
@@ -395,13 +351,6 @@ def aligned_weights(features: list[Array], label: Array) -> Array:
     With centred kernels K_r = Z_r Z_rᵀ and class indicators Y, the alignment is
     ⟨Σ w_r K_r, Y Yᵀ⟩/‖Σ w_r K_r‖, which is largest at the minimum over w ≥ 0 of
     ‖Σ w_r K_r‖² − 2 ⟨Σ w_r K_r, Y Yᵀ⟩, a least-squares problem.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> telling, silent = np.array([[1.0], [1], [-1], [-1]]), np.array([[1.0], [-1], [1], [-1]])
-    >>> aligned_weights([telling, silent], np.array([0, 0, 1, 1]))
-    array([1., 0.])
     """
     Y = (label[:, None] == np.unique(label)).astype(float)
     Y -= Y.mean(axis=0)
@@ -420,7 +369,6 @@ METHODS = (
     Method(
         name="landmarks",
         estimator=Landmarks,
-        kind="classifier",
         summary="trains on source samples that could be the target's, at several scales",
         when="part of the source resembles the target, and the rest misleads",
         needs=("source labels", "one target"),

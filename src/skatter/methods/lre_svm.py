@@ -1,24 +1,12 @@
 """Low-rank exemplar classifiers: domains that nobody named show in how exemplars agree.
 
-Every positive sample x_i of a class has a logistic classifier w_i of its own, against all samples
-of other classes; see :mod:`skatter.methods.exemplars`. Samples of one latent domain look alike to
-its exemplars, so that the matrix of likelihoods G(W)_il = s(w_iᵀx_l) among the P positives should
-have low rank, about the number of latent domains. With F near G, for each class,
-
-    minimise  Σ_i [ ‖w_i‖² + C₊ log(1 + exp(−w_iᵀx_i)) + C₋ Σ_j log(1 + exp(w_iᵀx_j⁻)) ]
-              + λ₁ ‖F‖_* + λ₂ ‖F − G(W)‖²    over W and F,
-
-where x_j⁻ are the samples of other classes and ‖F‖_* is the sum of singular values. Alternately,
+Samples of one latent domain look alike to its exemplars (:mod:`skatter.methods.exemplars`), so that
+their likelihoods G(W) should have low rank, about the number of latent domains. Alternately,
 
     F <- U diag(max(σ − λ₁/(2λ₂), 0)) Vᵀ    for    G(W) = U diag(σ) Vᵀ,
     W <- the exemplars' own problems, each tied to its row of F,
 
-neither of which raises the objective. A new sample belongs to the class whose K best exemplars find
-it likely: those of the latent domain that it resembles, whichever that is.
-
-With a target, exemplars count by how near to it they are, v_i = exp(−β ‖m_s − m_t‖²) with the means
-of the source and of the target samples nearest to x_i; and the domain adaptation machine
-(:mod:`skatter.methods.dam`) fits a regressor on the target to their weighted opinion.
+neither of which raises the objective.
 """
 
 from __future__ import annotations
@@ -26,7 +14,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
@@ -34,16 +21,22 @@ from sklearn.utils import gen_batches
 
 from skatter.components import BATCH
 from skatter.domains import Mask
-from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
+from skatter.methods.base import (
+    RivalClassifier,
+    Transfer,
+    in_columns,
+    one_against_rest,
+    source_classes,
+)
 from skatter.methods.dam import regress, scatter_of_gram
 from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import Expansion, KernelMachine, canonical
 from skatter.methods.record import Method, Tuning
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE
-
-Array = NDArray[Any]
+from skatter.methods.subspaces import in_span
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.tensors import Array
 
 GAIN = 1e-5
 """Share of its objective that an exemplar may still gain when a round leaves it."""
@@ -58,33 +51,55 @@ SQUARES = 1e-6
 """Singular values above this share of the norm are as good when found through their squares."""
 
 
-class _ExemplarLearner(RivalClassifier):
-    """What generalization and adaptation share: the exemplars, and what they say of new samples."""
+@declared
+class _ExemplarLearner(Iterative, RivalClassifier):
+    """What generalization and adaptation share: the exemplars, and what they say of new samples.
 
-    _parameters: ClassVar = {
-        **ITERATIVE,
-        "C_positive": POSITIVE,
-        "C_negative": POSITIVE,
-        "rank_weight": NON_NEGATIVE,
-        "tie_weight": NON_NEGATIVE,
-        "n_best": COUNT,
-        "normalize": BOOLEAN,
-    }
+    Parameters
+    ----------
+    C_positive : float > 0
+        C₊, cost of the one positive sample of an exemplar.
+    C_negative : float > 0
+        C₋, cost of each negative one.
+    rank_weight : float >= 0
+        λ₁, what rank costs. 0: the exemplars of a class are independent, F = G.
+    tie_weight : float >= 0
+        λ₂, how closely the likelihoods follow F. Singular values of G below λ₁/(2λ₂) vanish in F.
+        0: the exemplars are independent, F = 0.
+    n_best : int
+        K, how many exemplars of a class have a say about a sample; all, where it has fewer.
+    normalize : bool
+        True: samples are centred and divided by the root of their total scatter, so that the
+        costs do not depend on origin and units of the features. False: samples as they are.
 
-    C_positive: float
-    C_negative: float
-    rank_weight: float
-    tie_weight: float
-    n_best: int
-    normalize: bool
-    max_iter: int
-    tol: float
-    verbose: int
+    Attributes
+    ----------
+    exemplars_ : ndarray of shape (n_exemplars,)
+        Which training samples have a classifier: all labelled ones of the sources, by class.
+    exemplar_class_ : ndarray of shape (n_exemplars,)
+        Their classes, as indices into ``classes_``.
+    exemplar_coef_ : ndarray of shape (n_exemplars, n_features)
+        Their classifiers, for samples as they are given.
+    exemplar_intercept_ : ndarray of shape (n_exemplars,)
+        Their intercepts.
+    ranks_ : ndarray of shape (n_classes,)
+        Rank of F for each class.
+    objective_ : list of float
+        Of the exemplars, after each round: the sum over classes.
+    """
+
+    C_positive: float = parameter(POSITIVE, default=10.0)
+    C_negative: float = parameter(POSITIVE, default=1.0)
+    rank_weight: float = parameter(NON_NEGATIVE, default=10.0)
+    tie_weight: float = parameter(NON_NEGATIVE, default=10.0)
+    n_best: int = parameter(COUNT, default=5)
+    normalize: bool = parameter(BOOLEAN, default=True)
+    max_iter: int = 30
 
     def _learn_exemplars(self, X: Array, label: Array, rows: Array) -> Array:
         """Learn one classifier for each sample, and return their order, class by class."""
         frame = Frame.of(X) if self.normalize else Frame.raw(X.shape[1])
-        Z, basis = coordinates(frame(X))
+        Z, basis = in_span(frame(X))
         members = [np.flatnonzero(label == code) for code in np.unique(label)]
         W, self.ranks_ = self._alternate(Z, members)
         order = np.concatenate(members)
@@ -130,6 +145,7 @@ class _ExemplarLearner(RivalClassifier):
         return scores
 
 
+@declared
 class LRESVM(Generalizer, _ExemplarLearner):
     """Low-rank exemplar classifiers (LRE-SVM): latent domains, found by how exemplars agree.
 
@@ -145,48 +161,6 @@ class LRESVM(Generalizer, _ExemplarLearner):
     latent domains. The classifiers are linear; for a kernel, let its features come first, e.g.
     ``make_pipeline(KernelPCA(kernel="rbf"), LRESVM())``, which is exact, or a
     :class:`sklearn.kernel_approximation.Nystroem` map.
-
-    Parameters
-    ----------
-    C_positive : float > 0
-        C₊, cost of the one positive sample of an exemplar.
-    C_negative : float > 0
-        C₋, cost of each negative one.
-    rank_weight : float >= 0
-        λ₁, what rank costs. 0: the exemplars of a class are independent, F = G.
-    tie_weight : float >= 0
-        λ₂, how closely the likelihoods follow F. Singular values of G below λ₁/(2λ₂) vanish in F.
-        0: the exemplars are independent, F = 0.
-    n_best : int
-        K, how many exemplars of a class have a say about a new sample; all, where it has fewer.
-    normalize : bool
-        True: samples are centred and divided by the root of their total scatter, so that the
-        costs do not depend on origin and units of the features. False: samples as they are.
-    max_iter : int
-        Rounds at most.
-    tol : float >= 0
-        Stop when a round changes the objective by less than this share of itself; 0 runs all.
-    verbose : int
-        Print a line for every round where positive.
-
-    Attributes
-    ----------
-    exemplars_ : ndarray of shape (n_exemplars,)
-        Which training samples have a classifier: all labelled ones of the sources, by class.
-    exemplar_class_ : ndarray of shape (n_exemplars,)
-        Their classes, as indices into ``classes_``.
-    exemplar_coef_ : ndarray of shape (n_exemplars, n_features)
-        Their classifiers, for samples as they are given.
-    exemplar_intercept_ : ndarray of shape (n_exemplars,)
-        Their intercepts.
-    ranks_ : ndarray of shape (n_classes,)
-        Rank of F for each class.
-    objective_ : list of float
-        After each round, the sum over classes.
-    n_iter_ : int
-        Number of rounds.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     Notes
     -----
@@ -215,29 +189,6 @@ class LRESVM(Generalizer, _ExemplarLearner):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        C_positive: float = 10.0,
-        C_negative: float = 1.0,
-        rank_weight: float = 10.0,
-        tie_weight: float = 10.0,
-        n_best: int = 5,
-        normalize: bool = True,
-        max_iter: int = 30,
-        tol: float = 1e-3,
-        verbose: int = 0,
-    ) -> None:
-        self.C_positive = C_positive
-        self.C_negative = C_negative
-        self.rank_weight = rank_weight
-        self.tie_weight = tie_weight
-        self.n_best = n_best
-        self.normalize = normalize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)
         X = transfer.X.astype(np.float64, copy=False)
@@ -245,9 +196,10 @@ class LRESVM(Generalizer, _ExemplarLearner):
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         scores = self._class_scores(X, np.ones(len(self.exemplars_)))
-        return _in_columns(scores)
+        return in_columns(scores)
 
 
+@declared
 class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     """LRE-SVM for domain adaptation: exemplars near the target teach a regressor on the target.
 
@@ -278,12 +230,6 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     n_neighbors : int
         How many source samples, the exemplar itself included, and how many target samples are
         near; all, where there are fewer.
-    C_positive, C_negative : float > 0
-        Costs of the one positive and of each negative sample of an exemplar.
-    rank_weight, tie_weight : float >= 0
-        λ₁ and λ₂ of :class:`LRESVM`.
-    n_best : int
-        How many exemplars of a class have a say about a target sample.
     normalize : bool
         True: samples are centred and divided by the root of their total scatter for the
         exemplars, and the kernel by the target's scatter in its feature space for the regression,
@@ -296,33 +242,13 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
     degree, coef0, kernel_params
         As in :class:`~skatter.SCA`.
-    max_iter : int
-        Rounds at most.
-    tol : float >= 0
-        Stop when a round changes the objective by less than this share of itself; 0 runs all.
-    verbose : int
-        Print a line for every round where positive.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
     exemplar_weights_ : ndarray of shape (n_exemplars,)
         v_i, up to a factor: 1 for the nearest exemplar of each class.
-    exemplars_, exemplar_class_, exemplar_coef_, exemplar_intercept_, ranks_ : ndarray
-        As in :class:`LRESVM`.
-    objective_ : list of float
-        Of the exemplars, after each round.
-    n_iter_ : int
-        Number of rounds.
     support_ : ndarray of shape (n_support,)
         Which training samples the regressors are made of; all are the target's.
-    dual_coef_ : ndarray of shape (n_support, n_machines)
-        Their coefficients; one regressor for each class, or one for two classes.
-    intercept_ : ndarray of shape (n_machines,)
-        b.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -348,60 +274,13 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     True
     """
 
-    _parameters: ClassVar = {
-        "C": POSITIVE,
-        "theta": POSITIVE,
-        "epsilon": NON_NEGATIVE,
-        "beta": NON_NEGATIVE,
-        "n_neighbors": COUNT,
-    }
+    C: float = parameter(POSITIVE, default=10.0, kw_only=False)
+    theta: float = parameter(POSITIVE, default=10.0)
+    epsilon: float = parameter(NON_NEGATIVE, default=0.01)
+    beta: float = parameter(NON_NEGATIVE, default=1.0)
+    n_neighbors: int = parameter(COUNT, default=5)
 
     _takes_sparse: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        C: float = 10.0,
-        *,
-        theta: float = 10.0,
-        epsilon: float = 0.01,
-        beta: float = 1.0,
-        n_neighbors: int = 5,
-        C_positive: float = 10.0,
-        C_negative: float = 1.0,
-        rank_weight: float = 10.0,
-        tie_weight: float = 10.0,
-        n_best: int = 5,
-        normalize: bool = True,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        max_iter: int = 30,
-        tol: float = 1e-3,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.theta = theta
-        self.epsilon = epsilon
-        self.beta = beta
-        self.n_neighbors = n_neighbors
-        self.C_positive = C_positive
-        self.C_negative = C_negative
-        self.rank_weight = rank_weight
-        self.tie_weight = tie_weight
-        self.n_best = n_best
-        self.normalize = normalize
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _check_together(self) -> None:
         if self._precomputed:
@@ -423,12 +302,7 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         K = self._gram(X, target)
         unit = scatter_of_gram(K) if self.normalize else 1.0
         coef, intercept = regress(
-            K / unit,
-            opinions,
-            C=self.C,
-            theta=self.theta,
-            epsilon=self.epsilon,
-            tol=REGRESSION_TOL,
+            K / unit, opinions, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=REGRESSION_TOL
         )
         return Expansion(target, coef / unit, intercept)
 
@@ -445,7 +319,7 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     def _virtual_labels(self, transfer: Transfer, X: Array, rows: Array) -> Array:
         """Return ỹ of target samples: labels where known, opinions of exemplars elsewhere."""
         scores = self._class_scores(X, self.exemplar_weights_)
-        opinions = _in_columns(shares(scores)) if scores.shape[1] == 2 else 2 * shares(scores) - 1
+        opinions = in_columns(shares(scores)) if scores.shape[1] == 2 else 2 * shares(scores) - 1
         label = transfer.label[rows]
         labels = one_against_rest(label, len(transfer.classes))
         return np.where((label >= 0)[:, None], labels, opinions)
@@ -481,25 +355,6 @@ class Frame(NamedTuple):
         return coef, W[:, -1] - coef @ self.origin
 
 
-def coordinates(Z: Array) -> tuple[Array, Array | None]:
-    """Return samples in no more coordinates than there are samples, and the basis of these.
-
-    The classifiers lie in the span of the samples: with Zᵀ = QR, the samples Rᵀ have the same
-    inner products, and w = Q w' for their classifiers w'.
-
-    Examples
-    --------
-    >>> Z = np.array([[3.0, 0.0, 4.0], [0.0, 2.0, 0.0]])
-    >>> inner, basis = coordinates(Z)
-    >>> inner.shape, bool(np.allclose(inner @ basis.T, Z))
-    ((2, 2), True)
-    """
-    if Z.shape[1] <= Z.shape[0]:
-        return Z, None
-    Q, R = np.linalg.qr(Z.T)
-    return np.ascontiguousarray(R.T), Q
-
-
 def _independent(problem: Exemplars) -> Array:
     """Return the exemplars of a problem without a tie."""
     P = problem.n_positives
@@ -515,14 +370,7 @@ def _threshold(rank_weight: float, tie_weight: float) -> float:
 
 
 def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
-    """Minimise t ‖F‖_* + ½ ‖F − G‖² over F: all singular values lose t, down to 0.
-
-    Examples
-    --------
-    >>> shrink(np.diag([3.0, 1.0]), 2.0)
-    (array([[1., 0.],
-           [0., 0.]]), 1.0, 1)
-    """
+    """Minimise t ‖F‖_* + ½ ‖F − G‖² over F: all singular values lose t, down to 0."""
     size = float(np.linalg.norm(G))
     if threshold >= size:
         return np.zeros_like(G), 0.0, 0
@@ -539,14 +387,7 @@ def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
 
 
 def best_average(likelihood: Array, weights: Array, n_best: int) -> Array:
-    """Return Σ v_i p_i / Σ v_i over those few exemplars whose v_i p_i are largest, for each sample.
-
-    Examples
-    --------
-    >>> p = np.array([[0.9, 0.1, 0.5]])
-    >>> best_average(p, np.array([1.0, 1.0, 1.0]), 2), best_average(p, np.array([0.1, 1, 1]), 1)
-    (array([0.7]), array([0.5]))
-    """
+    """Return Σ v_i p_i / Σ v_i over the few exemplars whose v_i p_i are largest, by sample."""
     n = len(weights)
     if n_best >= n:
         return np.asarray(likelihood @ (weights / weights.sum()))
@@ -564,13 +405,6 @@ def distances_to_target(
     It is the maximum mean discrepancy of the two where the exemplar is, ‖m_s − m_t‖² with the
     means of its nearest source and of its nearest target samples. Between all of the source and
     all of the target it would be small for whatever lies in the middle, between the classes.
-
-    Examples
-    --------
-    >>> source = np.array([[0.0], [2.0], [10.0], [12.0]])
-    >>> target = np.array([[1.0], [3.0], [99.0]])
-    >>> distances_to_target(source[[0, 3]], source, target, 2)
-    array([ 1., 81.])
     """
     source, target = (_means_of_nearest(exemplars, X, n_neighbors) for X in (X_source, X_target))
     return np.asarray(np.einsum("if,if->i", source - target, source - target))
@@ -583,28 +417,15 @@ def _means_of_nearest(places: Array, X: Array, n_neighbors: int) -> Array:
 
 
 def shares(scores: Array) -> Array:
-    """Return scores that sum to one for each sample; equal ones where all are zero.
-
-    Examples
-    --------
-    >>> shares(np.array([[0.1, 0.3], [0.0, 0.0]]))
-    array([[0.25, 0.75],
-           [0.5 , 0.5 ]])
-    """
+    """Return scores that sum to one for each sample; equal ones where all are zero."""
     scores = scores + np.finfo(float).tiny
     return np.asarray(scores / scores.sum(axis=1, keepdims=True))
-
-
-def _in_columns(scores: Array) -> Array:
-    """Return scores of classes as decision values: one column for two classes."""
-    return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
 
 
 METHODS = (
     Method(
         name="lre-svm",
         estimator=LRESVM,
-        kind="classifier",
         summary="one classifier per sample, tied by likelihoods of low rank",
         when="unseen domains, and sources that are mixtures of unnamed domains",
         needs=("source labels",),
@@ -620,7 +441,6 @@ METHODS = (
     Method(
         name="lre-svm-da",
         estimator=LRESVMAdaptation,
-        kind="classifier",
         summary="exemplars near the target teach a regressor on the target",
         when="sources that are mixtures, some of it like the target",
         needs=("source labels", "one target"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.svm import SVC
@@ -13,25 +12,32 @@ from sklearn.utils import gen_batches
 
 from skatter.components import BATCH
 from skatter.domains import Domains, Mask
-from skatter.kernels import KERNEL, Kernel, centre, kernel_of
+from skatter.kernels import Kernel, WithKernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
-from skatter.parameters import random_state
+from skatter.parameters import declared
 from skatter.spaces import ordered_gram
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 STEPS = 1_000_000
 """Of the decomposition method, which changes two coefficients in a step. Its kernel values are in
 single precision, so that a tolerance may be out of reach: it would go on for ever."""
 
 
-class KernelMachine(RivalClassifier):
+@declared
+class KernelMachine(WithKernel, RivalClassifier):
     """Base of classifiers f(x) = Σ_i α_i k(x_i, x) + b, with a column of α for each class.
 
     One has the parameters of a kernel, and implements ``_learn``.
-    """
 
-    _parameters: ClassVar = {**KERNEL, "random_state": random_state}
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Which training samples the machines are made of.
+    dual_coef_ : ndarray of shape (n_support, n_machines)
+        Their coefficients; one machine for each class, or one for two classes.
+    intercept_ : ndarray of shape (n_machines,)
+        b.
+    """
 
     _takes_sparse: ClassVar[bool] = True
 
@@ -109,16 +115,6 @@ def support_vector_machines(
     """Return the machines that tell the signs in each column apart.
 
     Where all signs are the same, the machine of smallest norm without loss is f = that sign.
-
-    Examples
-    --------
-    >>> X = np.array([[-1.0], [1.0], [3.0]])
-    >>> signs = np.array([[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
-    >>> coef, intercept = support_vector_machines(X @ X.T, signs, C=10.0, tol=1e-6)
-    >>> (X @ X.T @ coef + intercept).round(3)
-    array([[-1.,  1.],
-           [ 1.,  1.],
-           [ 3.,  1.]])
     """
     # The intercept makes the machine blind to the origin of feature space. Centred values are
     # small, which matters because the solver keeps them in single precision.

@@ -1,22 +1,14 @@
 """Marginal kernel support vector machine: what a domain is like decides how its samples are read.
 
-A sample is the pair of its domain's marginal distribution P and its features x, and
-
-    k̄((P, x), (P', x')) = k_P(P, P') k(x, x'),    k_P(P, P') = exp(−γ_P ‖μ_P − μ_P'‖²),
-
-where μ_P = E k'(x, ·) is the mean of P in the feature space of a second kernel k'. Of samples,
-⟨μ_P, μ_P'⟩ is the mean of a block of the Gram matrix of k'. Every source counts the same,
+The mean of P in the feature space of a second kernel k' is μ_P = E k'(x, ·); of samples,
+⟨μ_P, μ_P'⟩ is the mean of a block of its Gram matrix. Every source counts the same,
 
     minimise  ½ ‖f‖² + (C/S) Σ_d (n/n_d) Σ_{i in d} max(0, 1 − y_i (f(P_d, x_i) + b)),
 
-S sources of n_d samples, n together: a support vector machine with weights n/(S n_d), which are 1
-where all sources are of a size. It is one sum of kernel functions for each source,
+S sources of n_d samples, n together: a support vector machine with weights n/(S n_d), and one sum
+of kernel functions for each source, mixed by how much like each source a new domain is,
 
-    f(P, x) = Σ_d k_P(P_d, P) f_d(x),    f_d(x) = Σ_{i in d} α_i k(x_i, x),
-
-mixed by how much like each source a new domain is. With γ_P = 0 the sources are pooled; as γ_P
-grows, sources that differ have no more in common than b: given b, each f_d is what the samples of
-its source alone make it, and f says nothing about a domain that is not a source.
+    f(P, x) = Σ_d k_P(P_d, P) f_d(x),    f_d(x) = Σ_{i in d} α_i k(x_i, x).
 """
 
 from __future__ import annotations
@@ -25,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skatter.components import BATCH
@@ -35,11 +26,11 @@ from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Method, Tuning
-from skatter.parameters import NON_NEGATIVE, POSITIVE, named_or
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, named_or, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class MarginalKernelSVM(Generalizer, KernelMachine):
     """Support vector machine on pairs of a domain's marginal distribution and a sample.
 
@@ -92,8 +83,6 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         As in :class:`~skatter.SCA`.
     tol : float > 0
         How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
@@ -104,15 +93,9 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         targets of ``fit``.
     marginal_distances_ : ndarray of shape (n_marginals, n_sources)
         ‖μ_P − μ_d‖² between these domains and the sources.
-    support_ : ndarray of shape (n_support,)
-        Which training samples the machines are made of.
     dual_coef_ : ndarray of shape (n_support, n_sources, n_machines)
         Their coefficients in f_d of each source, zero but for their own; one machine for each
         class, or one for two classes.
-    intercept_ : ndarray of shape (n_machines,)
-        b.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -137,39 +120,12 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     0.95
     """
 
-    _parameters: ClassVar = {
-        "C": POSITIVE,
-        "marginal_gamma": named_or(NON_NEGATIVE, "median"),
-        "embedding_gamma": named_or(POSITIVE, "median"),
-        "tol": POSITIVE,
-    }
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    marginal_gamma: Any = parameter(named_or(NON_NEGATIVE, "median"), default="median")
+    embedding_gamma: Any = parameter(named_or(POSITIVE, "median"), default="median")
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_several: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        marginal_gamma: Any = "median",
-        embedding_gamma: Any = "median",
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.marginal_gamma = marginal_gamma
-        self.embedding_gamma = embedding_gamma
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.random_state = random_state
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
         likeness = np.exp(-self.marginal_gamma_ * self._squared_distances(X, sample_domain))
@@ -287,21 +243,7 @@ class _Given(Transfer):
 
 
 class MeanEmbeddings(NamedTuple):
-    """Means μ_d of the sources in the feature space of a kernel.
-
-    Examples
-    --------
-    >>> X, domains = np.array([[0.0], [2.0], [5.0]]), read_domains([0, 1, 0], ["a", "a", "b"])
-    >>> everyone = np.ones(3, dtype=bool)
-    >>> sources = Transfer(X, domains, everyone, ~everyone, np.arange(3))
-    >>> means = MeanEmbeddings.of(sources, Kernel("linear"))
-    >>> means.between()
-    array([[ 0., 16.],
-           [16.,  0.]])
-    >>> new = np.array([[1.0], [3.0]])
-    >>> means.to(new, new)
-    array([1., 9.])
-    """
+    """Means μ_d of the sources in the feature space of a kernel."""
 
     kernel: Kernel
     X: Any
@@ -334,13 +276,7 @@ class MeanEmbeddings(NamedTuple):
 
 
 def mean_of_rows(kernel: Kernel, X: Any, Y: Any) -> Array:
-    """Return the mean over x of k(x, y) for each y, a batch at a time to save memory.
-
-    Examples
-    --------
-    >>> mean_of_rows(Kernel("linear"), np.array([[1.0], [3.0]]), np.array([[1.0], [10.0]]))
-    array([ 2., 20.])
-    """
+    """Return the mean over x of k(x, y) for each y, a batch at a time to save memory."""
     batches = gen_batches(X.shape[0], BATCH)
     total = sum(kernel(X[rows], Y).sum(axis=0) for rows in batches)
     return np.asarray(total / X.shape[0])
@@ -357,28 +293,13 @@ def median_bandwidth(distances: Array) -> float:
     """Return 1/2 / median over pairs of domains that differ, 1 where none do.
 
     In exp(−‖μ_P − μ_P'‖² / 2s²), s² is the median.
-
-    Examples
-    --------
-    >>> median_bandwidth(np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 8.0], [0.0, 8.0, 0.0]]))
-    0.1
     """
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
 
 
 def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
-    """Multiply a Gram matrix in place by the factor of each pair of domains.
-
-    Examples
-    --------
-    >>> K = np.ones((3, 3))
-    >>> times_blocks(K, np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1, 0]))
-    >>> K
-    array([[1. , 0.5, 1. ],
-           [0.5, 1. , 0.5],
-           [1. , 0.5, 1. ]])
-    """
+    """Multiply a Gram matrix in place by the factor of each pair of domains."""
     for d, row in enumerate(factors[:, domain]):
         for i in np.flatnonzero(domain == d):
             K[i] *= row
@@ -388,7 +309,6 @@ METHODS = (
     Method(
         name="marginal-svm",
         estimator=MarginalKernelSVM,
-        kind="classifier",
         summary="kernel on pairs of a domain's distribution and a sample",
         when="many sources whose classifiers change with their distributions",
         needs=("source labels", "several sources", "a set of new samples"),

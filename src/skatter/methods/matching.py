@@ -12,15 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skatter.domains import Codes
 from skatter.methods.base import Transfer
+from skatter.methods.iteration import Iterations
 from skatter.scatter import indicator_means
 from skatter.selection import nearest_labels
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 BATCH = 2**25
 """Distances between labelled and unlabelled samples that are held at once."""
@@ -69,21 +68,29 @@ def nearest_classes(Z: Array, transfer: Transfer) -> Codes:
 
 
 class Guesses:
-    """The guessed classes of round after round, and whether they have settled."""
+    """Rounds that guess the classes of the target, until the guesses settle."""
 
-    def __init__(self, first: Codes, target: Array) -> None:
-        self.last = first
-        self._target = target
+    def __init__(self, model: Any, transfer: Transfer, first: Codes) -> None:
+        self.rounds, self.last = Iterations.of(model), first
+        self._transfer, self._tol = transfer, model.tol
         self._seen: set[bytes] = set()
 
-    def update(self, guess: Codes, tol: float) -> tuple[float, bool]:
-        """Return the share of the target that changed class, and whether rounds may end.
+    def record(self, objective: float, guess: Codes) -> None:
+        """Keep what a round has found.
 
-        They may where that share is at most ``tol``, and where all is as it was after an earlier
-        round, since they would then repeat.
+        Rounds may end where at most a share ``tol`` of the target changed class, and where all is
+        as it was after an earlier round, since they would then repeat.
         """
-        changed = float(np.mean(guess[self._target] != self.last[self._target]))
-        settled = bool(self._seen) and (changed <= tol or guess.tobytes() in self._seen)
+        target = self._transfer.target
+        changed = float(np.mean(guess[target] != self.last[target]))
+        settled = bool(self._seen) and (changed <= self._tol or guess.tobytes() in self._seen)
         self._seen.add(guess.tobytes())
         self.last = guess
-        return changed, settled
+        note = f"{changed:.1%} of the target changed class"
+        self.rounds.record(objective, settled=settled, note=note)
+
+    def keep_in(self, model: Any) -> None:
+        """Set the attributes that all such methods have."""
+        model.pseudo_labels_ = self._transfer.classes[self.last[self._transfer.target]]
+        model.objective_ = np.array(self.rounds.objective)
+        model.n_iter_ = len(model.objective_)

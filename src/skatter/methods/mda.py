@@ -1,18 +1,15 @@
 """Multidomain discriminant analysis: classes apart, and each class one whatever the domain.
 
-All domains weigh the same: with n_sj samples of class j among the n_s of domain s, and μ_sj their
-mean,
+With n_sj samples of class j among the n_s of domain s, μ_sj their mean, and
 
-    u_j = Σ_s (n_sj/n_s) μ_sj / q_j,     q_j = Σ_s n_sj/n_s,     ū = Σ_j (q_j/m) u_j
+    u_j = Σ_s (n_sj/n_s) μ_sj / q_j,     q_j = Σ_s n_sj/n_s,     ū = Σ_j (q_j/m) u_j,
 
-are the mean of class j and the mean of all. Four measures, each a mean, make the objective:
+four measures, each a mean, make the objective:
 
     class discrepancy     F   mean of ‖u_j − u_j'‖² over pairs of classes
     between-class         P   (1/n) Σ_j n_j ‖u_j − ū‖²
     domain discrepancy    G   mean of ‖μ_sj − μ_s'j‖² over pairs of domains and over the classes
     within-class          Q   (1/n) Σ_i ‖φ(x_i) − u_{y_i}‖²
-
-    maximise    β F + (1-β) P     subject to     γ G + α Q + ridge · ‖W‖² = 1
 
 F, P and G are thin. Q is SCA's within-class scatter and, since u_j is not the mean of class j
 where domains are of different size, the thin (1/n) Σ_j n_j ‖u_j − mean of class j‖². So SCA's
@@ -22,35 +19,21 @@ solver solves it, with right-hand sides as few as classes and domains.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skatter.components import LabelledComponents
+from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
 from skatter.methods.record import Method, Tuning
 from skatter.objective import Factors, Objective
-from skatter.parameters import NON_NEGATIVE, SHARE, Rules
-from skatter.sca import RIDGE, ridge_weight
+from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
+from skatter.sca import ridge_weight
 from skatter.scatter import factors_of_classes, indicator_means
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 def class_means(domains: Domains) -> tuple[Array, Array]:
-    """Return coefficients of u_j, one column for each class that is there, and the shares q_j/m.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> view = read_domains([0, 0, 0, 1, 0, 1], ["a", "a", "a", "a", "b", "b"])
-    >>> means, shares = class_means(view)
-    >>> means.round(2).tolist()  # b is smaller, and counts as much as a
-    [[0.2, 0.0], [0.2, 0.0], [0.2, 0.0], [0.0, 0.33], [0.4, 0.0], [0.0, 0.67]]
-    >>> shares.tolist()
-    [0.625, 0.375]
-    """
+    """Return coefficients of u_j, one column for each class that is there, and the shares q_j/m."""
     labelled = domains.labelled
     counts = np.where(labelled, domains.counts, 0)
     sizes = np.bincount(domains.domain, counts, minlength=domains.n_domains)
@@ -92,7 +75,8 @@ def discrepancy_factor(domains: Domains) -> Array:
     return np.hstack([part * np.sqrt(w) for part, w in zip(parts, weights, strict=True)])
 
 
-class MDA(LabelledComponents):
+@declared
+class MDA(RidgedComponents, LabelledComponents):
     """Multidomain discriminant analysis: classes apart, each class together over the domains.
 
         maximise    β class discrepancy + (1-β) between-class scatter
@@ -114,8 +98,6 @@ class MDA(LabelledComponents):
         γ, weight of domain discrepancy.
     within_weight : float >= 0
         α, weight of within-class scatter.
-    kernel, gamma, degree, coef0, kernel_params, feature_map
-        Feature space, as in :class:`~skatter.SCA`.
     ridge : float > 0 or None
         Weight of ‖W‖². With ``normalize=True`` in units of the total scatter; None is 1e-3. With
         ``normalize=False`` as it is; None is 1, as published.
@@ -123,13 +105,6 @@ class MDA(LabelledComponents):
         Units of ``ridge``; all measures are means in any case.
     scale, solver, tol, random_state
         As in :class:`~skatter.SCA`; the authors' program has ``scale="coefficients"``.
-
-    Attributes
-    ----------
-    eigenvalues_, n_components_, dual_coef_, components_, residuals_, scatter_
-        As in :class:`~skatter.SCA`.
-    classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     Notes
     -----
@@ -153,49 +128,9 @@ class MDA(LabelledComponents):
     (4, 2)
     """
 
-    _parameters: ClassVar[Rules] = {
-        "beta": SHARE,
-        "domain_weight": NON_NEGATIVE,
-        "within_weight": NON_NEGATIVE,
-        "ridge": RIDGE,
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        beta: float = 0.5,
-        domain_weight: float = 1.0,
-        within_weight: float = 1.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        feature_map: Any = None,
-        ridge: float | None = None,
-        normalize: bool = True,
-        scale: str = "eigenvalue",
-        solver: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.beta = beta
-        self.domain_weight = domain_weight
-        self.within_weight = within_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.feature_map = feature_map
-        self.ridge = ridge
-        self.normalize = normalize
-        self.scale = scale
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    beta: float = parameter(SHARE, default=0.5)
+    domain_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    within_weight: float = parameter(NON_NEGATIVE, default=1.0)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return "MDA", "use USCA, which needs no labels"
@@ -222,7 +157,6 @@ METHODS = (
     Method(
         name="mda",
         estimator=MDA,
-        kind="features",
         summary="class means apart, all domains weighing the same",
         when="several labelled sources of very different size",
         needs=("source labels",),

@@ -1,21 +1,13 @@
 """Manifold embedded distribution alignment: ARTL in the features of the geodesic flow kernel.
 
-As in :mod:`skatter.methods.artl`, with samples seen through the geodesic flow from source to target
-(:mod:`skatter.methods.geodesic`) and
-
-    M = (1 − μ) C e eᵀ + μ Σ_c e_c e_cᵀ,      μ = d_c / (d_c + d_m),
-
-where d_m is the A-distance of source and target, d_c the mean of those of their classes, the latter
-guessed: 2 (1 − 2 error) of a linear classifier that tells the two apart. So μ is large where
-classes differ more than the domains as a whole.
+The share μ = d_c / (d_c + d_m) compares the A-distance d_m of source and target with d_c, the mean
+of those of their classes, the latter guessed: 2 (1 − 2 error) of a linear classifier that tells the
+two apart. So μ is large where classes differ more than the domains as a whole.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
 from skatter.domains import Codes
@@ -24,14 +16,14 @@ from skatter.methods.base import Transfer
 from skatter.methods.geodesic import geodesic
 from skatter.methods.record import SUBSPACES, Method, Tuning
 from skatter.methods.subspaces import domain_axes, feature_mean
-from skatter.parameters import COUNT, SHARE, named_or, optional
-
-Array = NDArray[Any]
+from skatter.parameters import COUNT, SHARE, declared, named_or, optional, parameter
+from skatter.tensors import Array
 
 SMALLEST = 1e-3
 """A smaller share of the class means counts as none, as in the authors' program."""
 
 
+@declared
 class MEDA(AdaptationRegularized):
     """Manifold embedded distribution alignment (MEDA): ARTL along the geodesic flow.
 
@@ -52,18 +44,6 @@ class MEDA(AdaptationRegularized):
         domain is lower.
     mu : "adaptive" or float in [0, 1]
         μ, the share of the class means; ``"adaptive"`` compares A-distances.
-    mmd : float >= 0
-        λ, weight of the distances of the means.
-    smoothness : float >= 0
-        ρ, weight of the graph of neighbours.
-    shrinkage : float > 0
-        η, weight of the norm of f.
-    n_neighbors : int
-        Neighbours of each sample in the graph.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel of samples of unit length, as in :class:`~skatter.SCA`.
-    max_iter, tol, verbose, random_state
-        As in :class:`ARTL`.
 
     Attributes
     ----------
@@ -73,8 +53,6 @@ class MEDA(AdaptationRegularized):
         R with R Rᵀ = G, the metric of the geodesic flow kernel.
     mean_ : ndarray of shape (n_features_in_,)
         Mean of all training samples.
-    dual_coef_, pseudo_labels_, objective_, n_iter_, classes_, domain_ids_, source_ids_
-        As in :class:`ARTL`.
 
     Notes
     -----
@@ -100,45 +78,8 @@ class MEDA(AdaptationRegularized):
     1.0
     """
 
-    _parameters: ClassVar = {
-        "n_components": optional(COUNT),
-        "mu": named_or(SHARE, "adaptive"),
-    }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        mu: float | str = "adaptive",
-        mmd: float = 10.0,
-        smoothness: float = 1.0,
-        shrinkage: float = 0.1,
-        n_neighbors: int = 10,
-        kernel: Any = "rbf",
-        gamma: Any = 0.5,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        max_iter: int = 10,
-        tol: float = 0.0,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.mmd = mmd
-        self.smoothness = smoothness
-        self.shrinkage = shrinkage
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    mu: float | str = parameter(named_or(SHARE, "adaptive"), default="adaptive")
 
     def _learn_map(self, transfer: Transfer) -> None:
         axes = domain_axes(transfer, self.n_components)
@@ -167,14 +108,7 @@ def class_share(Z: Array, source: Codes, target: Codes, is_source: Array) -> flo
 
 
 def a_distance(A: Array, B: Array) -> float:
-    """Return 2 (1 − 2 error) of the linear classifier that tells two samples apart; 2 of nothing.
-
-    Examples
-    --------
-    >>> line = np.linspace(0, 1, 10)[:, None]
-    >>> a_distance(line, line + 9), a_distance(line, line)
-    (2.0, 0.0)
-    """
+    """Return 2 (1 − 2 error) of the linear classifier that tells two samples apart, 2 of none."""
     if not (len(A) and len(B)):
         return 2.0
     X, side = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
@@ -186,7 +120,6 @@ METHODS = (
     Method(
         name="meda",
         estimator=MEDA,
-        kind="classifier",
         summary="geodesic flow, then a smooth classifier with means weighed by their distance",
         when="one target of the source's classes, and accuracy matters more than time",
         needs=("source labels", "one target"),

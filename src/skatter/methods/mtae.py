@@ -1,18 +1,7 @@
 """MTAE, multi-task autoencoder: features from which an object can be redrawn in every domain.
 
-An object i is seen in the domains 1 .. m as xᵢ¹, .., xᵢᵐ: one thing in several views, or samples of
-one class that were paired at random. All domains share one encoder, and each has a decoder of its
-own,
-
-    h(x) = σ(W x + b),        f_t(x) = σ(V_t h(x) + c_t),        σ(a) = 1 / (1 + e⁻ᵃ).
-
-Every view of an object has to give every other one,
-
-    J = 1/(N p)  Σ_i Σ_s Σ_t ‖f_t(x̃ᵢˢ) − xᵢᵗ‖²  +  λ Σ_t (‖W‖² + ‖V_t‖²),
-
-where N counts the inputs xᵢˢ and x̃ is x with a random part of its p features set to zero. Because s
-and t range over all pairs of domains, h must keep what the views share. One domain is the ordinary
-denoising autoencoder.
+An object is one thing in several views, or samples of one class that were paired at random. N
+counts the inputs, and x̃ is x with a random part of its p features set to zero.
 
 The published program takes an epoch of steps for f_1 with a copy of the encoder, hands the copy on
 to f_2, and so on; its m objectives add up to J. Here all decoders are one matrix (V_1; ..; V_m), so
@@ -26,18 +15,26 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from skatter.domains import Codes, Domains, Mask
 from skatter.methods.base import Transfer
 from skatter.methods.generalization import GeneralizingTransformer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import Method, Tuning
-from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, optional, random_state, real
-
-Array = NDArray[Any]
+from skatter.parameters import (
+    COUNT,
+    NON_NEGATIVE,
+    POSITIVE,
+    choice,
+    declared,
+    optional,
+    parameter,
+    random_state,
+    real,
+)
+from skatter.tensors import Array
 
 N_HIDDEN = 500
 """Hidden units of the published experiments."""
@@ -46,7 +43,8 @@ WINDOW = 5
 """Epochs over which the objective is averaged to see it fall: corruption makes it noisy."""
 
 
-class MTAE(GeneralizingTransformer):
+@declared
+class MTAE(Iterative, GeneralizingTransformer):
     """Multi-task autoencoder.
 
     Learns hidden units from which every view of an object, in whatever source domain it was seen,
@@ -84,8 +82,6 @@ class MTAE(GeneralizingTransformer):
     tol : float >= 0
         Stop when the objective, averaged over five epochs, has fallen by less than this share of
         itself since the five before; 0 runs all epochs, as published.
-    verbose : int
-        Print a line for every epoch where positive.
     random_state : int, RandomState instance or None
         Draws first weights, pairs, batches and corruption. None is a fixed seed.
 
@@ -103,12 +99,8 @@ class MTAE(GeneralizingTransformer):
         Of each feature over the source samples, which are scaled to [0, 1].
     objective_ : list of float
         Mean over the steps of each epoch.
-    n_iter_ : int
-        Number of epochs.
     n_components_ : int
         Number of hidden units.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     Notes
     -----
@@ -145,43 +137,17 @@ class MTAE(GeneralizingTransformer):
     ((2, 6), (3, 4, 6))
     """
 
-    _parameters: ClassVar = {
-        **ITERATIVE,
-        "n_components": optional(COUNT),
-        "pairs": choice("class", "order"),
-        "corruption": real(0, np.nextafter(1, 0)),
-        "weight_decay": NON_NEGATIVE,
-        "learning_rate": POSITIVE,
-        "batch_size": COUNT,
-        "random_state": random_state,
-    }
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    pairs: str = parameter(choice("class", "order"), default="class")
+    corruption: float = parameter(real(0, np.nextafter(1, 0)), default=0.3)
+    weight_decay: float = parameter(NON_NEGATIVE, default=3e-6)
+    learning_rate: float = parameter(POSITIVE, default=3e-3)
+    batch_size: int = parameter(COUNT, default=64)
+    max_iter: int = 50
+    tol: float = 0.0
+    random_state: Any = parameter(random_state, default=None)
 
     _needs_labels: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        pairs: str = "class",
-        corruption: float = 0.3,
-        weight_decay: float = 3e-6,
-        learning_rate: float = 3e-3,
-        batch_size: int = 64,
-        max_iter: int = 50,
-        tol: float = 0.0,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.pairs = pairs
-        self.corruption = corruption
-        self.weight_decay = weight_decay
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _fit(self, transfer: Transfer) -> None:
         torch = _import_torch()
@@ -307,14 +273,7 @@ def objective(network: Network, corrupted: Any, views: Any, seen: Any, weight_de
 
 
 def stands_still(values: list[Any], tol: float) -> bool:
-    """Tell whether the last values are, on average, hardly below those before.
-
-    Examples
-    --------
-    >>> falling = [1 / (1 + i) for i in range(10)]
-    >>> stands_still(falling, 0.1), stands_still(falling + [0.1] * 10, 0.1)
-    (False, True)
-    """
+    """Tell whether the last values are, on average, hardly below those before."""
     if len(values) < 2 * WINDOW:
         return False
     before, now = np.mean(values[-2 * WINDOW : -WINDOW]), np.mean(values[-WINDOW:])
@@ -322,15 +281,7 @@ def stands_still(values: list[Any], tol: float) -> bool:
 
 
 def sorted_rows(X: Array, domains: Domains) -> Codes:
-    """Return the rows sorted by the values in them; equal ones by class and domain.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> X = np.array([[2.0, 1.0], [0.0, 5.0], [2.0, 0.0]])
-    >>> sorted_rows(X, read_domains(["cat", "cat", "dog"])).tolist()
-    [1, 2, 0]
-    """
+    """Return the rows sorted by the values in them; equal ones by class and domain."""
     return np.lexsort((domains.domain, domains.label, *X.T[::-1]))
 
 
@@ -339,13 +290,6 @@ def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes
 
     No sample is drawn twice. A class gives as many objects as it has samples in the domain, among
     those that have any, where it has the fewest.
-
-    Examples
-    --------
-    >>> label, domain = np.array([0, 0, 1, 0, 1, 1]), np.array([0, 0, 0, 1, 2, 2])
-    >>> draw_pairs(label, domain, np.random.RandomState(0))
-    array([[ 1,  3, -1],
-           [ 2, -1,  4]])
     """
     objects = []
     for k in range(label.max() + 1):
@@ -358,15 +302,7 @@ def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes
 
 
 def pairs_by_order(domains: Domains) -> Codes:
-    """Return the i-th samples of all domains in row i, or say why they are no pairs.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> pairs_by_order(read_domains(["cat", "cat", "dog", "dog"], ["home", "zoo", "zoo", "home"]))
-    array([[0, 1],
-           [3, 2]])
-    """
+    """Return the i-th samples of all domains in row i, or say why they are no pairs."""
     counts, ids = domains.domain_counts, domains.domain_ids
     if len(set(counts.tolist())) > 1:
         listed = ", ".join(f"{i} has {n}" for i, n in zip(ids[:5], counts[:5], strict=True))
@@ -403,7 +339,6 @@ METHODS = (
     Method(
         name="mtae",
         estimator=MTAE,
-        kind="features",
         summary="hidden units that redraw a sample in every source domain",
         when="the same objects were seen in several domains, and linear maps are too stiff",
         needs=("source labels",),

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 BATCH = 2**22
 """Distances between new and training samples that are held at once."""
@@ -21,19 +20,6 @@ class Neighbourhood:
     """Who is whose neighbour, among the training samples and beyond.
 
     Samples at the same distance are neighbours alike, so that no order of them matters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> near = Neighbourhood(X, 1)
-    >>> near.graph(X).toarray()
-    array([[0., 1., 0.],
-           [1., 0., 1.],
-           [0., 1., 0.]])
-    >>> near.edges(np.array([[0.5], [1.5]])).toarray()
-    array([[1., 1., 0.],
-           [1., 1., 1.]])
     """
 
     def __init__(self, X: Any, k: int) -> None:

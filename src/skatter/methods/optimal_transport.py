@@ -1,28 +1,14 @@
 """Optimal transport: source samples are moved onto the target at the least cost.
 
-With M the squared distances of source and target samples, in units of their mean, and uniform
-weights 1/n_s and 1/n_t,
-
-    minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj,    s_cj = n_t Σ_{i in c} T_ij
-    over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t,
-
-s_cj being the share of class c in what target sample j receives. The last term keeps source
-samples of different classes from going to the same target sample. It is concave: linearised at the
-last T it is one more cost, and each round is a transport with entropy, solved by Sinkhorn's scaling
-of rows and columns in logarithms, which no small ε can spoil. A source sample goes to the mean of
-the target samples that its row names.
-
-Between two normal distributions, the map without entropy is linear:
-
-    x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½).
+The term of the classes, with s_cj = n_t Σ_{i in c} T_ij, keeps source samples of different classes
+from going to the same target sample. It is concave: linearised at the last T it is one more cost,
+and each round is a transport with entropy, solved by Sinkhorn's scaling of rows and columns in
+logarithms, which no small ε can spoil.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances_argmin
@@ -30,12 +16,11 @@ from sklearn.metrics import pairwise_distances_argmin
 from skatter.domains import Codes, Mask
 from skatter.kernels import require_memory
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import Method
 from skatter.methods.subspaces import MapTransformer
-from skatter.parameters import NON_NEGATIVE, POSITIVE
-
-Array = NDArray[Any]
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.tensors import Array
 
 BLOCKS, SWEEPS = 100, 20
 """Of sweeps over rows and columns in one round, at most, and sweeps in each."""
@@ -50,7 +35,8 @@ BATCH = 1024
 """New samples whose distances to the training samples are held at once."""
 
 
-class OptimalTransport(MapTransformer):
+@declared
+class OptimalTransport(Iterative, MapTransformer):
     """Optimal transport with entropy and classes: the source, moved onto the target.
 
         minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
@@ -71,10 +57,6 @@ class OptimalTransport(MapTransformer):
         η: how much it costs that source samples of several classes go to one target sample.
     max_iter : int
         Rounds at most; one is enough where ``class_weight=0``.
-    tol : float >= 0
-        Stop when the objective changes by less than this share; 0 runs all of ``max_iter``.
-    verbose : int
-        Print a line for every round where positive.
 
     Attributes
     ----------
@@ -82,12 +64,8 @@ class OptimalTransport(MapTransformer):
         T, for source and target samples in their order in ``X``.
     X_source_, moved_ : ndarray of shape (n_source, n_features_in_)
         Source samples, and where they go.
-    objective_ : ndarray of shape (n_iter_,)
-        What is minimised, after each round.
-    n_iter_, n_components_ : int
-        Number of rounds, and of features.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
+    n_components_ : int
+        Number of features.
 
     References
     ----------
@@ -108,22 +86,9 @@ class OptimalTransport(MapTransformer):
     True
     """
 
-    _parameters: ClassVar = {**ITERATIVE, "entropy": POSITIVE, "class_weight": NON_NEGATIVE}
-
-    def __init__(
-        self,
-        *,
-        entropy: float = 0.05,
-        class_weight: float = 0.1,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        verbose: int = 0,
-    ) -> None:
-        self.entropy = entropy
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
+    entropy: float = parameter(POSITIVE, default=0.05)
+    class_weight: float = parameter(NON_NEGATIVE, default=0.1)
+    max_iter: int = 20
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = (X.astype(np.float64) for X in (transfer.X_source, transfer.X_target))
@@ -160,14 +125,7 @@ class OptimalTransport(MapTransformer):
 
 
 def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[Array, Array]:
-    """Return log T of the transport with entropy between uniform weights, and g to start from.
-
-    Examples
-    --------
-    >>> np.exp(log_transport(np.array([[0.0, 9.0], [9.0, 0.0]]), 0.1)[0]).round(3)
-    array([[0.5, 0. ],
-           [0. , 0.5]])
-    """
+    """Return log T of the transport with entropy between uniform weights, and g to start from."""
     n, m = cost.shape
     log_kernel = -cost / entropy
     f: Array | float = 0.0
@@ -195,6 +153,7 @@ def nearest_rows(X: Array, samples: Array) -> Codes:
     return np.asarray(pairwise_distances_argmin(X - origin, samples - origin))
 
 
+@declared
 class LinearTransport(MapTransformer):
     """Linear optimal transport: the map between two normal distributions with the least cost.
 
@@ -217,8 +176,6 @@ class LinearTransport(MapTransformer):
         m_s and m_t.
     n_components_ : int
         Number of features, those of the samples.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -237,10 +194,7 @@ class LinearTransport(MapTransformer):
     True
     """
 
-    _parameters: ClassVar = {"ridge": NON_NEGATIVE}
-
-    def __init__(self, *, ridge: float = 1e-3) -> None:
-        self.ridge = ridge
+    ridge: float = parameter(NON_NEGATIVE, default=1e-3)
 
     def _fit(self, transfer: Transfer) -> None:
         dtype = transfer.X.dtype
@@ -263,14 +217,7 @@ class LinearTransport(MapTransformer):
 
 
 def power(C: Array, exponent: float) -> Array:
-    """Return C^exponent of a covariance; directions without variance stay without.
-
-    Examples
-    --------
-    >>> power(np.diag([4.0, 0.0]), -0.5)
-    array([[0.5, 0. ],
-           [0. , 0. ]])
-    """
+    """Return C^exponent of a covariance; directions without variance stay without."""
     s, U = np.linalg.eigh((C + C.T) / 2)
     kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
     return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)
@@ -280,7 +227,6 @@ METHODS = (
     Method(
         name="ot",
         estimator=OptimalTransport,
-        kind="features",
         summary="source samples moved onto the target, classes kept apart",
         when="each domain is a moved or bent copy of the other, of like size",
         needs=("one target",),
@@ -291,7 +237,6 @@ METHODS = (
     Method(
         name="linear-ot",
         estimator=LinearTransport,
-        kind="features",
         summary="the linear map with the least motion that matches mean and covariance",
         when="as coral, with means to be matched as well",
         needs=("one target",),

@@ -24,24 +24,7 @@ GROUP = "skatter.methods"
 
 
 def all_methods(named: Sequence[str] = ()) -> Mapping[str, Method]:
-    """Return the registry, what installed packages announce, and what is named here.
-
-    Parameters
-    ----------
-    named : sequence of str
-        Methods written as ``"module:Class"``.
-
-    Raises
-    ------
-    ValueError
-        If something cannot be imported, is no estimator, or has a name that is taken.
-
-    Examples
-    --------
-    >>> methods = all_methods(["sklearn.decomposition:PCA"])
-    >>> methods["pca"].kind
-    'features'
-    """
+    """Return the registry, what installed packages announce, and what is named here."""
     found = dict(METHODS)
     announced = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     for path in (*(entry.value for entry in announced), *named):
@@ -57,13 +40,7 @@ def all_methods(named: Sequence[str] = ()) -> Mapping[str, Method]:
 
 
 def load_object(path: str) -> Any:
-    """Return what ``"module:Name"`` names.
-
-    Examples
-    --------
-    >>> load_object("skatter.sca:SCA").__name__
-    'SCA'
-    """
+    """Return what ``"module:Name"`` names."""
     module, _, name = path.partition(":")
     if not module or not name:
         raise ValueError(f"method must be written as module:Class, got {path!r}.")
@@ -89,7 +66,6 @@ def describe(found: Any, path: str) -> Method:
     return Method(
         name=found.__name__.lower(),
         estimator=found,
-        kind="features" if hasattr(found, "transform") else "classifier",
         summary=(getdoc(found) or path).splitlines()[0].rstrip("."),
         when="you brought it",
         needs=(),

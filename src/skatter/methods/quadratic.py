@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.methods.iteration import Iterations
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 JITTER = 1e-8
 """Share of the mean diagonal that is added to the matrix of each step, never to the objective."""
@@ -36,15 +34,7 @@ BOUNDARY = 0.995
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """{x : lower ≤ x ≤ upper, low ≤ G x ≤ high}, within which E x stays what it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> region = box(np.zeros(2), np.ones(2))
-    >>> region.slacks(np.array([0.25, 1.0]))
-    array([0.25, 1.  , 0.75, 0.  ])
-    """
+    """{x : lower ≤ x ≤ upper, low ≤ G x ≤ high}, within which E x stays what it is."""
 
     lower: Array
     upper: Array
@@ -112,18 +102,7 @@ class _Point(NamedTuple):
 def minimise(
     Q: Array, q: Array, region: Region, start: Array, iterations: Iterations, *, tol: float
 ) -> Array:
-    """Return the minimiser of ½ xᵀQx − qᵀx over a region.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.methods.iteration import Iterations
-    >>> Q, q = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([3.0, 0.0])
-    >>> region = box(np.zeros(2), np.full(2, 2.0))
-    >>> search = Iterations("corner", max_iter=50, tol=1e-9)
-    >>> minimise(Q, q, region, np.ones(2), search, tol=1e-9).round(6)
-    array([2., 0.])
-    """
+    """Return the minimiser of ½ xᵀQx − qᵀx over a region."""
     scale = 0.5 * float(np.abs(start) @ np.sqrt(np.maximum(np.diagonal(Q), 0))) ** 2
     point = _first_point(Q, q, region, start)
     gradient = _gradient(Q, q, point.x)

@@ -35,7 +35,8 @@ class Method:
         Built without arguments, it has sensible defaults.
     kind : "features", "classifier", "weights" or "regressor"
         What it gives: ``transform``, classes, weights on source samples (``weights_``) with which
-        it trains any classifier, or numbers.
+        it trains any classifier, or numbers. Without a ``transform``, "features" becomes
+        "classifier".
     summary : str
         What it does, in one line.
     when : str
@@ -66,11 +67,11 @@ class Method:
 
     name: str
     estimator: type[Any]
-    kind: Kind
     summary: str
     when: str
     needs: tuple[Need, ...]
     cost: str
+    kind: Kind = "features"
     uses: tuple[Need, ...] = ()
     wants: tuple[Need, ...] = ()
     citation: str = ""
@@ -84,6 +85,8 @@ class Method:
     def __post_init__(self) -> None:
         if not self.citation:
             object.__setattr__(self, "citation", _first_reference(self.estimator))
+        if self.kind == "features" and not hasattr(self.estimator, "transform"):
+            object.__setattr__(self, "kind", "classifier")
 
 
 def _first_reference(estimator: type[Any]) -> str:

@@ -1,13 +1,7 @@
 """SGF: sampling geodesic flow.
 
-Along the geodesic Φ(t) between the principal subspaces of source and target (see
-:mod:`skatter.methods.geodesic`) subspaces are taken at t_i = i/(N−1), i = 0 … N−1, and a sample
-is seen in all of them:
-
-    z(x) = [xᵀΦ(t_0), …, xᵀΦ(t_{N−1})],
-
-optionally reduced by partial least squares on the classes of the source. All the Φ(t_i) lie in
-the span of [A B]: a sample is projected on these 2d directions once, and the rest is small.
+All the Φ(t_i) lie in the span of [A B] of :mod:`skatter.methods.geodesic`: a sample is projected on
+these 2d directions once, and the rest is small.
 """
 
 from __future__ import annotations
@@ -15,7 +9,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from skatter.domains import Mask
@@ -30,12 +23,12 @@ from skatter.methods.subspaces import (
     partial_least_squares,
     require_classes,
 )
-from skatter.parameters import COUNT, integer, optional
+from skatter.parameters import COUNT, declared, integer, optional, parameter
 from skatter.solve.small import column_signs
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class SGF(MapTransformer):
     """Sampling geodesic flow.
 
@@ -71,8 +64,6 @@ class SGF(MapTransformer):
         The features are (x − mean) · basis · coefficients.
     mean_ : ndarray of shape (n_features_in_,)
         Mean of all training samples.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     Notes
     -----
@@ -96,24 +87,11 @@ class SGF(MapTransformer):
     (80, 10)
     """
 
-    _parameters: ClassVar = {
-        "n_components": optional(COUNT),
-        "n_subspaces": integer(2),
-        "pls_components": optional(COUNT),
-    }
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    n_subspaces: int = parameter(integer(2), default=10)
+    pls_components: int | None = parameter(optional(COUNT), default=None)
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_subspaces: int = 10,
-        pls_components: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_subspaces = n_subspaces
-        self.pls_components = pls_components
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -158,7 +136,6 @@ METHODS = (
     Method(
         name="sgf",
         estimator=SGF,
-        kind="features",
         summary="sees samples in several subspaces between source and target",
         when="subspaces on the way are wanted as features, with or without labels",
         needs=("one target",),

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 ADVANCE = 10
 """Proximal steps before each Newton move."""
@@ -70,19 +69,7 @@ class Coupling:
 
 
 class CodeProblem:
-    """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S.
-
-    Examples
-    --------
-    Soft thresholding, where atoms are orthonormal and nothing pulls:
-
-    >>> import numpy as np
-    >>> C = np.array([[1.0, -0.3, 0.05]])
-    >>> problem = CodeProblem(np.eye(3), C, Coupling(np.zeros(1)), sparsity=0.2)
-    >>> codes, converged = problem.solve(np.zeros((1, 3)), Effort(1e-12, 100))
-    >>> codes.round(9), converged
-    (array([[ 0.9, -0.2,  0. ]]), True)
-    """
+    """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S."""
 
     def __init__(
         self, gram: Array, correlation: Array, coupling: Coupling, sparsity: float

@@ -1,22 +1,14 @@
 """Selective pseudo-labelling: the target teaches itself, the surest samples of each class first.
 
-On samples of unit length, a supervised locality preserving projection P is learnt from all samples
-that have a label, true or guessed: with m_c the mean of class c and n_c its size,
-
-    maximise    Σ_i n_{c(i)} ‖Pᵀx_i‖²    over    Σ_i n_{c(i)} ‖Pᵀ(x_i − m_{c(i)})‖² + ‖P‖².
-
-In its features, of unit length again, the class of a target sample is as likely as its distance to
-the class is small: to the mean of the class in the source, or to the centre of the cluster of the
-target that is matched with the class, whichever says more. Of each class, the likeliest share k/T
-of its samples is learnt from in round k = 1 .. T.
+Samples, and the features of the projection, are of unit length. Of each class, the likeliest share
+k/T of its samples is learnt from in round k = 1 .. T.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
@@ -25,15 +17,15 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes, Mask
-from skatter.methods.base import RivalClassifier, Transfer, source_classes
+from skatter.methods.base import RivalClassifier, Transfer, in_columns, source_classes
 from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.parameters import BOOLEAN, COUNT
+from skatter.parameters import BOOLEAN, COUNT, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import principal_axes
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class SPL(RivalClassifier):
     """Selective pseudo-labelling (SPL): a projection that learns from the surest target samples.
 
@@ -68,8 +60,6 @@ class SPL(RivalClassifier):
         Classes of the target samples after the last round, in their order in ``X``.
     classes_ : ndarray
         Classes of the labelled source samples.
-    domain_ids_, source_ids_ : ndarray
-        Domains and sources seen in ``fit``.
 
     References
     ----------
@@ -92,25 +82,10 @@ class SPL(RivalClassifier):
     True
     """
 
-    _parameters: ClassVar = {
-        "n_components": COUNT,
-        "n_axes": COUNT,
-        "structured": BOOLEAN,
-        "n_rounds": COUNT,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 128,
-        *,
-        n_axes: int = 512,
-        structured: bool = True,
-        n_rounds: int = 10,
-    ) -> None:
-        self.n_components = n_components
-        self.n_axes = n_axes
-        self.structured = structured
-        self.n_rounds = n_rounds
+    n_components: int = parameter(COUNT, default=128, kw_only=False)
+    n_axes: int = parameter(COUNT, default=512)
+    structured: bool = parameter(BOOLEAN, default=True)
+    n_rounds: int = parameter(COUNT, default=10)
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -164,7 +139,7 @@ class SPL(RivalClassifier):
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         likely = self._likelihoods(self._unit(X.astype(np.float64)))
-        return likely[:, 1:] - likely[:, :1] if likely.shape[1] == 2 else likely
+        return in_columns(likely)
 
 
 def locality_projection(X: Array, label: Codes, k: int) -> Array:
@@ -187,13 +162,7 @@ def matched_clusters(Z: Array, prototypes: Array) -> Array:
 
 
 def surest(likely: Array, share: float) -> Codes:
-    """Return the rows of the likeliest share of each class, by the class that is likeliest.
-
-    Examples
-    --------
-    >>> surest(np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 0.5)
-    array([0])
-    """
+    """Return the rows of the likeliest share of each class, by the class that is likeliest."""
     guess, size = likely.argmax(axis=1), likely.max(axis=1, initial=0)
     rows = []
     for code in np.unique(guess):
@@ -207,7 +176,6 @@ METHODS = (
     Method(
         name="spl",
         estimator=SPL,
-        kind="classifier",
         summary="a projection that learns from the surest guesses of each class",
         when="deep features, and a target whose classes form clusters",
         needs=("source labels", "one target"),

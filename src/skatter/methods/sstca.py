@@ -3,11 +3,9 @@
     minimise    tr Wᵀ K L K W + μ tr Wᵀ W + (λ/n²) tr Wᵀ K Δ K W
     subject to  Wᵀ K H Y H K W = I,          Y = γ Y_l + (1 − γ) I
 
-TCA with labels in the constraint, where [Y_l]_ij is 1 for labelled samples of one class and 0
-otherwise (so that features depend on labels, in the sense of the Hilbert-Schmidt independence
-criterion), and with the Laplacian Δ of a nearest-neighbour graph in the objective, so that
-neighbours stay neighbours. With γ = λ = 0 it is TCA. The Laplacian is sparse but not thin: the
-matrix μ I + K (L + (λ/n²) Δ) K is built and factored once.
+where [Y_l]_ij is 1 for labelled samples of one class and 0 otherwise (the Hilbert-Schmidt
+independence criterion), and Δ is the Laplacian of a nearest-neighbour graph. With γ = λ = 0 it is
+TCA. The Laplacian is sparse but not thin: μ I + K (L + (λ/n²) Δ) K is built and factored once.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import kneighbors_graph
@@ -28,14 +25,23 @@ from skatter.methods.transfer_components import (
     centred,
     mean_difference,
 )
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, SHARE, optional
+from skatter.parameters import (
+    BOOLEAN,
+    COUNT,
+    NON_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    declared,
+    optional,
+    parameter,
+)
 from skatter.solve import CholeskyRoot, DiagonalPlusThin, Eigenpairs
 from skatter.solve.blas import dot
 from skatter.solve.symmetric import Root
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class SSTCA(TransferComponents):
     """Semi-supervised TCA: one mean for the domains, features that follow labels and neighbours.
 
@@ -63,23 +69,10 @@ class SSTCA(TransferComponents):
     width : float > 0 or None
         s in the weight exp(-d²/(2 s²)) of two neighbours at distance d; None is the mean distance
         of neighbours.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients, as in :class:`TCA`.
-    normalize_mmd : bool
-        Divide L by its Frobenius norm.
     tol : float > 0
         Residual of each component relative to its own eigenvalue.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos and, for large samples, the median heuristic. None is a fixed seed.
-
-    Attributes
-    ----------
-    eigenvalues_, dual_coef_, components_, residuals_, n_components_
-        As in :class:`TCA`.
-    source_ids_, domain_ids_, classes_ : ndarray
-        As in :class:`TCA`.
 
     Notes
     -----
@@ -105,54 +98,15 @@ class SSTCA(TransferComponents):
     (80, 2)
     """
 
-    _parameters: ClassVar = {
-        "mu": POSITIVE,
-        "dependence": SHARE,
-        "smoothness": NON_NEGATIVE,
-        "mean_smoothness": BOOLEAN,
-        "n_neighbors": COUNT,
-        "width": optional(POSITIVE),
-        "tol": POSITIVE,
-    }
+    mu: float = parameter(POSITIVE, default=1.0)
+    dependence: float = parameter(SHARE, default=0.1)
+    smoothness: float = parameter(NON_NEGATIVE, default=1.0)
+    mean_smoothness: bool = parameter(BOOLEAN, default=True)
+    n_neighbors: int = parameter(COUNT, default=5)
+    width: float | None = parameter(optional(POSITIVE), default=None)
+    tol: float = parameter(POSITIVE, default=1e-6)
 
     _needs_labels: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        mu: float = 1.0,
-        dependence: float = 0.1,
-        smoothness: float = 1.0,
-        mean_smoothness: bool = True,
-        n_neighbors: int = 5,
-        width: float | None = None,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        scale: str = "unit",
-        normalize_mmd: bool = False,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.dependence = dependence
-        self.smoothness = smoothness
-        self.mean_smoothness = mean_smoothness
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.scale = scale
-        self.normalize_mmd = normalize_mmd
-        self.tol = tol
-        self.random_state = random_state
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         same_class = np.asfortranarray(
@@ -206,7 +160,6 @@ METHODS = (
     Method(
         name="sstca",
         estimator=SSTCA,
-        kind="features",
         summary="TCA whose features follow labels and neighbours",
         when="labels are few and unlabelled neighbours tell something",
         needs=("source labels", "one target"),

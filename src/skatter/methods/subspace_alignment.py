@@ -1,21 +1,10 @@
-"""SA: subspace alignment.
-
-Source and target are described by their d leading principal axes, the columns of X_S and X_T. The
-matrix that brings the first basis closest to the second,
-
-    M = argmin ‖X_S M − X_T‖_F = X_SᵀX_T,
-
-turns the coordinates of source samples into those of the target:
-
-    source:  (x − mean_s) X_S X_SᵀX_T,        target:  (x − mean_t) X_T.
-"""
+"""SA: subspace alignment, X_SᵀX_T being the M with the smallest ‖X_S M − X_T‖."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
@@ -24,13 +13,13 @@ from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.record import SUBSPACES, Method
 from skatter.methods.subspaces import MapTransformer, centred_times, domain_axes
-from skatter.parameters import COUNT, optional
+from skatter.parameters import COUNT, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class SubspaceAlignment(MapTransformer):
     """Subspace alignment.
 
@@ -63,8 +52,6 @@ class SubspaceAlignment(MapTransformer):
         X_T.
     source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
         Means of the two domains.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, domains and sources seen in ``fit``.
 
     References
     ----------
@@ -85,12 +72,9 @@ class SubspaceAlignment(MapTransformer):
     array([0., 0.])
     """
 
-    _parameters: ClassVar = {"n_components": optional(COUNT)}
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(self, n_components: int | None = None) -> None:
-        self.n_components = n_components
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = domain_axes(transfer, self.n_components)
@@ -171,7 +155,6 @@ METHODS = (
     Method(
         name="sa",
         estimator=SubspaceAlignment,
-        kind="features",
         summary="turns the principal axes of the source towards the target's",
         when="a quick first try without labels, one number to choose",
         needs=("one target",),

@@ -6,15 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import qr
 from sklearn.cross_decomposition import PLSRegression
 
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 DIMENSION = 20
 """Dimension of a subspace unless told."""
@@ -72,6 +71,17 @@ def _check_dimension(n_components: int | None, available: int) -> None:
             f"n_components={n_components} exceeds what the samples allow: at most {available} "
             "here (the smaller rank of source and target, each centred). Choose fewer, or None."
         )
+
+
+def in_span(X: Array) -> tuple[Array, Array | None]:
+    """Return samples in coordinates of their span, and its basis, where that is smaller.
+
+    With Xᵀ = QR, the samples Rᵀ have the same inner products, and w = Q w' for linear functions.
+    """
+    if X.shape[0] >= X.shape[1]:
+        return X, None
+    basis, triangle = qr(X.T, mode="economic", check_finite=False)
+    return np.ascontiguousarray(triangle.T), basis
 
 
 def feature_mean(X: Any) -> Array:

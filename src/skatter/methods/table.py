@@ -20,10 +20,7 @@ GROUPS: dict[Kind, tuple[str, str]] = {
         "Features",
         "`transform` gives features in which the domains lie together; any classifier may follow.",
     ),
-    "classifier": (
-        "Classifiers",
-        "`predict` gives classes; nothing needs to follow.",
-    ),
+    "classifier": ("Classifiers", "`predict` gives classes; nothing needs to follow."),
     "weights": (
         "Weights",
         "`weights_` says how much each source sample counts; a classifier of your choice is "
@@ -91,13 +88,7 @@ Where a method departs from its publication, or its figures from the published o
 
 
 def methods_table() -> str:
-    """Return all methods as Markdown: one table for every kind of them.
-
-    Examples
-    --------
-    >>> print(methods_table()[:12])
-    ### Features
-    """
+    """Return all methods as Markdown: one table for every kind of them."""
     groups = []
     for kind, (heading, explanation) in GROUPS.items():
         members = [method for method in METHODS.values() if method.kind == kind]
@@ -112,15 +103,7 @@ def page() -> str:
 
 
 def say_needs(method: Method) -> str:
-    """Say in words what a method needs at fit, and what else it learns from.
-
-    Examples
-    --------
-    >>> say_needs(METHODS["sca"])
-    'source labels; target labels, several sources if there'
-    >>> say_needs(METHODS["kpca"])
-    'nothing'
-    """
+    """Say in words what a method needs at fit, and what else it learns from."""
     extra = (f"the extra {method.extra}",) if method.extra else ()
     needs = ", ".join(method.needs + extra) or "nothing"
     return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs

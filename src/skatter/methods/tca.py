@@ -1,29 +1,20 @@
 """Transfer component analysis.
 
-    minimise    tr Wᵀ K L K W + μ tr Wᵀ W      subject to    Wᵀ K H K W = I
-
-with K the Gram matrix of source and target, L = e eᵀ, and e holding 1/n_s on source rows and
--1/n_t on target rows: tr Wᵀ K L K W is the squared distance of the two domains' mean features.
-The solution is the leading eigenvectors of K H K w = λ (μ I + K e eᵀ K) w. Both sides are
-polynomials in K up to one column, so that Lanczos finds the components by products with K alone
-(:mod:`skatter.solve.squared`).
+The solution is the leading eigenvectors of K H K w = λ (μ I + K e eᵀ K) w, with e holding 1/n_s on
+source and -1/n_t on target rows. Both sides are polynomials in K up to one column, so that Lanczos
+finds the components by products with K alone (:mod:`skatter.solve.squared`).
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from skatter.methods.base import Transfer
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
-from skatter.methods.transfer_components import (
-    GramProduct,
-    TransferComponents,
-    mean_difference,
-)
-from skatter.parameters import POSITIVE
+from skatter.methods.transfer_components import GramProduct, TransferComponents, mean_difference
+from skatter.parameters import POSITIVE, declared, parameter
 from skatter.solve import Eigenpairs
 
 
+@declared
 class TCA(TransferComponents):
     """Transfer component analysis: features in which source and target have one mean.
 
@@ -37,34 +28,8 @@ class TCA(TransferComponents):
         Components to keep; None is 30, or fewer where the rank is lower.
     mu : float > 0
         Weight of the size of the coefficients; small values trust the distance of the means.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. It is not centred.
-    scale : {"unit", "constraint"}
-        Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
-        have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
-        released implementation.
-    normalize_mmd : bool
-        Divide L by its Frobenius norm, as some implementations do; ``mu`` then means something
-        else.
     tol : float > 0
         Residual of each component relative to its own eigenvalue.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos and, for large samples, the median heuristic. None is a fixed seed.
-
-    Attributes
-    ----------
-    eigenvalues_ : ndarray of shape (n_components_,)
-        λ, largest first.
-    dual_coef_ : ndarray of shape (n_samples, n_components_)
-        W.
-    components_ : ndarray of shape (n_components_, n_features)
-        Directions in input space (linear kernel only).
-    residuals_ : ndarray of shape (n_components_,)
-        How exactly each component solves its equation, relative to its eigenvalue.
-    n_components_ : int
-        Number of components.
-    source_ids_, domain_ids_, classes_ : ndarray
-        Source domains, all domains and classes seen in ``fit``.
 
     Notes
     -----
@@ -90,34 +55,8 @@ class TCA(TransferComponents):
     True
     """
 
-    _parameters: ClassVar = {"mu": POSITIVE, "tol": POSITIVE}
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        mu: float = 1.0,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        scale: str = "unit",
-        normalize_mmd: bool = False,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.scale = scale
-        self.normalize_mmd = normalize_mmd
-        self.tol = tol
-        self.random_state = random_state
+    mu: float = parameter(POSITIVE, default=1.0)
+    tol: float = parameter(POSITIVE, default=1e-6)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         e = mean_difference(transfer, normalize=self.normalize_mmd)
@@ -128,7 +67,6 @@ METHODS = (
     Method(
         name="tca",
         estimator=TCA,
-        kind="features",
         summary="means of source and target together, variance kept",
         when="a fast baseline that needs no labels at all",
         needs=("one target",),

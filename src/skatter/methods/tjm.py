@@ -1,14 +1,8 @@
 """Transfer joint matching: TCA that also weighs down source samples unlike the target.
 
-    minimise    tr Aᵀ K L K A + λ (‖A_s‖_{2,1} + ‖A_t‖²)      subject to    Aᵀ K H K A = I
-
-where A_s and A_t are the source and target rows of A and ‖·‖_{2,1} sums the lengths of rows, which
-drives those of unhelpful source samples to zero. Iteratively reweighted: with G = diag, 1 on
-target rows and ω/‖a_i‖ on source rows, the next A is the leading eigenvectors of
-
-    K H K a = ν (K L K + λ G) a.
-
-The matrix on the right is a diagonal plus one column, so that each iteration takes products alone.
+Iteratively reweighted: with G = diag, 1 on target rows and ω/‖a_i‖ on source rows, the next A is
+the leading eigenvectors of K H K a = ν (K L K + λ G) a. The matrix on the right is a diagonal plus
+one column, so that each iteration takes products alone.
 """
 
 from __future__ import annotations
@@ -16,10 +10,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import COMPONENTS, Method, Tuning
 from skatter.methods.transfer_components import (
     EIGEN_TOL,
@@ -27,13 +20,13 @@ from skatter.methods.transfer_components import (
     TransferComponents,
     mean_difference,
 )
-from skatter.parameters import POSITIVE
+from skatter.parameters import POSITIVE, declared, parameter
 from skatter.solve import DiagonalPlusThin, Eigenpairs
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
-class TJM(TransferComponents):
+@declared
+class TJM(Iterative, TransferComponents):
     """Transfer joint matching: one mean for source and target, and few source samples that matter.
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + λ (Σ_source ‖a_i‖ + Σ_target ‖a_i‖²)
@@ -51,36 +44,20 @@ class TJM(TransferComponents):
         λ, the weight of the size of the coefficients.
     source_weight : float > 0
         ω in the weight ω/‖a_i‖ of a source sample: 1 is the release's, 0.5 the printed one.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients, in the features and in the weights ω/‖a_i‖. ``"unit"``: each
         column of A has length one, as in the release and as the published results need.
         ``"constraint"``: as the problem has it; the objective then never rises (with
         ``source_weight=0.5``).
-    normalize_mmd : bool
-        Divide L by its Frobenius norm, as the release does.
     max_iter : int
         Reweightings at most.
-    tol : float >= 0
-        Stop when the objective changes by less than this share; 0 runs all of ``max_iter``.
-    verbose : int
-        Print a line for every iteration where positive.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos and, for large samples, the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
     objective_ : ndarray of shape (n_iter_,)
         The objective above after each iteration, at the constraint's scale.
-    n_iter_ : int
-        Number of iterations.
     row_norms_ : ndarray of shape (n_samples,)
         ‖a_i‖: how much each sample matters.
-    eigenvalues_, dual_coef_, components_, residuals_, n_components_
-        As in :class:`TCA`.
-    source_ids_, domain_ids_, classes_ : ndarray
-        As in :class:`TCA`.
 
     References
     ----------
@@ -98,42 +75,12 @@ class TJM(TransferComponents):
     (3, 2)
     """
 
-    _parameters: ClassVar = {**ITERATIVE, "penalty": POSITIVE, "source_weight": POSITIVE}
+    penalty: float = parameter(POSITIVE, default=1.0)
+    source_weight: float = parameter(POSITIVE, default=1.0)
+    kernel: Any = "linear"
+    normalize_mmd: bool = True
 
     _default_n_components: ClassVar[int] = 20
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        penalty: float = 1.0,
-        source_weight: float = 1.0,
-        kernel: Any = "linear",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        scale: str = "unit",
-        normalize_mmd: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.source_weight = source_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.scale = scale
-        self.normalize_mmd = normalize_mmd
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         means = product(mean_difference(transfer, normalize=self.normalize_mmd))
@@ -166,7 +113,6 @@ METHODS = (
     Method(
         name="tjm",
         estimator=TJM,
-        kind="features",
         summary="TCA that weighs down source samples unlike the target",
         when="part of the source looks nothing like the target",
         needs=("one target",),

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import qr
 from sklearn.utils import gen_batches
@@ -25,16 +24,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skatter.components import BATCH
 from skatter.domains import Mask
-from skatter.kernels import KERNEL, Kernel, check_gram, gram, kernel_of
+from skatter.kernels import Kernel, WithKernel, check_gram, gram, kernel_of
 from skatter.methods.base import RivalTransformer, Transfer
-from skatter.parameters import BOOLEAN, COUNT, choice, optional, random_state
+from skatter.parameters import BOOLEAN, COUNT, choice, declared, optional, parameter
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import Root
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 FEW_FEATURES = 1000
 """Up to this many, a linear kernel is looked at in the coordinates of its features."""
@@ -110,23 +108,44 @@ def centred(W: Array) -> Array:
     return W
 
 
-class TransferComponents(RivalTransformer):
-    """Base of TCA, SSTCA, TJM and JDA; one of them implements ``_solve``."""
+@declared
+class TransferComponents(WithKernel, RivalTransformer):
+    """Base of TCA, SSTCA, TJM and JDA; one of them implements ``_solve``.
 
-    _parameters: ClassVar = {
-        **KERNEL,
-        "n_components": optional(COUNT),
-        "scale": choice("unit", "constraint"),
-        "normalize_mmd": BOOLEAN,
-        "random_state": random_state,
-    }
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in :class:`~skatter.SCA`. It is not centred.
+    scale : {"unit", "constraint"}
+        Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
+        have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
+        released implementation.
+    normalize_mmd : bool
+        Divide the matrix of the mean discrepancy by its Frobenius norm, as some implementations
+        do; its weight then means something else.
+    random_state : int, RandomState instance or None
+        Seeds Lanczos and, for large samples, the median heuristic. None is a fixed seed.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components_,)
+        λ, largest first.
+    dual_coef_ : ndarray of shape (n_samples, n_components_)
+        W.
+    components_ : ndarray of shape (n_components_, n_features)
+        Directions in input space (linear kernel only).
+    residuals_ : ndarray of shape (n_components_,)
+        How exactly each component solves its equation, relative to its eigenvalue.
+    n_components_ : int
+        Number of components.
+    """
+
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    scale: str = parameter(choice("unit", "constraint"), default="unit")
+    normalize_mmd: bool = parameter(BOOLEAN, default=False)
 
     _takes_sparse: ClassVar[bool] = True
     _default_n_components: ClassVar[int] = 30
-
-    n_components: int | None
-    scale: str
-    random_state: Any
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         """Return the leading pairs, W scaled as the method has it."""
@@ -160,13 +179,7 @@ class TransferComponents(RivalTransformer):
         return pairs._replace(vectors=coordinates.lift(pairs.vectors))
 
     def _pencil(
-        self,
-        product: GramProduct,
-        root: Root,
-        k: int,
-        *,
-        tol: float,
-        numerator: Operator = centred,
+        self, product: GramProduct, root: Root, k: int, *, tol: float, numerator: Operator = centred
     ) -> Eigenpairs:
         """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
         return solve_pencil(

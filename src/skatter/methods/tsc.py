@@ -1,12 +1,5 @@
 """TSC, transfer sparse coding: codes that are sparse, smooth, and alike in source and target.
 
-One row of S is the code of one sample, one column of B is an atom:
-
-    min_{B,S}  ‖X − S Bᵀ‖² + μ ‖Sᵀe‖² + γ tr(Sᵀ Lap S) + λ Σ|S|    subject to  ‖b_j‖² ≤ 1,
-
-where Sᵀe is the difference of the mean codes of source and target, and Lap the Laplacian of a
-graph that joins every sample to its nearest neighbours of either domain.
-
 Both halves are convex and solved in turn: the codes of all samples together
 (:mod:`skatter.methods.sparse_codes`), and the dictionary by its Lagrange dual
 (:mod:`skatter.methods.dictionary`).
@@ -27,13 +20,21 @@ from sklearn.utils import check_random_state
 from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.dictionary import Dictionary, update_dictionary
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Method, Tuning
 from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, optional, random_state
-
-Array = NDArray[Any]
+from skatter.parameters import (
+    BOOLEAN,
+    COUNT,
+    NON_NEGATIVE,
+    POSITIVE,
+    declared,
+    optional,
+    parameter,
+    random_state,
+)
+from skatter.tensors import Array
 
 STEPS = 10
 """Proximal steps for the codes after each change of the dictionary."""
@@ -48,7 +49,8 @@ ALONE = Effort(tol=1e-12, steps=10_000)
 """How exactly the code of a sample solves its own problem: no company must make a difference."""
 
 
-class TSC(RivalTransformer):
+@declared
+class TSC(Iterative, RivalTransformer):
     """Transfer sparse coding.
 
     Learns a dictionary B, and for every sample a sparse code: the atoms it is made of. Codes of
@@ -89,10 +91,6 @@ class TSC(RivalTransformer):
         of zeros stays one.
     max_iter : int
         Changes of the dictionary, at most.
-    tol : float >= 0
-        Stop when the objective changes by less than this share of itself; 0 runs all iterations.
-    verbose : int
-        Print a line for every iteration where positive.
     random_state : int, RandomState instance or None
         Chooses the samples that are the first atoms. None is a fixed seed. The problem is not
         convex: another seed finds another dictionary.
@@ -103,14 +101,8 @@ class TSC(RivalTransformer):
         Atoms. One that no sample uses is kept as it was when it fell out of use.
     codes_ : ndarray of shape (n_samples, n_components_)
         Codes of the training samples, each the best one given the others.
-    objective_ : list of float
-        After each iteration.
-    n_iter_ : int
-        Number of iterations.
     n_components_ : int
         Number of atoms.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes and domains seen in ``fit``.
 
     Notes
     -----
@@ -153,43 +145,17 @@ class TSC(RivalTransformer):
     True
     """
 
-    _parameters: ClassVar = {
-        **ITERATIVE,
-        "n_components": optional(COUNT),
-        "mmd": NON_NEGATIVE,
-        "smoothness": NON_NEGATIVE,
-        "sparsity": POSITIVE,
-        "n_neighbors": COUNT,
-        "unit_norm": BOOLEAN,
-        "random_state": random_state,
-    }
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    mmd: float = parameter(NON_NEGATIVE, default=1e5)
+    smoothness: float = parameter(NON_NEGATIVE, default=1.0)
+    sparsity: float = parameter(POSITIVE, default=0.2)
+    n_neighbors: int = parameter(COUNT, default=5)
+    unit_norm: bool = parameter(BOOLEAN, default=True)
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: Any = parameter(random_state, default=None)
 
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        mmd: float = 1e5,
-        smoothness: float = 1.0,
-        sparsity: float = 0.2,
-        n_neighbors: int = 5,
-        unit_norm: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.mmd = mmd
-        self.smoothness = smoothness
-        self.sparsity = sparsity
-        self.n_neighbors = n_neighbors
-        self.unit_norm = unit_norm
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _fit(self, transfer: Transfer) -> Array:
         self.n_components_ = self._number_of_atoms(*transfer.X.shape)
@@ -319,7 +285,6 @@ METHODS = (
     Method(
         name="tsc",
         estimator=TSC,
-        kind="features",
         summary="sparse codes, smooth over neighbours, domains together",
         when="samples are made of parts that recur in both domains, and time is no matter",
         needs=("one target",),

@@ -1,17 +1,13 @@
 """UML, unbiased metric learning: neighbours of a class in the other data sets count as one's own.
 
-A metric d_M(x, x') = (x − x')ᵀM(x − x') under which a sample q is nearer to samples i of its class,
-in its own data set and in the others, than to samples j of other classes:
+In the objective of :class:`UML`,
 
-    minimise  F(M) = Σ_q Σ_i w_qi Σ_j h(1 + d_M(q, i) − d_M(q, j)) / W + reg tr M / tr M₀
-
-    i    the k nearest samples of q's class in each of the m data sets, found once in input space,
-         with weight w_qi = ω in q's own data set and (1 − ω)/(m − 1) in each other one
-    j    the J nearest samples of other classes, of any data set, under M itself
-    h    the hinge, rounded off so that its slope has no jump: 0, then u²/2 from 0 to 1, then u − ½
-    W    the sum of all w_qi over the triplets, so that F is a weighted mean
+    i    are the k nearest samples of q's class in each data set, found once in input space,
+    j    the J nearest samples of other classes, of any data set, under the metric M itself,
+    h    is the hinge, rounded off: 0, then u²/2 from 0 to 1, then u − ½,
+    W    the sum of all w_qi over the triplets, so that F is a weighted mean,
     M₀   the projection on the first r principal axes, times the factor that makes d_M₀(q, i) one on
-         average; it is where the search starts
+         average; it is where the search starts.
 
 **This is a surrogate.** The published method learns M by structural metric learning to rank
 (McFee and Lanckriet, ICML 2010): a slack for each q, bounded by the ranking of all samples that
@@ -26,10 +22,8 @@ chosen on the sources, as for any other estimator.
 and F is the maximum over all choices of J impostors for each q: one function of M, and a convex
 one. The J nearest among the impostors known so far give a lower bound of F. A round lowers the
 bound by some steps of L-BFGS over A; then those nearest under the new metric become known too, and
-the bound is exact there. This is the cutting-plane idea, with impostors for rankings.
-
-With P_qi = ∂F/∂d(q, i), sparse and signed, and L the Laplacian of the graph P + Pᵀ, the derivative
-is ∂F/∂A = 2 A XᵀL X + 2 (reg / tr M₀) A: two thin products with the samples and one with L.
+the bound is exact there. With P_qi = ∂F/∂d(q, i), sparse and signed, and L the Laplacian of the
+graph P + Pᵀ, the derivative is ∂F/∂A = 2 A XᵀL X + 2 (reg / tr M₀) A.
 """
 
 from __future__ import annotations
@@ -38,9 +32,7 @@ import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import qr
 from scipy.optimize import minimize
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
@@ -48,16 +40,15 @@ from sklearn.utils import gen_batches
 from skatter.domains import Domains, Mask
 from skatter.methods.base import Transfer, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
-from skatter.methods.iteration import ITERATIVE, Iterations
+from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
 from skatter.methods.record import Method, Tuning
-from skatter.methods.subspaces import centred_times
-from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, optional
+from skatter.methods.subspaces import centred_times, in_span
+from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 DEFAULT_COMPONENTS = 100
 """Rank of the metric where none is given and the samples allow it."""
@@ -72,7 +63,8 @@ BATCH = 2**17
 """Numbers held at once where pairs of samples are compared: what a cache holds."""
 
 
-class UML(GeneralizingTransformer):
+@declared
+class UML(Iterative, GeneralizingTransformer):
     """Unbiased metric learning: a surrogate of the published method, by triplets.
 
         minimise  Σ_q Σ_i w_qi Σ_j h(1 + d(q, i) − d(q, j)) / W + reg tr M / tr M₀
@@ -109,11 +101,6 @@ class UML(GeneralizingTransformer):
         metric, and to have none is cheapest; more of them give it something to hold on to.
     max_iter : int
         Rounds at most, each of up to 20 steps of L-BFGS.
-    tol : float >= 0
-        Stop when a round changes the objective by less than this share of itself; 0 runs all
-        rounds.
-    verbose : int
-        Print a line for every round where positive.
 
     Attributes
     ----------
@@ -127,10 +114,6 @@ class UML(GeneralizingTransformer):
     objective_ : list of float
         Value after each round, with the impostors that are nearest then. It falls as a rule, and
         may rise where new impostors come near; the metric of the lowest value is kept.
-    n_iter_ : int
-        Number of rounds.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes, data sets and sources seen in ``fit``.
 
     Notes
     -----
@@ -164,38 +147,16 @@ class UML(GeneralizingTransformer):
     0
     """
 
-    _parameters: ClassVar = {
-        **ITERATIVE,
-        "n_components": optional(COUNT),
-        "n_neighbors": COUNT,
-        "own_weight": SHARE,
-        "reg": NON_NEGATIVE,
-        "n_impostors": COUNT,
-    }
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    n_neighbors: int = parameter(COUNT, default=3)
+    own_weight: float = parameter(SHARE, default=0.5)
+    reg: float = parameter(NON_NEGATIVE, default=0.1)
+    n_impostors: int = parameter(COUNT, default=30)
+    max_iter: int = 30
+    tol: float = 1e-2
 
     _needs_labels: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_neighbors: int = 3,
-        own_weight: float = 0.5,
-        reg: float = 0.1,
-        n_impostors: int = 30,
-        max_iter: int = 30,
-        tol: float = 1e-2,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.own_weight = own_weight
-        self.reg = reg
-        self.n_impostors = n_impostors
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -279,11 +240,8 @@ class _Space(NamedTuple):
         directions = axes.directions.T
         if sparse.issparse(X):
             return cls(X.astype(np.float64), directions, None)
-        X = np.asarray(X - axes.mean, dtype=np.float64, order="C")
-        if X.shape[0] >= X.shape[1]:
-            return cls(X, directions, None)
-        basis, triangle = qr(X.T, mode="economic", check_finite=False)
-        return cls(np.ascontiguousarray(triangle.T), directions @ basis, basis)
+        X, basis = in_span(np.asarray(X - axes.mean, dtype=np.float64, order="C"))
+        return cls(X, directions if basis is None else directions @ basis, basis)
 
     def in_units(self, squared: float) -> _Space:
         """Return the same with a squared length as the unit."""
@@ -324,18 +282,7 @@ class _Targets(NamedTuple):
 
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
-    """Return the nearest samples of the same class in each data set.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> domains = read_domains(["a", "a", "a", "b"], [1, 1, 2, 2])
-    >>> target_neighbours(np.array([[0.0], [1.0], [3.0], [4.0]]), domains, 1)
-    array([[1, 2],
-           [0, 2],
-           [1, 2],
-           [3, 3]])
-    """
+    """Return the nearest samples of the same class in each data set."""
     found = _nobody(domains.n_samples, domains.n_domains * k)
     for code in range(len(domains.classes)):
         of_class = domains.label == code
@@ -349,15 +296,7 @@ def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
 
 
 def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float) -> Array:
-    """Return w_qi: ω in the own data set, (1 − ω)/(m − 1) in each of the others.
-
-    Examples
-    --------
-    >>> target_weights(np.array([[1, 2], [0, 1], [2, 2]]), np.array([0, 0, 1]), 2, 0.7).round(3)
-    array([[0.7, 0.3],
-           [0.7, 0. ],
-           [0. , 0. ]])
-    """
+    """Return w_qi: ω in the own data set, (1 − ω)/(m − 1) in each of the others."""
     own, other = (1.0, 0.0) if n_domains == 1 else (own_weight, (1 - own_weight) / (n_domains - 1))
     weights = np.where(domain[rows] == domain[:, None], own, other)
     weights[rows == np.arange(len(rows))[:, None]] = 0
@@ -365,15 +304,7 @@ def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float
 
 
 def nearest_impostors(Z: Array, label: Array, k: int) -> Array:
-    """Return the nearest samples of other classes.
-
-    Examples
-    --------
-    >>> nearest_impostors(np.array([[0.0], [1.0], [3.0]]), np.array([0, 1, 1]), 2)
-    array([[1, 2],
-           [0, 1],
-           [0, 2]])
-    """
+    """Return the nearest samples of other classes."""
     found = _nobody(len(Z), k)
     for code in np.unique(label):
         members = label == code
@@ -396,15 +327,7 @@ def _fill_nearest(found: Array, X: Any, of: Array | None, among: Array) -> None:
 
 
 def union(rows: Array, others: Array) -> Array:
-    """Return the row numbers that one of two tables has, each once; then a sample's own.
-
-    Examples
-    --------
-    >>> union(np.array([[1], [0], [0]]), np.array([[2], [0], [1]]))
-    array([[1, 2],
-           [0, 1],
-           [0, 1]])
-    """
+    """Return the row numbers that one of two tables has, each once; then a sample's own."""
     n = len(rows)
     joined = np.sort(np.hstack([rows, others]), axis=1)
     joined[:, 1:][joined[:, 1:] == joined[:, :-1]] = n
@@ -414,28 +337,10 @@ def union(rows: Array, others: Array) -> Array:
 
 
 class TripletLoss:
-    """F as a function of A, with impostors from a list of candidates, and its derivative.
-
-    Examples
-    --------
-    The first sample should be nearer to the second, at distance 1, than to the third, at 4:
-
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> targets = np.array([[1], [1], [2]]), np.array([[1.0], [0.0], [0.0]])
-    >>> loss = TripletLoss(X, targets, np.array([[2], [1], [2]]), n_impostors=1, reg=0.0)
-    >>> loss(np.array([[1.0]]))
-    (0.0, array([[0.]]))
-    >>> loss(np.array([[0.5]]))  # u = 1 + 1/4 − 1
-    (0.03125, array([[-0.75]]))
-    """
+    """F as a function of A, with impostors from a list of candidates, and its derivative."""
 
     def __init__(
-        self,
-        X: Any,
-        targets: tuple[Array, Array],
-        candidates: Array,
-        n_impostors: int,
-        reg: float,
+        self, X: Any, targets: tuple[Array, Array], candidates: Array, n_impostors: int, reg: float
     ) -> None:
         self._X, self._reg = X, reg
         self._targets, weights = targets
@@ -477,13 +382,7 @@ def _hinges(near: Array, away: Array, weights: Array) -> tuple[float, Array, Arr
 
 
 def rounded_hinge(u: Array) -> tuple[Array, Array]:
-    """Return h(u) and its slope: 0 below zero, u²/2 up to one, then u − ½.
-
-    Examples
-    --------
-    >>> rounded_hinge(np.array([-np.inf, 0.5, 2.0]))
-    (array([0.   , 0.125, 1.5  ]), array([0. , 0.5, 1. ]))
-    """
+    """Return h(u) and its slope: 0 below zero, u²/2 up to one, then u − ½."""
     slope = np.clip(u, 0, 1)
     return slope * (np.maximum(u, 0) - slope / 2), slope
 
@@ -504,15 +403,7 @@ def _graph(rows: Array, weights: Array) -> Any:
 
 
 def laplacian_times(P: Any, Z: Array) -> Array:
-    """Return L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖².
-
-    Examples
-    --------
-    >>> P = sparse.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]]))
-    >>> laplacian_times(P, np.array([[1.0], [4.0]]))
-    array([[-6.],
-           [ 6.]])
-    """
+    """Return L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖²."""
     degrees = P.sum(axis=1) + P.sum(axis=0)
     return np.asarray(degrees).reshape(-1, 1) * Z - P @ Z - P.T @ Z
 
@@ -538,7 +429,6 @@ METHODS = (
     Method(
         name="uml",
         estimator=UML,
-        kind="features",
         summary="a metric with neighbours of one class in all data sets (surrogate)",
         when="nearest neighbours shall not rely on what is peculiar to a source",
         needs=("source labels",),

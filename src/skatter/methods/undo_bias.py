@@ -1,13 +1,7 @@
 """Undoing the damage of data set bias: a machine of the visual world, and what each domain adds.
 
-Each domain d has a machine of its own, (w + D_d)ᵀφ(x) + b + b_d, and w alone should do as well:
-
-    minimise  ½ ‖w‖² + λ/2 Σ_d ‖D_d‖² + C₁ Σ_i h(y_i (wᵀφ_i + b))
-                                      + C₂ Σ_i h(y_i ((w + D_d)ᵀφ_i + b + b_d)),   d of sample i
-
-with h(t) = max(0, 1 − t). An unseen domain is judged by wᵀφ(x) + b. It is one support vector
-machine in which every sample is there twice, first as (φ, 0, .., 0) at the cost C₁ and second as
-(φ, 0, .., φ/√λ, .., 0) at the cost C₂, with the parameter (w, √λ D_1, √λ D_2, ..):
+It is one support vector machine in which every sample is there twice, first as (φ, 0, .., 0) at the
+cost C₁ and second as (φ, 0, .., φ/√λ, .., 0) at the cost C₂, with the parameter (w, √λ D_1, ..):
 
     k~ = k (1 + [both are second copies, of the same domain] / λ).
 
@@ -15,7 +9,6 @@ Its dual, with β = a∘y over first and γ = c∘y over second copies, has one 
 intercept, since none of them is regularised:
 
     maximise  Σ a_i + Σ c_i − ½ ‖w‖² − λ/2 Σ_d ‖D_d‖²    over  0 ≤ a ≤ C₁,  0 ≤ c ≤ C₂,
-              w = Σ_i (β_i + γ_i) φ_i,   D_d = Σ_{i in d} γ_i φ_i / λ,
               Σ_i β_i = 0,   Σ_{i in d} γ_i = 0.
 
 An interior-point method solves it (:mod:`skatter.methods.hinge_dual`), with steps of the size of w
@@ -29,7 +22,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -41,11 +33,11 @@ from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
 from skatter.methods.record import Method, Tuning
-from skatter.parameters import NON_NEGATIVE, POSITIVE
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 
-
+@declared
 class UndoBias(Generalizer, KernelMachine):
     """Undo-Bias: one machine for the visual world, which every domain bends a little.
 
@@ -72,27 +64,19 @@ class UndoBias(Generalizer, KernelMachine):
         method.
     tol : float > 0
         Accuracy of decision values.
-    random_state : int, RandomState instance or None
-        For large samples, seeds the median heuristic. None is a fixed seed.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_machines, n_features)
         w, one row for each class, or one for two classes; for the linear kernel alone.
-    intercept_ : ndarray of shape (n_machines,)
-        b.
     domain_coef_ : ndarray of shape (n_sources, n_machines, n_features)
         D_d, in the order of ``source_ids_``; for the linear kernel alone.
     domain_intercept_ : ndarray of shape (n_sources, n_machines)
         b_d.
-    support_ : ndarray of shape (n_support,)
-        Which training samples the machines are made of.
     dual_coef_ : ndarray of shape (n_support, 1 + n_sources, n_machines)
         Their coefficients in w and in D_d of each source.
     objective_ : ndarray of shape (n_machines,)
         The smallest value of what is minimised.
-    classes_, domain_ids_, source_ids_ : ndarray
-        Classes and sources seen in ``fit``.
 
     Notes
     -----
@@ -131,39 +115,13 @@ class UndoBias(Generalizer, KernelMachine):
     [0.73, 0.77]
     """
 
-    _parameters: ClassVar = {
-        "C_shared": POSITIVE,
-        "C_domain": NON_NEGATIVE,
-        "bias_weight": POSITIVE,
-        "tol": POSITIVE,
-    }
+    C_shared: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    C_domain: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
+    bias_weight: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    kernel: Any = "linear"
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_several: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        C_shared: float = 1.0,
-        C_domain: float = 1.0,
-        bias_weight: float = 1.0,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.C_shared = C_shared
-        self.C_domain = C_domain
-        self.bias_weight = bias_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.tol = tol
-        self.random_state = random_state
 
     def _fit(self, transfer: Transfer) -> None:
         super()._fit(transfer)
@@ -379,7 +337,6 @@ METHODS = (
     Method(
         name="undo-bias",
         estimator=UndoBias,
-        kind="classifier",
         summary="a machine for the visual world, and what each domain adds to it",
         when="several labelled sources with habits of their own, and a linear machine",
         needs=("source labels", "several sources"),

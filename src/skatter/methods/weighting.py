@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -16,9 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from skatter.methods.base import RivalClassifier, Transfer, source_classes
-from skatter.parameters import optional
-
-Array = NDArray[Any]
+from skatter.parameters import declared, optional, parameter
+from skatter.tensors import Array
 
 BATCH = 1024
 """Samples whose kernel with others is held at a time."""
@@ -44,16 +42,32 @@ def _estimator_has(name: str) -> Callable[[WeightedClassifier], bool]:
     return check
 
 
+@declared
 class WeightedClassifier(RivalClassifier):
-    """Base of methods that weigh the source samples; one of them implements ``_weigh``."""
+    """Base of methods that weigh the source samples; one of them implements ``_weigh``.
+
+    Parameters
+    ----------
+    estimator : classifier or None
+        Trained on the labelled source samples with ``sample_weight``, which the last step of a
+        pipeline receives. None is :class:`~sklearn.linear_model.LogisticRegression` on
+        standardised features. Nearest neighbours cannot use weights.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_samples,)
+        In the order of the samples; 0 for the target.
+    estimator_ : classifier
+        Trained on the weighted source.
+    classes_ : ndarray
+        Classes of the labelled source samples.
+    """
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__predict_log_proba: ClassVar = {"sample_domain": True}
 
     _takes_sparse: ClassVar[bool] = True
-    _parameters: ClassVar = {"estimator": optional(takes_weights)}
-
-    estimator: Any
+    estimator: Any = parameter(optional(takes_weights), default=None, kw_only=False)
 
     def _weigh(self, transfer: Transfer) -> Array:
         """Return the weights of the source samples."""
