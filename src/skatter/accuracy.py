@@ -6,19 +6,18 @@ A sample without a label is neither right nor wrong. What marks it, and what is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skatter.domains import is_unlabelled
 from skatter.labels import is_continuous, read_numbers
-from skatter.tensors import host, is_tensor
+from skatter.tensors import Array, host, is_tensor
 
-Array = NDArray[Any]
 Tally = tuple[float, float, int]
 """Weight of the right predictions, weight of all, and number of labelled samples."""
 
@@ -29,13 +28,7 @@ NOTHING_TO_SCORE = "y has no labelled sample to score; give the true labels."
 
 
 def tally(predicted: Any, y: Any, classes: Array, sample_weight: Any = None) -> Tally:
-    """Compare predictions with labels, without the unlabelled; tallies of parts add up.
-
-    Examples
-    --------
-    >>> tally([0, 1, 1, 0], [0, 0, -1, 7], np.array([0, 1]))
-    (1.0, 3.0, 3)
-    """
+    """Compare predictions with labels, without the unlabelled; tallies of parts add up."""
     column = column_or_1d(np.asarray(host(y) if is_tensor(y) else y, dtype=object))
     check_consistent_length(predicted, column, sample_weight)
     known = ~is_unlabelled(column, classes)
@@ -47,13 +40,7 @@ def tally(predicted: Any, y: Any, classes: Array, sample_weight: Any = None) -> 
 
 
 def share(counted: Tally) -> float:
-    """Return the accuracy that a tally amounts to, or say that it counted nothing.
-
-    Examples
-    --------
-    >>> share((1.0, 4.0, 4))
-    0.25
-    """
+    """Return the accuracy that a tally amounts to, or say that it counted nothing."""
     right, weight, n_labelled = counted
     if not n_labelled:
         raise ValueError(NOTHING_TO_SCORE)
@@ -61,13 +48,7 @@ def share(counted: Tally) -> float:
 
 
 def explained(predicted: Array, y: Any, sample_weight: Any = None) -> float:
-    """Return R², the share of the variance of the known labels that is explained.
-
-    Examples
-    --------
-    >>> explained(np.array([1.0, 2.0, 5.0]), [1.0, 2.0, np.nan])
-    1.0
-    """
+    """Return R², the share of the variance of the known labels that is explained."""
     numbers = read_numbers(y, n_samples=len(predicted))
     known = ~np.isnan(numbers)
     if not known.any():
@@ -88,9 +69,10 @@ def _check_kind(labels: Array, classes: Array) -> None:
         raise ValueError("y must hold classes to score a classifier, and has fractions.")
 
 
-class ScoresLabelled(ClassifierMixin):
-    """A classifier that takes domains and is scored on labelled samples alone."""
+class _Scores:
+    """An estimator that takes domains and is scored on labelled samples alone."""
 
+    predict: Callable[..., Any]
     __metadata_request__score: ClassVar = SCORE_REQUEST
 
     def score(
@@ -102,14 +84,15 @@ class ScoresLabelled(ClassifierMixin):
         sample_domain: Any = None,
         allow_source: bool = True,
     ) -> float:
-        """Return the accuracy over the samples whose label is known.
+        """Return the accuracy, or R² of numbers, over the samples whose label is known.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)
-            True classes; samples with -1, NaN, None or blank text are left out.
+            True classes, or numbers; samples with -1 (among classes), NaN, None or blank text are
+            left out.
         sample_weight : array-like of shape (n_samples,) or None
             Weights; None: all alike.
         sample_domain : array-like of shape (n_samples,) or None
@@ -120,14 +103,39 @@ class ScoresLabelled(ClassifierMixin):
         Returns
         -------
         float
-            Share of right predictions.
+            Share of right predictions, or of the variance that is explained.
 
         Raises
         ------
         ValueError
             Where no sample has a label.
         """
-        predicted = self.predict(X, sample_domain=sample_domain)
+        return self._score(self.predict(X, sample_domain=sample_domain), y, sample_weight)
+
+    def _score(self, predicted: Any, y: Any, sample_weight: Any) -> float:
+        raise NotImplementedError
+
+
+class ScoresLabelled(_Scores, ClassifierMixin):
+    """A classifier that is scored so, and predicts the most probable class."""
+
+    classes_: Any
+    predict_proba: Callable[..., Any]
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Predict the classes of samples, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains, where they matter. None, and ids that ``fit`` has not seen: the target.
+        """
+        shares = self.predict_proba(X, sample_domain=sample_domain)
+        return self.classes_[shares.argmax(axis=1)]
+
+    def _score(self, predicted: Any, y: Any, sample_weight: Any) -> float:
         return share(tally(predicted, y, self.classes_, sample_weight))
 
     @property
@@ -144,34 +152,8 @@ class ScoresLabelled(ClassifierMixin):
         )
 
 
-class ScoresNumbers(RegressorMixin):
-    """A regressor that takes domains and is scored on labelled samples alone."""
+class ScoresNumbers(_Scores, RegressorMixin):
+    """A regressor that is scored so."""
 
-    __metadata_request__score: ClassVar = SCORE_REQUEST
-
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        sample_domain: Any = None,
-        allow_source: bool = True,
-    ) -> float:
-        """Return R² over the samples whose label is known.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            True numbers; samples with NaN or None are left out.
-        sample_weight, sample_domain, allow_source
-            As in :meth:`ScoresLabelled.score`.
-
-        Raises
-        ------
-        ValueError
-            Where no sample has a label.
-        """
-        return explained(self.predict(X, sample_domain=sample_domain), y, sample_weight)
+    def _score(self, predicted: Any, y: Any, sample_weight: Any) -> float:
+        return explained(predicted, y, sample_weight)

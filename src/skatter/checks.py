@@ -31,12 +31,7 @@ def check_integer(name: str, value: Any, *, low: int) -> int:
 
 
 def check_real(
-    name: str,
-    value: Any,
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-    open_low: bool = False,
+    name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, open_low: bool = False
 ) -> float:
     """Return ``value`` as a float, or say why it is no finite number in its range."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
@@ -57,26 +52,21 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
-def n_rows(X: Any) -> int:
-    """Count the samples in an array, sparse matrix, tensor, data frame or list.
+def check_length(name: str, length: int, expected: int) -> None:
+    """Raise where a column has more or fewer values than X has rows."""
+    if length != expected:
+        raise ValueError(
+            f"Lengths differ: X has {expected}, {name} has {length}. Give one value per row of X."
+        )
 
-    Examples
-    --------
-    >>> n_rows([[0.0], [1.0]])
-    2
-    """
+
+def n_rows(X: Any) -> int:
+    """Count the samples in an array, sparse matrix, tensor, data frame or list."""
     return int(X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0])
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Return rows of an array, sparse matrix, data frame or list.
-
-    Examples
-    --------
-    >>> take_rows([[0.0], [1.0], [2.0]], [2, 0])
-    array([[2.],
-           [0.]])
-    """
+    """Return rows of an array, sparse matrix, data frame or list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
@@ -94,22 +84,8 @@ def check_samples(
 ) -> Any:
     """Validate ``X`` through scikit-learn: finite real numbers, dense or CSR, floats kept.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Remembers the number and names of the features when ``reset``.
-    X : array-like or sparse matrix
-        Samples in rows, or a Gram matrix when ``precomputed``.
-    reset : bool
-        True in ``fit``; False where new samples must match the fitted ones.
-    precomputed : bool
-        A Gram matrix is used as it is, so it must be dense.
-    sparse : bool
-        Whether the method can work on sparse samples.
-    tensors : bool
-        Whether the method can work on torch tensors.
-    least : int or None
-        Samples at least; None is 2 in ``fit`` and 1 elsewhere.
+    ``precomputed`` is a Gram matrix, which must be dense; ``least`` samples are 2 in ``fit`` and 1
+    elsewhere.
     """
     least = (2 if reset else 1) if least is None else least
     if is_tensor(X):
@@ -147,15 +123,7 @@ def _check_magnitude(X: Any) -> None:
 
 
 class DominantColumn(NamedTuple):
-    """A column that holds most of the variance of the samples.
-
-    Attributes
-    ----------
-    position : int
-        Its number, counted from 0.
-    share : float
-        Its share of the total variance.
-    """
+    """A column, counted from 0, that holds most of the variance, and its share of it."""
 
     position: int
     share: float
@@ -166,14 +134,6 @@ def dominant_column(X: Any) -> DominantColumn | None:
 
     None where there is none, with fewer than three columns, and for sparse samples, which are
     counts or indicators more often than measurements in units of their own.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0, 900.0], [1.0, 0.0, 100.0]])
-    >>> dominant_column(X).position
-    2
-    >>> dominant_column(X / [1, 1, 800]) is None
-    True
     """
     if issparse(X) or X.shape[1] < FEWEST_COLUMNS:
         return None
@@ -185,19 +145,7 @@ def dominant_column(X: Any) -> DominantColumn | None:
 
 
 def warn_of_units(X: Any, names: Any, remedy: str, *, stacklevel: int = 3) -> None:
-    """Warn where one column of the samples holds most of their variance.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Samples, as they are learnt from.
-    names : sequence of str or None
-        Names of the columns, where they have some.
-    remedy : str
-        What to do, e.g. "Standardise first: ...".
-    stacklevel : int
-        As in :func:`warnings.warn`; 3 is the caller of the function that calls this one.
-    """
+    """Warn where one column of the samples holds most of their variance."""
     found = dominant_column(X)
     if found is None:
         return

@@ -12,15 +12,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
 from skatter.domains import Domains, read_domains
 from skatter.solve.small import column_signs
+from skatter.tensors import Array
 
-Array = NDArray[Any]
+__all__ = ["ClassSpan"]
 
 
 class ClassSpan(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -19,6 +19,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from skatter.tensors import host, is_tensor
 
+__all__ = ["Domains", "read_domains"]
+
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
 
@@ -208,11 +210,7 @@ class Domains:
 
 
 def read_domains(
-    y: Any = None,
-    sample_domain: Any = None,
-    *,
-    labelled: Any = None,
-    n_samples: int | None = None,
+    y: Any = None, sample_domain: Any = None, *, labelled: Any = None, n_samples: int | None = None
 ) -> Domains:
     """Validate ``y`` and ``sample_domain`` into one view.
 
@@ -255,11 +253,16 @@ def read_domains(
     """
     n = _common_length(n_samples, y=y, sample_domain=sample_domain, labelled=labelled)
     domain_ids, domain = (None, None) if sample_domain is None else _read_ids(sample_domain)
-    mask = None if labelled is None else _read_mask(labelled)
+    mask = None if labelled is None else host(labelled)
+    if mask is not None and mask.dtype != bool:
+        raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
     names = None if domain is None or domain_ids is None else domain_ids[domain]
     classes, label = _read_labels(y, n, mask, names)
     if domain is None or domain_ids is None:
-        return _domains_by_label(label, classes)
+        # One domain of labelled and one of unlabelled samples, whichever exist.
+        present, domain = np.unique(label == UNLABELLED, return_inverse=True)
+        ids = np.where(present, "unlabelled", "labelled")
+        return Domains(label, classes, domain.astype(np.intp), ids, present.copy())
     is_target = _targets(domain_ids, domain[label != UNLABELLED])
     return Domains(label, classes, domain, domain_ids, is_target)
 
@@ -277,13 +280,6 @@ def read_part(
     A part does not know what the rest holds. So -1 marks an unlabelled sample whatever else is in
     ``y``, unless ``classes`` names it; and samples without ``sample_domain`` belong to the domain
     ``"labelled"`` or ``"unlabelled"``.
-
-    Examples
-    --------
-    >>> read_part([1, -1], n_samples=2).labelled.tolist()
-    [True, False]
-    >>> read_part([1, -1], classes=[-1, 1], n_samples=2).labelled.tolist()
-    [True, True]
     """
     known = None if classes is None else _of_one_kind("classes", plain_column(classes))
     if y is not None and labelled is None:
@@ -305,12 +301,6 @@ def concatenate_domains(parts: Sequence[Domains]) -> Domains:
     """Return one view over the rows of several, which may differ in classes and domains.
 
     Where classes belong to groups, all parts must have the same classes.
-
-    Examples
-    --------
-    >>> both = concatenate_domains([read_domains(["cat"], ["zoo"]), read_domains(["dog"], ["sea"])])
-    >>> both.names().tolist(), both.domain_ids[both.domain].tolist()
-    (['cat', 'dog'], ['zoo', 'sea'])
     """
     classes, labels = _common_codes("y", [(part.classes, part.label) for part in parts])
     ids, domain = _common_codes("sample_domain", [(part.domain_ids, part.domain) for part in parts])
@@ -341,24 +331,12 @@ def _common_codes(
 
 
 def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask:
-    """Tell which samples belong to one of some domains.
-
-    Examples
-    --------
-    >>> in_domains(["home", "zoo"], np.array(["home"]), n_samples=2).tolist()
-    [True, False]
-    """
+    """Tell which samples belong to one of some domains."""
     return np.asarray(which_domain(sample_domain, ids, n_samples=n_samples) >= 0)
 
 
 def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Codes:
-    """Tell which of some domains each sample belongs to; -1: none of them.
-
-    Examples
-    --------
-    >>> which_domain(["zoo", "home", "sea"], np.array(["zoo", "home"]), n_samples=3).tolist()
-    [0, 1, -1]
-    """
+    """Tell which of some domains each sample belongs to; -1: none of them."""
     _common_length(n_samples, sample_domain=sample_domain)
     given, codes = _read_ids(sample_domain)
     if (given.dtype.kind in "US") != (ids.dtype.kind in "US"):
@@ -368,13 +346,6 @@ def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Co
     found, theirs = np.nonzero(given.astype(common)[:, None] == ids.astype(common))
     number[found] = theirs
     return number[codes]
-
-
-def _domains_by_label(label: Codes, classes: NDArray[Any]) -> Domains:
-    """One domain of labelled and one of unlabelled samples, whichever exist."""
-    present, domain = np.unique(label == UNLABELLED, return_inverse=True)
-    ids = np.where(present, "unlabelled", "labelled")
-    return Domains(label, classes, domain.astype(np.intp), ids, present.copy())
 
 
 def _common_length(n_samples: int | None, **arrays: Any) -> int:
@@ -399,13 +370,6 @@ def _common_length(n_samples: int | None, **arrays: Any) -> int:
 def _shape(values: Any) -> tuple[int, ...]:
     """Shape of a container that may speak no more than ``__array__``."""
     return tuple(values.shape) if hasattr(values, "shape") else np.asarray(values, object).shape
-
-
-def _read_mask(labelled: Any) -> Mask:
-    mask = host(labelled)
-    if mask.dtype != bool:
-        raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
-    return mask
 
 
 def plain_column(values: Any) -> NDArray[Any]:
@@ -537,17 +501,7 @@ def _present_integers(values: NDArray[Any], domain: NDArray[Any] | None) -> Mask
 
 
 def is_unlabelled(y: Any, classes: NDArray[Any]) -> Mask:
-    """Tell which values of ``y`` mark an unlabelled sample, given the classes that were learnt.
-
-    Examples
-    --------
-    >>> is_unlabelled([0, 5, -1], np.array([0, 1])).tolist()
-    [False, False, True]
-    >>> is_unlabelled([1, -1], np.array([-1, 1])).tolist()
-    [False, False]
-    >>> is_unlabelled(["cat", "", None], np.array(["cat", "dog"])).tolist()
-    [False, True, True]
-    """
+    """Tell which values of ``y`` mark an unlabelled sample, given the classes that were learnt."""
     values = plain_column(y)
     unlabelled = is_missing(values)
     if classes.dtype.kind in "iu" and UNLABELLED not in classes:

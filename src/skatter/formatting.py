@@ -11,15 +11,7 @@ LONGEST = 60
 
 
 def percent(share: float, digits: int | None = None) -> str:
-    """Write a share in percent: with these decimals, or with two digits that count.
-
-    Examples
-    --------
-    >>> percent(0.123), percent(0.05), percent(0.00123), percent(0.0000123), percent(0)
-    ('12 %', '5 %', '0.12 %', '<0.01 %', '0 %')
-    >>> percent(0.8534, 1)
-    '85.3 %'
-    """
+    """Write a share in percent: with these decimals, or with two digits that count."""
     value = 100 * float(share)
     if digits is not None or abs(value) >= 9.95:
         return f"{value:.{digits or 0}f} %"
@@ -27,24 +19,12 @@ def percent(share: float, digits: int | None = None) -> str:
 
 
 def number(value: float) -> str:
-    """Write three digits that count, without powers of ten where there is no need.
-
-    Examples
-    --------
-    >>> number(0.0123456), number(2204.7), number(1.5e9)
-    ('0.0123', '2,205', '1.5e+09')
-    """
+    """Write three digits that count, without powers of ten where there is no need."""
     return f"{value:,.0f}" if 999.5 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
 def count(n: int, what: str) -> str:
-    """Write how many there are of something.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(1200, "row"), count(2, "class"), count(3, "category")
-    ('1 row', '1,200 rows', '2 classes', '3 categories')
-    """
+    """Write how many there are of something."""
     if n == 1:
         return f"1 {what}"
     if what.endswith("y"):
@@ -53,13 +33,7 @@ def count(n: int, what: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    Examples
-    --------
-    >>> [duration(each) for each in (0.01234, 3.14159, 59.96, 754, 9000)]
-    ['0.012 s', '3.1 s', '60 s', '12 min 34 s', '2 h 30 min']
-    """
+    """Write a time as people say it."""
     if seconds < 120:
         digits = 3 if seconds < 1 else 1 if seconds < 59.95 else 0
         return f"{seconds:.{digits}f} s"
@@ -71,26 +45,14 @@ def duration(seconds: float) -> str:
 
 
 def join(names: Sequence[str], most: int = 3) -> str:
-    """Name a few things and count the rest.
-
-    Examples
-    --------
-    >>> join(["a", "b"]), join(["a", "b", "c", "d", "e"]), join([])
-    ('a and b', 'a, b, c and 2 more', '')
-    """
+    """Name a few things and count the rest."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def printable(text: Any) -> str:
-    r"""Escape what cannot be seen: line ends, control characters, marks that turn text around.
-
-    Examples
-    --------
-    >>> print(printable("red: \x1b[31m, é"))
-    red: \x1b[31m, é
-    """
+    """Escape what cannot be seen: line ends, control characters, marks that turn text around."""
     text = str(text)
     if text.isprintable():
         return text
@@ -98,49 +60,25 @@ def printable(text: Any) -> str:
 
 
 def shorten(text: Any, most: int = LONGEST) -> str:
-    """Write text on one printable line, cut where it is long.
-
-    Examples
-    --------
-    >>> shorten("a long line of text", 8)
-    'a long …'
-    """
+    """Write text on one printable line, cut where it is long."""
     line = printable(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def quoted(value: object) -> str:
-    """Quote a user's value on one line, cut where it is long.
-
-    Examples
-    --------
-    >>> print(quoted("dose"), quoted("x" * 100))
-    'dose' 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'
-    """
+    """Quote a user's value on one line, cut where it is long."""
     return f"'{shorten(value, LONGEST + 1)}'"
 
 
 def listed(values: Iterable[object], most: int = 5) -> str:
-    """Quote the first few of some values.
-
-    Examples
-    --------
-    >>> print(listed(["a", "b", "c"], most=2))
-    'a', 'b' and 1 more
-    """
+    """Quote the first few of some values."""
     values = list(values)
     names = ", ".join(quoted(value) for value in values[:most])
     return names if len(values) <= most else f"{names} and {len(values) - most:,} more"
 
 
 def json_ready(value: Any) -> Any:
-    """Turn mappings and tuples to dicts and lists, and numbers that JSON does not know to None.
-
-    Examples
-    --------
-    >>> json_ready({"scores": (1, float("nan"))})
-    {'scores': [1, None]}
-    """
+    """Turn mappings and tuples to dicts and lists, and numbers that JSON does not know to None."""
     if isinstance(value, Mapping):
         return {str(key): json_ready(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -28,33 +28,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from skatter import scatter, tensors
 from skatter.checks import check_choice
 from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
 from skatter.files import open_stored, read_npy, read_regular, write_atomically
-from skatter.scatter import (
-    Scatters,
-    class_factor,
-    class_indicators,
-    conditional_factor,
-    domain_factor,
-    indicator_means,
-)
-from skatter.tensors import (
-    device_of,
-    free_memory,
-    host,
-    host_dtype,
-    is_tensor,
-    like,
-    multiply,
-    take,
-)
+from skatter.tensors import Array
 
-Array = NDArray[Any]
+__all__ = ["Moments", "collect_moments", "merge_moments"]
+
 
 SECOND = ("pooled", "cell")
 MAX_BYTES = 2**34
@@ -130,7 +114,7 @@ class Moments:
     def class_offsets(self) -> Array:
         """Means of the labelled cells, less the mean of their class; zero for unlabelled ones."""
         cells, means = self.cells, self.centred_means
-        Q = class_indicators(cells)
+        Q = scatter.class_indicators(cells)
         return np.asarray(
             cells.labelled[:, None] * means - Q @ (Q.T @ means) / cells.counts[:, None]
         )
@@ -151,7 +135,7 @@ class Moments:
         spread = self.class_offsets * np.sqrt(self.cells.counts)[:, None]
         return np.asarray(self.inside(True) + spread.T @ spread)
 
-    def scatters(self, W: Array | None = None) -> Scatters:
+    def scatters(self, W: Array | None = None) -> scatter.Scatters:
         """Return the five scatters of the features, or of their projections on columns ``W``."""
         inside = [_trace(self.inside(labelled), W) for labelled in (True, False)]
         means, offsets = self.centred_means, self.class_offsets
@@ -165,12 +149,12 @@ class Moments:
         def spread(rows: Array) -> float:
             return float(cells.counts @ np.sum(np.square(rows), axis=1))
 
-        return Scatters(
+        return scatter.Scatters(
             total=(sum(inside) + spread(means)) / self.n_samples,
-            domain=energy(domain_factor(cells)),
-            between_class=energy(class_factor(cells)) / n_labelled,
+            domain=energy(scatter.domain_factor(cells)),
+            between_class=energy(scatter.class_factor(cells)) / n_labelled,
             within_class=(inside[0] + spread(offsets)) / n_labelled,
-            conditional_domain=energy(conditional_factor(cells)),
+            conditional_domain=energy(scatter.conditional_factor(cells)),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -233,7 +217,7 @@ def collect_moments(
     """
     check_choice("second", second, SECOND)
     first = X[:1] if features is None else features(X[:1])
-    on_card = free_memory(device_of(X)) is not None
+    on_card = tensors.free_memory(tensors.device_of(X)) is not None
     n_values = DEVICE_BATCH_VALUES if on_card else BATCH_VALUES
     n_rows = max(n_values // max(first.shape[1], X.shape[1]), 1)
     found = None
@@ -289,19 +273,8 @@ def merge_moments(parts: Iterable[Moments]) -> Moments:
 def fingerprint(feature_map: Any, n_features: int) -> str:
     """Return a short text that is the same for equal maps, and for equal maps alone.
 
-    It is a hash of the type, the parameters and the fitted attributes, arrays to the bit.
-
-    Parameters
-    ----------
-    feature_map : transformer or None
-        A fitted map; None where the samples are their own features.
-    n_features : int
-        Features of a sample.
-
-    Examples
-    --------
-    >>> fingerprint(None, 3) == fingerprint(None, 3) != fingerprint(None, 4)
-    True
+    It is a hash of the type, the parameters and the fitted attributes, arrays to the bit; None is
+    the map of samples that are their own features.
     """
     digest = hashlib.sha256(f"{n_features} features".encode())
     for piece in _pieces(feature_map):
@@ -315,30 +288,26 @@ def fingerprint(feature_map: Any, n_features: int) -> str:
 def _moments_of(features: Any, domains: Domains, second: str, feature_map: str) -> Moments:
     cells, cell = domains.cells()
     order = np.argsort(cell, kind="stable")
-    features = take(features, order)
+    features = tensors.take(features, order)
     find = _second_of_sparse if sparse.issparse(features) else _second_of_dense
     means, matrices = find(features, cells, cell[order], second)
-    return Moments(cells, means, matrices, second, host_dtype(features), feature_map)
+    return Moments(cells, means, matrices, second, tensors.host_dtype(features), feature_map)
 
 
 def _second_of_dense(
     features: Any, cells: Domains, cell: Codes, second: str
 ) -> tuple[Array, Array]:
     """Return means and second moments; ``features`` are sorted by cell, and overwritten."""
-    average = _averaging(cells, cell)
-    means = average(features)
-    near = like(means, features)
-    features -= take(near, cell)
+    near = tensors.like(_cell_means(features, cells, cell), features)
+    features -= tensors.take(near, cell)
     # What rounding left of the means, told from values near zero.
-    left = average(features)
-    matrices = np.zeros((_n_second(cells, second), features.shape[1], features.shape[1]))
-    for index, rows in _groups(cells, cell, second):
-        block = features[rows]
-        matrices[index] = host(multiply(block.T, block))
-    for index, rows in _groups(cells, np.arange(cells.n_rows), second):
-        weighted = left[rows] * np.sqrt(cells.counts[rows])[:, None]
-        matrices[index] -= weighted.T @ weighted
-    return host(near).astype(np.float64) + left, matrices
+    left = _cell_means(features, cells, cell)
+
+    def square(block: Any) -> Array:
+        return tensors.host(tensors.multiply(block.T, block))
+
+    matrices = _about_means(square, features, cells, cell, second, left)
+    return tensors.host(near).astype(np.float64) + left, matrices
 
 
 def _second_of_sparse(
@@ -350,27 +319,33 @@ def _second_of_sparse(
     )
     double = features.astype(np.float64)
     means = np.asarray((indicator.T @ double).todense()) / cells.counts[:, None]
-    matrices = np.zeros((_n_second(cells, second), features.shape[1], features.shape[1]))
-    for index, rows in _groups(cells, cell, second):
-        matrices[index] = (double[rows].T @ double[rows]).toarray()
-    for index, rows in _groups(cells, np.arange(cells.n_rows), second):
-        weighted = means[rows] * np.sqrt(cells.counts[rows])[:, None]
+
+    def square(block: Any) -> Array:
+        return np.asarray((block.T @ block).toarray())
+
+    return means, _about_means(square, double, cells, cell, second, means)
+
+
+def _about_means(
+    square: Callable[[Any], Array], rows: Any, cells: Domains, cell: Codes, second: str, mean: Array
+) -> Array:
+    """Return the second moments of rows about the means of their cells."""
+    matrices = np.zeros((_n_second(cells, second), rows.shape[1], rows.shape[1]))
+    for index, own in _groups(cells, cell, second):
+        matrices[index] = square(rows[own])
+    for index, own in _groups(cells, np.arange(cells.n_rows), second):
+        weighted = mean[own] * np.sqrt(cells.counts[own])[:, None]
         matrices[index] -= weighted.T @ weighted
-    return means, matrices
+    return matrices
 
 
-def _averaging(cells: Domains, cell: Codes) -> Callable[[Any], Array]:
-    """Return a function from samples, sorted by cell, to the means of the cells on the host."""
-    ends = np.cumsum(cells.counts)
-
-    def average(features: Any) -> Array:
-        if is_tensor(features):
-            E = like(indicator_means(cell, cells.n_rows), features)
-            return host(multiply(E.T, features)).astype(np.float64)
-        of_cells = np.split(features, ends[:-1])
-        return np.array([own.mean(axis=0, dtype=np.float64) for own in of_cells])
-
-    return average
+def _cell_means(features: Any, cells: Domains, cell: Codes) -> Array:
+    """Return the means of the cells, on the host, of samples that are sorted by cell."""
+    if tensors.is_tensor(features):
+        E = tensors.like(scatter.indicator_means(cell, cells.n_rows), features)
+        return tensors.host(tensors.multiply(E.T, features)).astype(np.float64)
+    of_cells = np.split(features, np.cumsum(cells.counts)[:-1])
+    return np.array([own.mean(axis=0, dtype=np.float64) for own in of_cells])
 
 
 def _n_second(cells: Domains, second: str) -> int:
@@ -430,14 +405,8 @@ def _as_arrays(moments: Moments) -> dict[str, Array]:
 
 
 def _from_arrays(arrays: dict[str, Array]) -> Moments:
-    cells = Domains(
-        arrays["label"],
-        arrays["classes"],
-        arrays["domain"],
-        arrays["domain_ids"],
-        arrays["is_target"],
-        arrays["counts"],
-    )
+    names = ("label", "classes", "domain", "domain_ids", "is_target", "counts")
+    cells = Domains(*(arrays[name] for name in names))
     name = check_choice("dtype", str(arrays["dtype"]), ("float32", "float64"))
     kept, dtype = str(arrays["kept"]), np.dtype(name)
     moments = Moments(
@@ -466,9 +435,7 @@ def _check_whole(moments: Moments) -> None:
             raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
         if array.dtype.kind != kind:
             raise ValueError(f"{name} is of {array.dtype}")
-        if kind == "U":
-            continue
-        if not np.isfinite(array).all():
+        if kind != "U" and not np.isfinite(array).all():
             raise ValueError(f"{name} holds a value that is not finite")
     if cells.n_rows and (
         cells.counts.min() < 1
@@ -483,8 +450,8 @@ def _check_whole(moments: Moments) -> None:
 def _pieces(value: Any) -> Iterable[bytes]:
     """Yield bytes that say what a parameter or a fitted attribute is."""
     yield type(value).__name__.encode()
-    if is_tensor(value):
-        value = host(value)
+    if tensors.is_tensor(value):
+        value = tensors.host(value)
     if hasattr(value, "get_params"):
         for name, parameter in sorted(value.get_params(deep=False).items()):
             yield name.encode()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances_argmin
@@ -17,22 +16,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from skatter import tensors
 from skatter.accuracy import share, tally
-from skatter.checks import check_integer, check_samples
-from skatter.tensors import (
-    copied_rows,
-    is_tensor,
-    moved,
-    nearest_rows,
-    require_same_place,
-    take,
-    vstack,
-)
+from skatter.checks import check_length, check_samples
+from skatter.parameters import COUNT, Declared, declared, optional, parameter, random_state
+from skatter.tensors import Array
 
-Array = NDArray[Any]
+__all__ = ["NearestNeighbour"]
 
 
-class NearestNeighbour(ClassifierMixin, BaseEstimator):
+@declared
+class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
     """Predict the class of the training sample that lies nearest.
 
     Parameters
@@ -60,9 +54,8 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(self, max_samples: int | None = None, *, random_state: Any = None) -> None:
-        self.max_samples = max_samples
-        self.random_state = random_state
+    max_samples: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    random_state: Any = parameter(random_state, default=None)
 
     def fit(self, X: Any, y: Any) -> NearestNeighbour:
         """Remember samples and their classes.
@@ -81,14 +74,13 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> NearestNeighbour:
         """Remember more samples; takes what :meth:`fit` takes, and the classes that may come."""
         first = "X_fit_" not in vars(self)
-        if self.max_samples is not None:
-            check_integer("max_samples", self.max_samples, low=1)
+        self.check_parameters()
         X = check_samples(self, X, reset=first, tensors=True, least=1)
         names = self._check_labels(X, y)
         if first:
             self._begin(X, names, classes)
         else:
-            require_same_place(X, self.X_fit_, "X")
+            tensors.require_same_place(X, self.X_fit_, "X")
             self._join(X, names, classes)
         self._thin_out()
         return self
@@ -103,9 +95,9 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, tensors=True)
-        require_same_place(X, self.X_fit_, "X")
-        if is_tensor(X):
-            nearest = nearest_rows(X, self.X_fit_)
+        tensors.require_same_place(X, self.X_fit_, "X")
+        if tensors.is_tensor(X):
+            nearest = tensors.nearest_rows(X, self.X_fit_)
         else:
             nearest = pairwise_distances_argmin(X, self.X_fit_)
         return np.asarray(self.classes_[self._codes[nearest]])
@@ -124,7 +116,7 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
     def to(self, place: str) -> NearestNeighbour:
         """Return a copy that works on ``"numpy"``, or on a device of torch such as ``"cuda:0"``."""
         check_is_fitted(self)
-        return moved(self, ("X_fit_",), place)
+        return tensors.moved(self, ("X_fit_",), place)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,11 +128,7 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
             raise ValueError("NearestNeighbour requires y to be passed, but the target y is None.")
         names = column_or_1d(y, warn=True)
         check_classification_targets(names)
-        if len(names) != X.shape[0]:
-            raise ValueError(
-                f"Lengths differ: X has {X.shape[0]}, y has {len(names)}. Give one value per row "
-                "of X."
-            )
+        check_length("y", len(names), X.shape[0])
         return np.asarray(names)
 
     def _begin(self, X: Any, names: Array, classes: Any) -> None:
@@ -148,7 +136,7 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
         known = names if classes is None else np.concatenate([names, np.asarray(classes)])
         self.classes_ = np.unique(known)
         # What is kept must not change when the caller's samples do.
-        self.X_fit_ = copied_rows(X)
+        self.X_fit_ = tensors.copied_rows(X)
         self._codes = np.searchsorted(self.classes_, names)
         self._keys = self._random.uniform(size=len(names))
         self.n_samples_seen_ = len(names)
@@ -160,7 +148,7 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
             [np.searchsorted(known, self.classes_)[self._codes], np.searchsorted(known, names)]
         )
         self.classes_ = known
-        together = sparse.vstack if sparse.issparse(X) else vstack
+        together = sparse.vstack if sparse.issparse(X) else tensors.vstack
         self.X_fit_ = together([self.X_fit_, X])
         self._keys = np.concatenate([self._keys, self._random.uniform(size=len(names))])
         self.n_samples_seen_ += len(names)
@@ -170,5 +158,5 @@ class NearestNeighbour(ClassifierMixin, BaseEstimator):
         if self.max_samples is None or len(self._keys) <= self.max_samples:
             return
         kept = np.sort(np.argpartition(self._keys, self.max_samples)[: self.max_samples])
-        self.X_fit_ = take(self.X_fit_, kept)
+        self.X_fit_ = tensors.take(self.X_fit_, kept)
         self._codes, self._keys = self._codes[kept], self._keys[kept]

@@ -75,14 +75,7 @@ class ShowsLearnt(BaseEstimator):
 
 
 def html_of(estimator: ShowsLearnt) -> str:
-    """Return a table of what an estimator learnt; nothing where it learnt nothing.
-
-    Examples
-    --------
-    >>> from skatter import SCA
-    >>> html_of(SCA())
-    ''
-    """
+    """Return a table of what an estimator learnt; nothing where it learnt nothing."""
     try:
         sections = estimator.learnt()
     except Exception:  # whatever state a model is in, showing it must not stop a notebook
@@ -114,13 +107,7 @@ def say_cell(value: Any) -> str:
 
 
 def listed_with_counts(names: Iterable[Any], counts: Iterable[int] | None = None) -> str:
-    """Return names in one line, with their counts; of many the first ones.
-
-    Examples
-    --------
-    >>> listed_with_counts(["here", "there"], [1200, 3])
-    'here (1,200) and there (3)'
-    """
+    """Return names in one line, with their counts; of many the first ones."""
     words = [shorten(_one_line(name), LONGEST_NAME) for name in names]
     if counts is not None:
         words = [f"{word} ({count:,})" for word, count in zip(words, counts, strict=True)]

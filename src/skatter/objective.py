@@ -20,28 +20,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skatter import tensors
 from skatter.domains import Codes, Domains
-from skatter.scatter import (
-    class_factor,
-    class_indicators,
-    conditional_factor,
-    domain_factor,
-)
-from skatter.tensors import (
-    Tall,
-    device_of,
-    fortran,
-    host_dtype,
-    hstack,
-    like,
-    multiply,
-    take,
-    to_device,
-)
-
-Array = NDArray[Any]
+from skatter.scatter import class_factor, class_indicators, conditional_factor, domain_factor
 
 
 @dataclass(frozen=True)
@@ -74,11 +56,6 @@ def sca(
 
     With ``normalize`` class scatters are means, as the others are; without it sums over labelled
     samples, as printed in eqs. (13) and (14).
-
-    Examples
-    --------
-    >>> sca(0.5, 2.0, ridge=1.0, normalize=False, n_labelled=10).within_class
-    10.0
     """
     count = 1.0 if normalize else float(n_labelled)
     return Objective(
@@ -104,9 +81,9 @@ class Factors:
     scatter is ‖Uᵀ Z‖². That of ``between`` is orthonormal where total scatter is beside it.
     """
 
-    between: Callable[[Domains], Array] = class_factor
-    domain: Callable[[Domains], Array] = domain_factor
-    conditional_domain: Callable[[Domains], Array] = conditional_factor
+    between: Callable[[Domains], tensors.Array] = class_factor
+    domain: Callable[[Domains], tensors.Array] = domain_factor
+    conditional_domain: Callable[[Domains], tensors.Array] = conditional_factor
 
 
 SCA_FACTORS = Factors()
@@ -126,25 +103,24 @@ class Coefficients:
     device: Any = None
 
     @classmethod
-    def like(cls, tall: Tall, domains: Domains, factors: Factors = SCA_FACTORS) -> Coefficients:
+    def like(
+        cls, tall: tensors.Tall, domains: Domains, factors: Factors = SCA_FACTORS
+    ) -> Coefficients:
         """Coefficients in the floating type and at the place of a Gram matrix or of projections."""
-        return cls(domains, host_dtype(tall), factors, device_of(tall))
+        return cls(domains, tensors.host_dtype(tall), factors, tensors.device_of(tall))
 
     @cached_property
-    def between(self) -> Tall:
+    def between(self) -> tensors.Tall:
         """F with R = F Fᵀ."""
         return self._rows(self.factors.between)
 
     @cached_property
-    def nuisance(self) -> tuple[Tall, Tall]:
+    def nuisance(self) -> tuple[tensors.Tall, tensors.Tall]:
         """U_d and U_c, factors of the domain and the conditional domain scatter."""
-        return (
-            self._rows(self.factors.domain),
-            self._rows(self.factors.conditional_domain),
-        )
+        return self._rows(self.factors.domain), self._rows(self.factors.conditional_domain)
 
     @cached_property
-    def classes(self) -> Tall:
+    def classes(self) -> tensors.Tall:
         """Q, orthonormal: S = I_lab − Q Qᵀ."""
         return self._rows(class_indicators)
 
@@ -152,15 +128,15 @@ class Coefficients:
     def _cells(self) -> tuple[Domains, Codes]:
         return self.domains.cells()
 
-    def _rows(self, make: Callable[[Domains], Array]) -> Tall:
+    def _rows(self, make: Callable[[Domains], tensors.Array]) -> tensors.Tall:
         """Make a factor of the few cells, and hand its rows to the samples of each."""
         cells, cell = self._cells
         of_sample = (make(cells) / cells.counts[:, None]).astype(self.dtype)
-        rows = fortran(take(to_device(of_sample, self.device), cell))
+        rows = tensors.fortran(tensors.take(tensors.to_device(of_sample, self.device), cell))
         counts = self.domains.count
         return rows if counts is None else rows * counts[:, None]
 
-    def nuisance_weights(self, objective: Objective) -> Array:
+    def nuisance_weights(self, objective: Objective) -> tensors.Array:
         """Square roots of the weights of the columns of ``hstack(nuisance)``."""
         weights = (objective.domain, objective.conditional_domain)
         sizes = [factor.shape[1] for factor in self.nuisance]
@@ -177,28 +153,28 @@ class Coefficients:
         """Return w in M = w S + U Uᵀ."""
         return objective.within_class / max(self.domains.n_labelled, 1)
 
-    def numerator(self, objective: Objective, Z: Tall) -> Tall:
+    def numerator(self, objective: Objective, Z: tensors.Tall) -> tensors.Tall:
         """Return N Z."""
         a, b = self.numerator_weights(objective)
         F = self.between
-        return a * (Z - Z.mean(axis=0)) + b * multiply(F, multiply(F.T, Z))
+        return a * (Z - Z.mean(axis=0)) + b * tensors.multiply(F, tensors.multiply(F.T, Z))
 
-    def denominator(self, objective: Objective, Z: Tall) -> Tall:
+    def denominator(self, objective: Objective, Z: tensors.Tall) -> tensors.Tall:
         """Return M Z."""
-        U = hstack(self.nuisance)
-        U = U * like(self.nuisance_weights(objective), U)
+        U = tensors.hstack(self.nuisance)
+        U = U * tensors.like(self.nuisance_weights(objective), U)
         within = self.within_weight(objective)
-        out = multiply(U, multiply(U.T, Z))
+        out = tensors.multiply(U, tensors.multiply(U.T, Z))
         if within:
             out += within * self.centre_classes(Z)
         return out
 
-    def centre_classes(self, Z: Tall) -> Tall:
+    def centre_classes(self, Z: tensors.Tall) -> tensors.Tall:
         """Return S Z: from each labelled row its class mean is subtracted, others become zero."""
         Q = self.classes
-        return self._labelled * Z - multiply(Q, multiply(Q.T, Z))
+        return self._labelled * Z - tensors.multiply(Q, tensors.multiply(Q.T, Z))
 
     @cached_property
-    def _labelled(self) -> Tall:
+    def _labelled(self) -> tensors.Tall:
         """A column of ones and zeros."""
-        return to_device(self.domains.labelled[:, None].astype(self.dtype), self.device)
+        return tensors.to_device(self.domains.labelled[:, None].astype(self.dtype), self.device)

@@ -21,15 +21,9 @@ from skatter.tensors import host, is_tensor
 class Backend(NamedTuple):
     """What is called for a collection of one package in place of an estimator's own code.
 
-    Attributes
-    ----------
-    fit : callable
-        ``fit(model, X, y, sample_domain=..., labelled=...)`` fits a model in place.
-    apply : callable
-        ``apply(model, method, X, sample_domain=...)`` returns what a method makes, lazily.
-    total : callable
-        ``total(call, model, X, **columns)`` sums ``call(model, part_of_X, **parts_of_columns)``, a
-        tuple of numbers, over all parts.
+    ``fit(model, X, y, sample_domain=..., labelled=...)`` works in place, ``apply(model, method, X,
+    sample_domain=...)`` lazily; ``total(call, model, X, **columns)`` sums
+    ``call(model, part_of_X, **parts_of_columns)``, a tuple of numbers, over all parts.
     """
 
     fit: Callable[..., Any]
@@ -46,36 +40,13 @@ def register_backend(package: str, backend: Backend) -> None:
 
 
 def backend_of(X: Any) -> Backend | None:
-    """Return who works on a collection; None where samples are in memory.
-
-    Examples
-    --------
-    >>> backend_of([[0.0]]) is None
-    True
-    """
+    """Return who works on a collection; None where samples are in memory."""
     return _BACKENDS.get(type(X).__module__.partition(".")[0])
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a part lies among all rows, as far as that is known.
-
-    Attributes
-    ----------
-    kind : str
-        What errors call a part.
-    number : int
-        Parts before it.
-    start, size : int or None
-        Rows before it and in it; None where they are not known.
-
-    Examples
-    --------
-    >>> print(Place("Block", 2, 200, 100))
-    Block 2 (rows 200 to 299, counted from 0)
-    >>> print(Place("Block", 2, None, None))
-    Block 2
-    """
+    """Where a part lies among all rows, as far as that is known: its first row and its size."""
 
     kind: str
     number: int
@@ -107,13 +78,7 @@ class Place:
 
 
 def not_finite(X: Any) -> NDArray[np.intp]:
-    """Return the rows of dense samples that hold NaN or infinity.
-
-    Examples
-    --------
-    >>> not_finite([[0.0, 1.0], [np.nan, 1.0]]).tolist()
-    [1]
-    """
+    """Return the rows of dense samples that hold NaN or infinity."""
     values = np.empty(0) if sparse.issparse(X) else host(X) if is_tensor(X) else np.asarray(X)
     if values.ndim != 2 or values.dtype.kind != "f":
         return np.empty(0, dtype=np.intp)

@@ -17,7 +17,6 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -32,8 +31,10 @@ from skatter.formatting import duration
 from skatter.labels import marks, read_numbers
 from skatter.notebook import Section, ShowsLearnt
 from skatter.out_of_core import backend_of
+from skatter.tensors import Array
 
-Array = NDArray[Any]
+__all__ = ["DomainPipeline", "make_domain_pipeline"]
+
 
 NO_LABELS = (
     "requires y to be passed, but the target y is None or has no labelled sample: a step of the "
@@ -44,10 +45,7 @@ _ROUTED = {"sample_domain": True}
 
 
 def _final_has(name: str) -> Callable[[DomainPipeline], bool]:
-    def check(pipeline: DomainPipeline) -> bool:
-        return hasattr(pipeline.steps[-1][1], name)
-
-    return check
+    return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
 
 
 def _final_transforms(pipeline: DomainPipeline) -> bool:
@@ -344,14 +342,7 @@ def sees_labelled_only(step: Any) -> bool:
 class _Seen:
     """Labels and domains of one fit, and which of them a step is shown.
 
-    Attributes
-    ----------
-    y, sample_domain : array-like or None
-        As given.
-    domains : Domains or None
-        Who is labelled; without classes where labels are numbers.
-    numbers : ndarray or None
-        Labels that are numbers, NaN where unlabelled; None where they are classes.
+    Where labels are ``numbers``, the domains know who is labelled, and no classes.
     """
 
     y: Any

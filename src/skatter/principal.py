@@ -8,21 +8,18 @@ matrix; that is all the accuracy a basis needs, for whatever it spans, features 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
-from skatter.kernels import KERNEL, gram, kernel_of
-from skatter.parameters import COUNT, Declared, Rules, random_state
-from skatter.tensors import copied_rows
-
-Array = NDArray[Any]
+from skatter.kernels import WithKernel, gram, kernel_of
+from skatter.parameters import COUNT, declared, parameter
+from skatter.tensors import Array, copied_rows
 
 DENSE = 1500
 """Samples up to which all components are computed, and then cut: rows in any order then give the
@@ -33,7 +30,8 @@ BATCH = 4096
 """New samples mapped at a time."""
 
 
-class PrincipalMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@declared
+class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map samples to the leading principal components of a kernel.
 
     It is :class:`sklearn.decomposition.KernelPCA` with the kernels of :class:`~skatter.SCA`, for
@@ -43,54 +41,12 @@ class PrincipalMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ----------
     n_components : int
         Components to keep; fewer where there are no more samples than that.
-    kernel, gamma, degree, coef0, kernel_params
-        As in :class:`~skatter.SCA`.
     random_state : int, RandomState instance or None
         Seeds the solver where there are more than 1,500 samples, and the median heuristic for
         large ones. None is a fixed seed.
-
-    Attributes
-    ----------
-    kernel_ : Kernel
-        The kernel, its bandwidth resolved.
-    X_fit_ : ndarray or CSR matrix of shape (n_samples, n_features)
-        Samples of ``fit``.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Of the centred Gram matrix, the largest first.
-    dual_coef_ : ndarray of shape (n_samples, n_components)
-        Kernel values with the samples of ``fit``, times these and less ``offset_``, are the
-        features.
-    offset_ : ndarray of shape (n_components,)
-        What centring the kernel values takes off.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from skatter.principal import PrincipalMap
-    >>> PrincipalMap(4).fit_transform(load_iris().data).shape
-    (150, 4)
     """
 
-    _parameters: ClassVar[Rules] = {"n_components": COUNT, **KERNEL, "random_state": random_state}
-
-    def __init__(
-        self,
-        n_components: int = 300,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.random_state = random_state
+    n_components: int = parameter(COUNT, default=300, kw_only=False)
 
     def fit(self, X: Any, y: Any = None) -> PrincipalMap:
         """Find the components of the samples; ``y`` is not used."""
@@ -132,10 +88,7 @@ class PrincipalMap(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.eigenvalues_ = found.eigenvalues_
         lengths = np.sqrt(found.eigenvalues_)
         self.dual_coef_ = np.divide(
-            found.eigenvectors_,
-            lengths,
-            out=np.zeros_like(found.eigenvectors_),
-            where=lengths > 0,
+            found.eigenvectors_, lengths, out=np.zeros_like(found.eigenvectors_), where=lengths > 0
         )
         # Coefficients that sum to zero centre the kernel values but for one constant.
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)

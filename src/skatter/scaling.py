@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
 from skatter.domains import which_domain
 from skatter.labels import read_marked
+from skatter.tensors import Array
 
-Array = NDArray[Any]
+__all__ = ["DomainScaler"]
 
 
 class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

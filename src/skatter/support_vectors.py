@@ -12,15 +12,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils import gen_batches
 
 from skatter.domains import Codes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 BATCH = 2_048
 """Samples whose kernel values are held at a time."""
@@ -30,26 +28,8 @@ BATCH = 2_048
 class SupportVectors:
     """A support vector machine with an RBF kernel, one against one.
 
-    Attributes
-    ----------
-    vectors : ndarray or sparse matrix of shape (n_vectors, n_features)
-        The support vectors.
-    coef : ndarray of shape (n_vectors, n_pairs)
-        What each counts for each pair of classes.
-    intercept : ndarray of shape (n_pairs,)
-        Added to the decisions.
-    gamma : float
-        Of the kernel.
-    classes : ndarray of int of shape (n_classes,)
-        Codes of the classes that it knows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.support_vectors import SupportVectors
-    >>> X, label = np.array([[0.0], [0.2], [1.0], [1.2], [2.0], [2.2]]), np.repeat([0, 1, 2], 2)
-    >>> SupportVectors.train(X, label).decide(X).argmax(axis=1)
-    array([0, 0, 1, 1, 2, 2])
+    ``coef`` says what each of the ``vectors`` counts for each pair of classes, and ``intercept``
+    is added to the decisions of these; ``classes`` are the codes that it knows.
     """
 
     vectors: Any

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -25,6 +26,15 @@ from scipy.sparse import issparse
 
 if TYPE_CHECKING:
     import torch
+else:
+
+    class _Lazy:
+        """torch, imported when one of its names is first asked for."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("torch"), name)
+
+    torch = _Lazy()
 
 Array = NDArray[Any]
 Tall: TypeAlias = "NDArray[Any] | torch.Tensor"
@@ -68,8 +78,6 @@ def to_device(array: Array, device: Any) -> Tall:
     """Return a copy of a host array on a torch device; the array itself where that is None."""
     if device is None:
         return array
-    import torch
-
     # A copy of its own: torch takes no reversed arrays, and must not write to the host's.
     return torch.from_numpy(np.array(array)).to(device)
 
@@ -92,8 +100,6 @@ def hstack(arrays: Sequence[Tall]) -> Tall:
     """Put tall arrays of one kind side by side."""
     if not is_tensor(arrays[0]):
         return np.hstack(arrays)
-    import torch
-
     return torch.cat(list(arrays), dim=1)
 
 
@@ -101,8 +107,6 @@ def vstack(arrays: Sequence[Tall]) -> Tall:
     """Put the rows of one array below those of another, as :func:`hstack` does with columns."""
     if not is_tensor(arrays[0]):
         return np.vstack(arrays)
-    import torch
-
     return torch.cat(list(arrays))
 
 
@@ -117,8 +121,6 @@ def identity(K: Tall) -> Tall:
     """Return the identity of the size and kind of a square matrix."""
     if not is_tensor(K):
         return np.eye(len(K), dtype=K.dtype, order="F")
-    import torch
-
     return torch.eye(len(K), dtype=K.dtype, device=K.device)
 
 
@@ -151,8 +153,6 @@ def moved(estimator: Any, names: Sequence[str], place: str) -> Any:
 def _at(array: Any, place: str) -> Any:
     if place == "numpy":
         return array if issparse(array) else host(array)
-    import torch
-
     device = torch.device(place)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
@@ -167,8 +167,6 @@ def _at(array: Any, place: str) -> Any:
 
 def check_tensor(X: torch.Tensor, name: str) -> torch.Tensor:
     """Check samples that came as a tensor; return the same memory, without gradient."""
-    import torch
-
     if X.layout != torch.strided:
         raise TypeError(f"{name} is a tensor of layout {X.layout}; pass {name}.to_dense().")
     if X.dtype not in (torch.float32, torch.float64):
@@ -194,8 +192,6 @@ def check_tensor(X: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def _first_row_not_finite(X: torch.Tensor) -> int | None:
-    import torch
-
     # A sum is finite only where all its terms are, but finite terms may overflow together.
     suspects = torch.isfinite(X.sum(dim=1)).logical_not_().nonzero().ravel()
     for part in strips(len(suspects), X.shape[1] * X.element_size()):
@@ -230,8 +226,6 @@ def free_memory(device: Any) -> int | None:
     """Bytes that a GPU can still give, or None where the memory is the host's."""
     if device is None or device.type != "cuda":
         return None
-    import torch
-
     free, _ = torch.cuda.mem_get_info(device)
     # torch keeps what it has freed, and gives that first.
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -247,8 +241,6 @@ def full_precision() -> Iterator[None]:
 
     What the user allows the matrix units is as it was afterwards.
     """
-    import torch
-
     with torch.no_grad():
         if hasattr(torch.backends.cuda.matmul, "fp32_precision"):
             # Whoever has used these names must not be asked by the older one, which raises.
@@ -286,8 +278,6 @@ def subtract_product(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor) -> torch
 
 def orthonormalised(W: torch.Tensor) -> tuple[torch.Tensor, Array]:
     """Return Q and R of W = Q R: Q tall with orthonormal columns, R small."""
-    import torch
-
     with torch.no_grad():
         Q, R = torch.linalg.qr(W)
     return Q, host(R)
@@ -297,8 +287,6 @@ def column_norms(W: Tall) -> Array:
     """Return the Euclidean norm of every column, as a small array."""
     if not is_tensor(W):
         return np.linalg.norm(W, axis=0)
-    import torch
-
     return host(torch.linalg.vector_norm(W, dim=0))
 
 
@@ -317,8 +305,6 @@ def add_to_diagonal(K: Tall, value: float) -> None:
 
 def column_means(X: torch.Tensor) -> torch.Tensor:
     """Return the mean of every column in float64, a strip of rows at a time."""
-    import torch
-
     sums = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
     # To sum in float64, torch casts all that it is given.
     for rows in strips(len(X), 8 * X.shape[1]):
@@ -328,8 +314,6 @@ def column_means(X: torch.Tensor) -> torch.Tensor:
 
 def squared_distances_to_mean(X: torch.Tensor) -> Array:
     """Return the squared distance of every row to the mean row, in float64 on the host."""
-    import torch
-
     mean = column_means(X)
     parts = [
         torch.linalg.vector_norm(X[rows] - mean, dim=1) for rows in strips(len(X), 8 * X.shape[1])
@@ -370,8 +354,6 @@ class TiledCholesky:
         Nothing is asked of the device before the end: a pivot that is not positive spoils what
         comes after it, and is found then.
         """
-        import torch
-
         failures = []
         with full_precision():
             for start in range(0, len(A), CHOLESKY_TILE):
@@ -424,55 +406,23 @@ def _subtract_outer(A: torch.Tensor, own: slice) -> None:
 # --- kernels ------------------------------------------------------------------------------------
 
 
-def _linear(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, **_: Any) -> None:
-    """Fill with ⟨x, y⟩."""
-    import torch
-
-    torch.mm(X, Y.T, out=out)
+def _products(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
+    return torch.mm(X, Y.T, out=out)
 
 
-def _polynomial(
-    out: torch.Tensor,
-    X: torch.Tensor,
-    Y: torch.Tensor,
-    *,
-    gamma: float,
-    degree: float,
-    coef0: float,
-) -> None:
-    """Fill with (γ ⟨x, y⟩ + c)^d."""
-    _linear(out, X, Y)
-    out.mul_(gamma).add_(coef0).pow_(degree)
-
-
-def _sigmoid(
-    out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, *, gamma: float, coef0: float, **_: Any
-) -> None:
-    """Fill with tanh(γ ⟨x, y⟩ + c)."""
-    _linear(out, X, Y)
-    out.mul_(gamma).add_(coef0).tanh_()
-
-
-def _rbf(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, *, gamma: float, **_: Any) -> None:
+def _rbf(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, gamma: float, **_: Any) -> None:
     """Fill with exp(−γ ‖x − y‖²) from one product and the squared norms."""
-    import torch
-
     torch.addmm(-gamma * _squared_norms(Y)[None], X, Y.T, alpha=2 * gamma, out=out)
     out.sub_(gamma * _squared_norms(X)[:, None]).clamp_(max=0).exp_()
 
 
-def _laplacian(
-    out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, *, gamma: float, **_: Any
+def _polynomial(
+    out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, gamma: float, degree: float, coef0: float
 ) -> None:
-    """Fill with exp(−γ ‖x − y‖₁)."""
-    import torch
-
-    out.copy_(torch.cdist(X, Y, p=1)).mul_(-gamma).exp_()
+    _products(out, X, Y).mul_(gamma).add_(coef0).pow_(degree)
 
 
 def _squared_norms(X: torch.Tensor) -> torch.Tensor:
-    import torch
-
     return torch.linalg.vector_norm(X, dim=1).square_()
 
 
@@ -481,14 +431,18 @@ def _unit_rows(X: torch.Tensor) -> torch.Tensor:
     return X / norms.masked_fill_(norms == 0, 1)[:, None]
 
 
-_FORMULAS: Mapping[str, Callable[..., None]] = {
-    "cosine": _linear,
-    "laplacian": _laplacian,
-    "linear": _linear,
+_FORMULAS: Mapping[str, Callable[..., Any]] = {
+    "cosine": lambda out, X, Y, **_: _products(out, X, Y),
+    "laplacian": lambda out, X, Y, gamma, **_: (
+        out.copy_(torch.cdist(X, Y, p=1)).mul_(-gamma).exp_()
+    ),
+    "linear": lambda out, X, Y, **_: _products(out, X, Y),
     "poly": _polynomial,
     "polynomial": _polynomial,
     "rbf": _rbf,
-    "sigmoid": _sigmoid,
+    "sigmoid": lambda out, X, Y, gamma, coef0, **_: (
+        _products(out, X, Y).mul_(gamma).add_(coef0).tanh_()
+    ),
 }
 """Kernels by the names of scikit-learn; each fills a matrix in place. Rows of cosine are units."""
 
@@ -521,19 +475,15 @@ def kernel_matrix(
         for rows in strips(len(X), out.shape[1] * out.element_size(), GRAM_ROWS):
             if Y is None:
                 fill(out[rows, : rows.stop], X[rows], X[: rows.stop], **shape)
-                _mirror(out, rows)
+                # What lies left of the diagonal is copied to the other side of it.
+                square = out[rows, rows]
+                square.copy_(square.tril() + square.tril(-1).T)
+                out[: rows.start, rows] = out[rows, : rows.start].T
             else:
                 fill(out[rows], X[rows], Y, **shape)
         if name == "rbf" and Y is None:
             out.fill_diagonal_(1)
     return out
-
-
-def _mirror(out: torch.Tensor, rows: slice) -> None:
-    """Copy what these rows hold left of the diagonal to the other side of it."""
-    square = out[rows, rows]
-    square.copy_(square.tril() + square.tril(-1).T)
-    out[: rows.start, rows] = out[rows, : rows.start].T
 
 
 def nearest_rows(X: torch.Tensor, Y: torch.Tensor) -> Array:
@@ -542,8 +492,6 @@ def nearest_rows(X: torch.Tensor, Y: torch.Tensor) -> Array:
     Distances are taken strip by strip, and from the mean of ``Y``, so that no digits are lost where
     both lie far from zero.
     """
-    import torch
-
     centre = Y.mean(dim=0)
     Y = Y - centre
     norms = _squared_norms(Y)[None]
@@ -563,8 +511,6 @@ def centre_gram(K: torch.Tensor) -> torch.Tensor:
 
     Means are taken in float64; K_ij − (h_i + h_j) with h = means − half the grand mean.
     """
-    import torch
-
     size = K.diagonal().abs().sum(dtype=torch.float64)
     means = column_means(K)
     half = (means - means.mean() / 2).to(K.dtype)
@@ -578,8 +524,6 @@ def centre_gram(K: torch.Tensor) -> torch.Tensor:
 
 def asymmetry(K: torch.Tensor) -> tuple[float, float]:
     """Return the largest |K_ij − K_ji| and the largest |K_ij|."""
-    import torch
-
     worst = [
         (K[rows] - K[:, rows].T).abs().max()
         for rows in strips(len(K), len(K) * K.element_size(), GRAM_ROWS)

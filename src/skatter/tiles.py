@@ -20,28 +20,13 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from skatter import tensors
 from skatter.checks import check_integer
 from skatter.kernels import DIAGONAL_BATCH, Kernel
 from skatter.scatter import Geometry
-from skatter.tensors import (
-    Tall,
-    column_dots,
-    device_of,
-    empty_columns,
-    free_memory,
-    host,
-    host_dtype,
-    hstack,
-    like,
-    multiply,
-    take,
-    to_device,
-)
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 HOST_TILE_BYTES = 2**25
 """Bytes of a tile in the memory of the host."""
@@ -54,18 +39,6 @@ class TiledGram:
 
     A precomputed Gram matrix may be a memory map. ``products`` counts how often the kernel of all
     pairs was computed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.kernels import Kernel
-    >>> gram = TiledGram(np.array([[0.0], [1.0], [5.0]]), Kernel("linear"), tile=2)
-    >>> gram.product(np.array([[1.0], [-1.0], [0.0]]))
-    array([[ 2.],
-           [ 1.],
-           [-3.]])
-    >>> gram.means, gram.trace
-    (array([ 0.,  2., 10.]), 14.0)
     """
 
     def __init__(self, X: Any, kernel: Kernel, *, tile: int | None = None) -> None:
@@ -82,9 +55,9 @@ class TiledGram:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Floating type of products, by its NumPy name."""
-        return host_dtype(self.X)
+        return tensors.host_dtype(self.X)
 
-    def product(self, W: Tall) -> Tall:
+    def product(self, W: tensors.Tall) -> tensors.Tall:
         """Return H K H W for a tall W of any number of columns, in the floating type of X."""
         out = self._multiply(W - W.mean(axis=0))
         out -= out.mean(axis=0)
@@ -116,13 +89,13 @@ class TiledGram:
         """What :func:`skatter.scatter.measure` needs: one product gives all five scatters."""
         return Geometry(self.diagonal, self._energies)
 
-    def columns(self, rows: Array) -> Tall:
+    def columns(self, rows: Array) -> tensors.Tall:
         """Return the columns of K that belong to some samples, before centring."""
-        out = empty_columns(self.n, len(rows), self.X)
-        picked = None if self.kernel.precomputed else take(self.X, rows)
+        out = tensors.empty_columns(self.n, len(rows), self.X)
+        picked = None if self.kernel.precomputed else tensors.take(self.X, rows)
         for part in gen_batches(self.n, self.tile):
             out[part] = (
-                take(self.X[part].T, rows).T
+                tensors.take(self.X[part].T, rows).T
                 if picked is None
                 else self.kernel(self.X[part], picked)
             )
@@ -130,41 +103,43 @@ class TiledGram:
 
     def _energies(self, W: Array) -> Array:
         """Return wᵀ K w for the columns of a host array."""
-        return column_dots(to_device(W, device_of(self.X)), self._multiply(like(W, self.X)))
+        return tensors.column_dots(
+            tensors.to_device(W, tensors.device_of(self.X)), self._multiply(tensors.like(W, self.X))
+        )
 
-    def _multiply(self, W: Tall) -> Tall:
+    def _multiply(self, W: tensors.Tall) -> tensors.Tall:
         """Return K W; the first time the column means are gathered beside it."""
         if self._means is not None:
             return self._sum_of_tiles(W)
-        out = self._sum_of_tiles(hstack([W, like(np.ones((self.n, 1)), self.X)]))
-        self._means = host(out[:, -1]) / self.dtype.type(self.n)
+        out = self._sum_of_tiles(tensors.hstack([W, tensors.like(np.ones((self.n, 1)), self.X)]))
+        self._means = tensors.host(out[:, -1]) / self.dtype.type(self.n)
         return out[:, :-1]
 
-    def _sum_of_tiles(self, W: Tall) -> Tall:
+    def _sum_of_tiles(self, W: tensors.Tall) -> tensors.Tall:
         out = self._zeros(W.shape[1])
         parts = list(gen_batches(self.n, self.tile))
         for rows, columns in combinations_with_replacement(parts, 2):
             K = self._tile(rows, columns)
-            out[rows] += multiply(K, W[columns])
+            out[rows] += tensors.multiply(K, W[columns])
             if rows != columns:
-                out[columns] += multiply(K.T, W[rows])
+                out[columns] += tensors.multiply(K.T, W[rows])
         self.products += 1
         return out
 
-    def _tile(self, rows: slice, columns: slice) -> Tall:
+    def _tile(self, rows: slice, columns: slice) -> tensors.Tall:
         if self.kernel.precomputed:
             return self.X[rows, columns]
         # Of samples with themselves: a kernel may then make the diagonal exact.
         return self.kernel(self.X[rows], None if rows == columns else self.X[columns])
 
-    def _zeros(self, columns: int) -> Tall:
-        out = empty_columns(self.n, columns, self.X)
+    def _zeros(self, columns: int) -> tensors.Tall:
+        out = tensors.empty_columns(self.n, columns, self.X)
         out[...] = 0
         return out
 
 
 def _default_tile(X: Any) -> int:
     """Rows of a square tile: larger on a card, which is busy with a large product alone."""
-    free = free_memory(device_of(X))
+    free = tensors.free_memory(tensors.device_of(X))
     most = HOST_TILE_BYTES if free is None else min(DEVICE_TILE_BYTES, free // 8)
-    return max(isqrt(most // host_dtype(X).itemsize), 1)
+    return max(isqrt(most // tensors.host_dtype(X).itemsize), 1)

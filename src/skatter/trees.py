@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -29,7 +28,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
-from skatter.checks import check_integer
+from skatter.checks import check_length
+from skatter.parameters import COUNT, Declared, declared, optional, parameter
+from skatter.tensors import Array
+from skatter.threads import allowed_threads
 
 __all__ = [
     "BoostingClassifier",
@@ -39,7 +41,6 @@ __all__ = [
     "TreeEnsemble",
 ]
 
-Array = NDArray[Any]
 
 ROWS = 8192
 """Rows evaluated together, so that they and the nodes of one tree stay in the processor's cache."""
@@ -117,20 +118,15 @@ class TreeEnsemble:
         """Copy a fitted forest; the sum over trees, not the mean."""
         trees = [each.tree_ for each in forest.estimators_]
         value = np.concatenate([tree.value[:, 0, :] for tree in trees])
-        left, right, roots = _join(
-            [tree.children_left for tree in trees], [tree.children_right for tree in trees]
-        )
         return cls(
             **_split_nodes(
-                feature=np.concatenate([tree.feature for tree in trees]),
-                threshold=_round_down(np.concatenate([tree.threshold for tree in trees])),
-                left=left,
-                right=right,
-                missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]),
-                value=value,
-                roots=roots,
+                np.concatenate([tree.feature for tree in trees]),
+                _round_down(np.concatenate([tree.threshold for tree in trees])),
+                np.concatenate([tree.missing_go_to_left for tree in trees]),
+                value,
+                _join([t.children_left for t in trees], [t.children_right for t in trees]),
             ),
-            output=np.zeros(len(roots), dtype=np.int32),
+            output=np.zeros(len(trees), dtype=np.int32),
             baseline=np.zeros(value.shape[1]),
             n_features=int(forest.n_features_in_),
         )
@@ -143,20 +139,18 @@ class TreeEnsemble:
         trees = [tree.nodes for each in rounds for tree in each]
         if any(nodes["is_categorical"].any() for nodes in trees):
             raise ValueError("Trees with categorical splits cannot be copied; encode them first.")
-        left, right, roots = _join(
-            [np.where(nodes["is_leaf"], -1, nodes["left"].astype(np.int64)) for nodes in trees],
-            [np.where(nodes["is_leaf"], -1, nodes["right"].astype(np.int64)) for nodes in trees],
+        children = (
+            [np.where(nodes["is_leaf"], -1, nodes[side].astype(np.int64)) for nodes in trees]
+            for side in ("left", "right")
         )
         nodes = np.concatenate(trees)
         return cls(
             **_split_nodes(
-                feature=nodes["feature_idx"],
-                threshold=_bounded(nodes["num_threshold"]),
-                left=left,
-                right=right,
-                missing_left=nodes["missing_go_to_left"],
-                value=nodes["value"][:, None],
-                roots=roots,
+                nodes["feature_idx"],
+                _bounded(nodes["num_threshold"]),
+                nodes["missing_go_to_left"],
+                nodes["value"][:, None],
+                _join(*children),
             ),
             output=np.array([k for each in rounds for k in range(len(each))], dtype=np.int32),
             baseline=np.array(boosting._baseline_prediction, dtype=np.float64).ravel(),
@@ -229,7 +223,10 @@ class TreeEnsemble:
                     f"The array {name} of the trees holds a number that is not finite."
                 )
         _check_range("feature", self.feature, 0, self.n_features)
-        _check_range("output", self.output, 0, len(self.baseline) - self.value.shape[1] + 1)
+        width = self.value.shape[1]
+        _check_range("output", self.output, 0, len(self.baseline) - width + 1)
+        if len(self.output) and len(np.unique(self.output)) * width != len(self.baseline):
+            raise ValueError("The trees must add to every output of the array baseline.")
 
     def _check_links(self) -> None:
         n_splits, n_leaves = len(self.feature), len(self.value)
@@ -335,36 +332,24 @@ def _join(lefts: list[Array], rights: list[Array]) -> tuple[Array, Array, Array]
 
 
 def _split_nodes(
-    *,
-    feature: Array,
-    threshold: Array,
-    left: Array,
-    right: Array,
-    missing_left: Array,
-    value: Array,
-    roots: Array,
+    feature: Array, threshold: Array, missing_left: Array, value: Array, links: tuple[Array, ...]
 ) -> dict[str, Array]:
     """Give splits and leaves numbers of their own, and keep of each only what it uses."""
+    left, right, roots = links
     split = left >= 0
-    distinct, leaf = _distinct_rows(value[~split])
+    distinct, leaf = np.unique(value[~split], axis=0, return_inverse=True)
     names = np.empty(len(split), dtype=np.int32)
     names[split] = np.arange(split.sum(), dtype=np.int32)
-    names[~split] = ~leaf
+    names[~split] = ~leaf.reshape(-1).astype(np.int32)
     return {
         "feature": feature[split].astype(np.int32),
         "threshold": threshold[split],
         "left": names[left[split]],
         "right": names[right[split]],
         "missing_left": missing_left[split].astype(np.bool_),
-        "value": distinct,
+        "value": np.ascontiguousarray(distinct, dtype=np.float64),
         "roots": names[roots],
     }
-
-
-def _distinct_rows(values: Array) -> tuple[Array, Array]:
-    """Return the rows that differ, and which of them each row is."""
-    distinct, which = np.unique(values, axis=0, return_inverse=True)
-    return np.ascontiguousarray(distinct, dtype=np.float64), which.reshape(-1).astype(np.int32)
 
 
 def _bounded(threshold: Array) -> Array:
@@ -387,11 +372,17 @@ def _round_down(threshold: Array) -> Array:
 # --- estimators -----------------------------------------------------------------------------------
 
 
-class _TreeModel(BaseEstimator):
-    """What all share: they check samples, and remember trees."""
+@declared
+class _TreeModel(Declared, BaseEstimator):
+    """What all share: they check samples, and remember trees.
 
-    trees_: TreeEnsemble
-    random_state: Any
+    Attributes
+    ----------
+    trees_ : TreeEnsemble
+        The trees.
+    """
+
+    random_state: Any = 0
 
     _kind: ClassVar[type]
     """What grows the trees."""
@@ -428,17 +419,14 @@ class _TreeModel(BaseEstimator):
         raise NotImplementedError
 
     def _check_training(self, X: Any, y: Any) -> tuple[Any, Array]:
+        self.check_parameters()
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X = self._check_samples(X, reset=True)
         labels = np.asarray(column_or_1d(y, warn=True))
-        if len(labels) != X.shape[0]:
-            raise ValueError(
-                f"Lengths differ: X has {X.shape[0]}, y has {len(labels)}. Give one value per row "
-                "of X."
-            )
+        check_length("y", len(labels), X.shape[0])
         return X, self._check_labels(labels)
 
     def _check_labels(self, labels: Array) -> Array:
@@ -453,12 +441,26 @@ class _TreeModel(BaseEstimator):
         return tags
 
 
+@declared
 class _Forest(_TreeModel):
-    """A forest: of any kind of label."""
+    """A forest: of any kind of label.
 
-    n_trees: int
-    max_rows: int | None
-    min_samples_leaf: int
+    Parameters
+    ----------
+    n_trees : int
+        Trees.
+    max_rows : int or None
+        Rows that a tree is grown on at most, drawn with replacement; None draws as many as there
+        are. With many rows it bounds time and size.
+    min_samples_leaf : int
+        Rows of a leaf at least. Where classes are weighed, leaves of one row know nothing of it.
+    random_state : int, RandomState instance or None
+        Draws rows and columns.
+    """
+
+    n_trees: int = parameter(COUNT, default=150, kw_only=False)
+    max_rows: int | None = parameter(optional(COUNT), default=None)
+    min_samples_leaf: int = parameter(COUNT, default=1)
 
     def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Grow the forest, and predict each row by the trees that have not seen it.
@@ -481,14 +483,10 @@ class _Forest(_TreeModel):
         raise NotImplementedError
 
     def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
-        most = None
-        if self.max_rows is not None:
-            most = min(X.shape[0], check_integer("max_rows", self.max_rows, low=1))
-        check_integer("min_samples_leaf", self.min_samples_leaf, low=1)
         forest = self._kind(
-            check_integer("n_trees", self.n_trees, low=1),
-            max_samples=most,
-            n_jobs=-1,  # threads, which change no result
+            int(self.n_trees),
+            max_samples=None if self.max_rows is None else min(X.shape[0], int(self.max_rows)),
+            n_jobs=allowed_threads(),  # they change no result
             **self._own_parameters(),
             **given,
         )
@@ -518,15 +516,26 @@ class _Forest(_TreeModel):
         return tags
 
 
+@declared
 class _Boosting(_TreeModel):
-    """Boosting: of any kind of label."""
+    """Boosting: of any kind of label.
 
-    n_rounds: int
-    max_leaf_nodes: int | None
+    Parameters
+    ----------
+    n_rounds : int
+        Rounds; each grows one tree, or one for each class where there are more than two.
+    max_leaf_nodes : int or None
+        Leaves of a tree at most.
+    random_state : int, RandomState instance or None
+        Draws the rows that bins are made from, where there are more than 200,000.
+    """
+
+    n_rounds: int = parameter(COUNT, default=100, kw_only=False)
+    max_leaf_nodes: int | None = 15
 
     def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
         boosting = self._kind(
-            max_iter=check_integer("n_rounds", self.n_rounds, low=1),
+            max_iter=int(self.n_rounds),
             categorical_features=None,
             early_stopping=False,
             **self._own_parameters(),
@@ -543,9 +552,13 @@ class _Boosting(_TreeModel):
 
 
 class _Classifies(ClassifierMixin, _TreeModel):
-    """Trees that tell classes apart."""
+    """Trees that tell classes apart.
 
-    classes_: Array
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    """
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row."""
@@ -586,6 +599,7 @@ class _Regresses(RegressorMixin, _TreeModel):
         return np.asarray(check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y"))
 
 
+@declared
 class ForestClassifier(_Classifies, _Forest):
     """A random forest that can be saved.
 
@@ -594,22 +608,11 @@ class ForestClassifier(_Classifies, _Forest):
 
     Parameters
     ----------
-    n_trees : int
-        Trees.
-    max_rows : int or None
-        Rows that a tree is grown on at most, drawn with replacement; None draws as many as there
-        are. With many rows it bounds time and size.
-    min_samples_leaf : int
-        Rows of a leaf at least. Where classes are weighed, leaves of one row know nothing of it.
     class_weight : dict, "balanced", "balanced_subsample" or None
         As in scikit-learn.
-    random_state : int, RandomState instance or None
-        Draws rows and columns.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
     trees_ : TreeEnsemble
         The trees; each adds the probabilities of one leaf.
 
@@ -624,20 +627,7 @@ class ForestClassifier(_Classifies, _Forest):
     _kind = RandomForestClassifier
     _passed = ("min_samples_leaf", "class_weight")
 
-    def __init__(
-        self,
-        n_trees: int = 150,
-        *,
-        max_rows: int | None = None,
-        min_samples_leaf: int = 1,
-        class_weight: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_rows = max_rows
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.random_state = random_state
+    class_weight: Any = None
 
     def _out_of_bag(self, forest: Any, labels: Array) -> Array:
         found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
@@ -647,6 +637,7 @@ class ForestClassifier(_Classifies, _Forest):
         return found
 
 
+@declared
 class BoostingClassifier(_Classifies, _Boosting):
     """Gradient boosting that can be saved.
 
@@ -656,19 +647,11 @@ class BoostingClassifier(_Classifies, _Boosting):
 
     Parameters
     ----------
-    n_rounds : int
-        Rounds; each grows one tree, or one for each class where there are more than two.
-    max_leaf_nodes : int or None
-        Leaves of a tree at most.
     class_weight : dict, "balanced" or None
         As in scikit-learn.
-    random_state : int, RandomState instance or None
-        Draws the rows that bins are made from, where there are more than 200,000.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
     trees_ : TreeEnsemble
         The trees; they add to raw scores.
 
@@ -685,18 +668,7 @@ class BoostingClassifier(_Classifies, _Boosting):
     _kind = HistGradientBoostingClassifier
     _passed = ("max_leaf_nodes", "class_weight")
 
-    def __init__(
-        self,
-        n_rounds: int = 100,
-        *,
-        max_leaf_nodes: int | None = 15,
-        class_weight: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.max_leaf_nodes = max_leaf_nodes
-        self.class_weight = class_weight
-        self.random_state = random_state
+    class_weight: Any = None
 
     def _check_labels(self, labels: Array) -> Array:
         if len(np.unique(super()._check_labels(labels))) < 2:
@@ -710,6 +682,7 @@ class BoostingClassifier(_Classifies, _Boosting):
         return np.column_stack([1 - second, second])
 
 
+@declared
 class ForestRegressor(_Regresses, _Forest):
     """A random forest for numbers that can be saved.
 
@@ -718,16 +691,8 @@ class ForestRegressor(_Regresses, _Forest):
 
     Parameters
     ----------
-    n_trees : int
-        Trees.
-    max_rows : int or None
-        Rows that a tree is grown on at most, as in :class:`ForestClassifier`.
-    min_samples_leaf : int
-        Rows of a leaf at least.
     max_features : float
         Share of the columns that a split may look at.
-    random_state : int, RandomState instance or None
-        Draws rows and columns.
 
     Attributes
     ----------
@@ -745,40 +710,20 @@ class ForestRegressor(_Regresses, _Forest):
     _kind = RandomForestRegressor
     _passed = ("min_samples_leaf", "max_features")
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        max_rows: int | None = None,
-        min_samples_leaf: int = 1,
-        max_features: float = 1.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_rows = max_rows
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.random_state = random_state
+    n_trees: int = parameter(COUNT, default=100, kw_only=False)
+    max_features: float = 1.0
 
     def _out_of_bag(self, forest: Any, labels: Array) -> Array:
         return np.asarray(forest.oob_prediction_, dtype=np.float64)
 
 
+@declared
 class BoostingRegressor(_Regresses, _Boosting):
     """Gradient boosting for numbers that can be saved.
 
     The trees are those of scikit-learn's
     :class:`~sklearn.ensemble.HistGradientBoostingRegressor` without early stopping, and so are the
     predictions.
-
-    Parameters
-    ----------
-    n_rounds : int
-        Rounds; each grows one tree.
-    max_leaf_nodes : int or None
-        Leaves of a tree at most.
-    random_state : int, RandomState instance or None
-        Draws the rows that bins are made from, where there are more than 200,000.
 
     Attributes
     ----------
@@ -796,10 +741,3 @@ class BoostingRegressor(_Regresses, _Boosting):
 
     _kind = HistGradientBoostingRegressor
     _passed = ("max_leaf_nodes",)
-
-    def __init__(
-        self, n_rounds: int = 100, *, max_leaf_nodes: int | None = 15, random_state: Any = 0
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.max_leaf_nodes = max_leaf_nodes
-        self.random_state = random_state

@@ -66,16 +66,7 @@ class Cell:
 
 
 def cells(task: Task, contestant: Contestant, fold: str, seed: int) -> list[Cell]:
-    """Return the cells that score all settings of a contestant on one fold of a task.
-
-    Examples
-    --------
-    >>> from skatter_bench.contestants import contestants
-    >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
-    >>> tca = contestants("adaptation", names=["tca"])[0]
-    >>> [len(cell.settings) for cell in cells(task, tca, "target", seed=0)]
-    [45]
-    """
+    """Return the cells that score all settings of a contestant on one fold of a task."""
     batches: list[dict[tuple[Any, ...], list[Mapping[str, Any]]]] = [{}]
     for values in contestant.settings(task):
         fit = fit_of(contestant, values)
@@ -92,17 +83,7 @@ def _flat(groups: Any) -> list[Mapping[str, Any]]:
 
 
 def run_cell(cell: Cell, data_home: str | None = None) -> list[Score]:
-    """Compute a cell.
-
-    Examples
-    --------
-    >>> from skatter_bench.contestants import contestants
-    >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
-    >>> raw = contestants("adaptation", names=["raw"])[0]
-    >>> score = run_cell(cells(task, raw, "target", seed=0)[0])[0]
-    >>> score["correct"], score["total"]
-    (88, 150)
-    """
+    """Compute a cell."""
     problem = load_problem(cell.task, data_home)
     rows = split(problem, cell.fold, cell.seed)
     return score_settings(cell.contestant, cell.settings, problem, rows, cell.seed)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.pages import page_colour
-from skatter.plots.canvas import MARKERS, PALETTE, QUIET, new_figure
+from skatter.plots.canvas import MARKERS, PALETTE, QUIET, add_note, new_figure, open_frame
 from skatter_bench.contestants import CLASSIFIER_NAMES, RAW, Contestant
 from skatter_bench.protocols import PROTOCOLS, TARGET, TARGET_ORACLE, split
 from skatter_bench.published import Published, published
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 HIGHLIGHT = ("sca", "sca-printed")
 """Contestants that are written in colour."""
 FIGURE2_CLASSIFIERS = ("svm", "dam")
-_FAINT = "0.85"
 _ACCENT = PALETTE[2]
 
 
@@ -160,16 +158,7 @@ def _features(problem: Problem, row: Contestant, outcome: Outcome) -> NDArray[An
 def critical_difference_diagram(
     ranking: Ranking, *, title: str = "", highlight: Sequence[str] = ()
 ) -> Figure:
-    """Draw mean ranks on a line; methods under one bar do not differ by more than luck.
-
-    Examples
-    --------
-    >>> from skatter_bench.ranks import rank
-    >>> ranking = rank([[90, 80, 70], [60, 50, 40], [80, 60, 70]], ["sca", "tca", "raw"])
-    >>> figure = critical_difference_diagram(ranking)
-    >>> figure.get_supxlabel()[:34]
-    'mean rank over 3 tasks (1 is best)'
-    """
+    """Draw mean ranks on a line; methods under one bar do not differ by more than luck."""
     n = len(ranking.methods)
     levels = _levels(ranking)
     top = _BAR_TOP + _BAR_STEP * (1 + max(levels, default=-1))
@@ -181,7 +170,7 @@ def critical_difference_diagram(
     _draw_cliques(ax, ranking, levels)
     _draw_ranked_names(ax, ranking, top, highlight)
     ax.set_title(title, loc="left", fontsize="medium", pad=14)
-    _add_notes(figure, _ranking_words(ranking))
+    add_note(figure, *_ranking_words(ranking))
     return figure
 
 
@@ -271,12 +260,11 @@ def accuracy_against_time(
     one suite, one group and one protocol; a method with a gap is left out and named.
     """
     every = list(outcomes)
-    accuracies, seconds = _accuracies(every), _seconds(every)
-    known = [
-        name
-        for name in accuracies
-        if not math.isnan(accuracies[name]) and seconds[name] > 0  # nan is not
-    ]
+    accuracies, methods = _accuracies(every), by_group(every, "label")
+    seconds = {
+        label: float(np.mean([each.seconds for each in own])) for label, own in methods.items()
+    }
+    known = [name for name, own in accuracies.items() if own == own and seconds[name] > 0]
     if not known:
         raise ValueError("no method has an accuracy and a time on every task.")
     x, y = (np.array([table[name] for name in known]) for table in (seconds, accuracies))
@@ -293,8 +281,9 @@ def accuracy_against_time(
     left_out = [name for name in accuracies if name not in known]
     if left_out:
         notes.append(f"left out, for want of a task: {', '.join(left_out)}")
-    _add_notes(figure, notes)
-    shown = short_names(known)
+    add_note(figure, *notes)
+    # Features are followed by 1NN unless said otherwise: more names fit into the picture.
+    shown = {name: name.removesuffix(" + 1NN") for name in known}
     marked = [shown[name] for name in highlight if name in shown]
     _label_points(figure, ax, list(shown.values()), x, y, front, marked)
     return figure
@@ -310,36 +299,17 @@ def _draw_points(ax: Axes, x: NDArray[Any], y: NDArray[Any], front: NDArray[np.i
     ax.margins(x=0.12, y=0.1)
     ax.set_xlabel("CPU seconds of all folds and settings, mean over tasks (log scale)")
     ax.set_ylabel("average accuracy, percent")
-    ax.grid(color=_FAINT, lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    open_frame(ax, grid="both")
 
 
 def pareto(cost: Any, gain: Any) -> NDArray[np.intp]:
-    """Return the points that no other beats in both: cheapest first, each gaining on the last.
-
-    Examples
-    --------
-    >>> pareto([1, 2, 3, 4], [50, 40, 60, 60])
-    array([0, 2])
-    """
+    """Return the points that no other beats in both: cheapest first, each gaining on the last."""
     costs, gains = np.asarray(cost, dtype=float), np.asarray(gain, dtype=float)
     front: list[int] = []
     for i in np.lexsort((-gains, costs)):
         if not front or gains[i] > gains[front[-1]]:
             front.append(int(i))
     return np.array(front, dtype=np.intp)
-
-
-def short_names(labels: Iterable[str]) -> dict[str, str]:
-    """Return every label without ``" + 1NN"``, so that more of them fit into a picture.
-
-    Examples
-    --------
-    >>> short_names(["raw + 1NN", "raw + linear SVM", "dam"])
-    {'raw + 1NN': 'raw', 'raw + linear SVM': 'raw + linear SVM', 'dam': 'dam'}
-    """
-    return {label: label.removesuffix(" + 1NN") for label in labels}
 
 
 def _accuracies(outcomes: list[Outcome]) -> dict[str, float]:
@@ -355,32 +325,13 @@ def _accuracies(outcomes: list[Outcome]) -> dict[str, float]:
     return {label: float(entry.value) for label, entry in column.items()}
 
 
-def _seconds(outcomes: list[Outcome]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for outcome in outcomes:
-        found.setdefault(outcome.label, []).append(outcome.seconds)
-    return {label: float(np.mean(seconds)) for label, seconds in found.items()}
-
-
 _SPOTS = (
-    (7, 0, "left", "center"),
-    (-7, 0, "right", "center"),
-    (0, 7, "center", "bottom"),
-    (0, -7, "center", "top"),
-    (6, 6, "left", "bottom"),
-    (6, -6, "left", "top"),
-    (-6, 6, "right", "bottom"),
-    (-6, -6, "right", "top"),
-    (18, 14, "left", "bottom"),
-    (18, -14, "left", "top"),
-    (-18, 14, "right", "bottom"),
-    (-18, -14, "right", "top"),
-    (30, 26, "left", "bottom"),
-    (30, -26, "left", "top"),
-    (-30, 26, "right", "bottom"),
-    (-30, -26, "right", "top"),
+    *((7, 0), (-7, 0), (0, 7), (0, -7)),
+    *((s * x, t * y) for x, y in ((6, 6), (18, 14), (30, 26)) for s in (1, -1) for t in (1, -1)),
 )
-"""Where a label may stand: points from its dot, and how it is justified; nearest first."""
+"""Where a label may stand, in points from its dot; nearest first."""
+_SIDES = {1: ("left", "bottom"), 0: ("center", "center"), -1: ("right", "top")}
+"""How it is justified to the right of its dot or above it, level with it, to the left or below."""
 
 _NEAR = 15
 """A label further away than this gets a line to its dot."""
@@ -406,9 +357,9 @@ def _label_points(
         corner = end[0], start[1]
         taken += [Bbox([start - 1, np.add(corner, 1)]), Bbox([np.subtract(corner, 1), end + 1])]
     for i in np.lexsort((x, -y)):
-        style = {"color": "0.1"}
+        style = {"color": "0.1", "fontsize": "small", "zorder": 4}
         if names[i] in highlight:
-            style = {"color": _ACCENT, "weight": "bold"}
+            style |= {"color": _ACCENT, "weight": "bold"}
         others = taken[:i] + taken[i + 1 :]
         taken.append(_label_point(ax, names[i], (x[i], y[i]), others, style))
 
@@ -418,20 +369,13 @@ def _label_point(
 ) -> Bbox:
     """Write one name; where every spot covers something, take the one that covers least."""
     tried = []
-    for dx, dy, ha, va in _SPOTS:
+    for spot in _SPOTS:
+        (ha, _), (_, va) = (_SIDES[int(np.sign(offset))] for offset in spot)
         text = ax.annotate(
-            name,
-            point,
-            xytext=(dx, dy),
-            textcoords="offset points",
-            ha=ha,
-            va=va,
-            fontsize="small",
-            zorder=4,
-            **style,
+            name, point, xytext=spot, textcoords="offset points", ha=ha, va=va, **style
         )
         box = text.get_window_extent()
-        tried.append((_cover(box, taken, ax.get_window_extent()), text, box, (dx, dy)))
+        tried.append((_cover(box, taken, ax.get_window_extent()), text, box, spot))
         if tried[-1][0] == 0:
             break
     _, best, box, offset = min(tried, key=lambda each: each[0])
@@ -473,16 +417,7 @@ class Panel:
 
 
 def draw_figure1(panels: Sequence[Panel]) -> Figure:
-    r"""Redraw the paper's figure 1: where every method puts classes and domains.
-
-    Examples
-    --------
-    >>> from skatter.datasets import make_figure1
-    >>> data = make_figure1()
-    >>> figure = draw_figure1([Panel("Raw", data.X, data.y, data.domain, 58.67)])
-    >>> figure.axes[0].get_title()
-    'Raw\n58.67 % (paper 28 %)'
-    """
+    """Redraw the paper's figure 1: where every method puts classes and domains."""
     if not panels:
         raise ValueError("panels are empty: there is nothing to draw.")
     paper = published("figure1")
@@ -507,50 +442,36 @@ def draw_figure1(panels: Sequence[Panel]) -> Figure:
 
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
+    """Show classes by colour and domains by marker: the first domain filled, the others hollow."""
     classes, domains = np.unique(panel.y), np.unique(panel.domain)
     for d, domain in enumerate(domains):
         for c, label in enumerate(classes):
             own = (panel.domain == domain) & (panel.y == label)
-            ax.scatter(
-                panel.Z[own, 0], panel.Z[own, 1], s=16, lw=0.9, **_class_style(c, d, filled=d == 0)
-            )
+            colour, marker = PALETTE[c % len(PALETTE)], MARKERS[d % len(MARKERS)]
+            x, y = panel.Z[own, :2].T
+            fill = "none" if d else colour
+            look: dict[str, Any] = {"facecolors": fill, "edgecolors": colour, "marker": marker}
+            ax.scatter(x, y, s=16, lw=0.9, alpha=0.85, **look)
     ax.set(xticks=[], yticks=[])
     ax.margins(0.08)
     ax.spines[:].set_color("0.8")
-
-
-def _class_style(c: int, d: int, *, filled: bool) -> dict[str, Any]:
-    """Return colour by class and marker by domain; the first domain filled, the others hollow."""
-    colour = PALETTE[c % len(PALETTE)]
-    return {
-        "facecolors": colour if filled else "none",
-        "edgecolors": colour,
-        "marker": MARKERS[d % len(MARKERS)],
-        "alpha": 0.85,
-    }
 
 
 def _panel_handles(panel: Panel) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    domains = [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=MARKERS[d % len(MARKERS)],
-            color="0.3",
-            markerfacecolor="0.3" if d == 0 else "none",
-            label=str(domain),
-        )
-        for d, domain in enumerate(np.unique(panel.domain))
-    ]
-    classes = [
+    handles: list[Any] = [
         Patch(color=PALETTE[c % len(PALETTE)], label=f"class {label}")
         for c, label in enumerate(np.unique(panel.y))
     ]
-    return [*classes, *domains]
+    for d, domain in enumerate(np.unique(panel.domain)):
+        look: dict[str, Any] = {
+            "marker": MARKERS[d % len(MARKERS)],
+            "markerfacecolor": "none" if d else "0.3",
+        }
+        handles.append(Line2D([], [], linestyle="", color="0.3", label=str(domain), **look))
+    return handles
 
 
 # --- figure 2 -------------------------------------------------------------------------------------
@@ -586,7 +507,7 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
         ax.set_title(_raw_words(group, averages, classifiers, paper), fontsize="small")
     axes[0].set_ylabel("points above raw samples")
     axes[0].legend(frameon=False, fontsize="small", loc="best")
-    _add_notes(figure, [f"{PROTOCOLS.get(protocol, protocol)}; in brackets: table 4 of the paper"])
+    add_note(figure, f"{PROTOCOLS.get(protocol, protocol)}; in brackets: table 4 of the paper")
     return figure
 
 
@@ -610,9 +531,7 @@ def _draw_gains(
         ax.bar_label(bars, labels, fontsize="xx-small", padding=1, color="0.2")
     ax.axhline(0, color="0.1", lw=1)
     ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right", fontsize="small")
-    ax.grid(axis="y", color=_FAINT, lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    open_frame(ax, grid="y")
     ax.margins(y=0.12)
 
 
@@ -630,13 +549,6 @@ def _raw_words(
         raw = averages["raw", classifier]
         lines.append(f"raw + {CLASSIFIER_NAMES[classifier]}: {raw:.2f}{beside}")
     return "\n".join(lines)
-
-
-def _add_notes(figure: Figure, notes: Sequence[str]) -> None:
-    """Write quiet lines under a figure, none longer than the figure is wide."""
-    letters = int(14 * figure.get_figwidth())
-    lines = [fill(note, letters, break_long_words=False) for note in notes]
-    figure.supxlabel("\n".join(lines), fontsize="small", color=QUIET)
 
 
 # --- inside a page --------------------------------------------------------------------------------
@@ -657,16 +569,17 @@ def inline_svg(figure: Figure, *, name: str, title: str) -> str:
     meet, so they get ``name`` as a prefix; the content security policy forbids style attributes;
     and greys become shades of the page's own ink, which may be light or dark. Screen readers say
     ``title``.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> text = inline_svg(Figure(figsize=(1, 1)), name="empty", title="Nothing & more")
-    >>> text[:5], "Nothing &amp; more" in text, "style" in text
-    ('<svg ', True, False)
     """
-    root = ElementTree.fromstring(_draw(figure, name))
-    used = _used_names(root)
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    # Text stays text: it is smaller, can be searched and takes the page's own fonts.
+    with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata=_NO_METADATA)
+    root = ElementTree.fromstring(text.getvalue())
+    values = " ".join(value for each in root.iter() for value in each.attrib.values())
+    links = {each.attrib.get(_LINK, "").removeprefix("#") for each in root.iter()}
+    used = {*_REFERENCE.findall(values), *links}
     for parent in root.iter():
         for child in [each for each in parent if each.tag in (f"{_SVG}style", f"{_SVG}metadata")]:
             parent.remove(child)
@@ -680,23 +593,6 @@ def inline_svg(figure: Figure, *, name: str, title: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _draw(figure: Figure, name: str) -> str:
-    from matplotlib import rc_context
-
-    text = io.StringIO()
-    # Text stays text: it is smaller, can be searched and takes the page's own fonts.
-    with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        figure.savefig(text, format="svg", metadata=_NO_METADATA)
-    return text.getvalue()
-
-
-def _used_names(root: ElementTree.Element) -> set[str]:
-    """Return identifiers that something refers to."""
-    values = " ".join(value for each in root.iter() for value in each.attrib.values())
-    links = {each.attrib.get(_LINK, "").removeprefix("#") for each in root.iter()}
-    return set(_REFERENCE.findall(values)) | links
-
-
 def _style_to_attributes(element: ElementTree.Element) -> None:
     for declaration in element.attrib.pop("style", "").split(";"):
         key, _, value = (part.strip() for part in declaration.partition(":"))
@@ -707,13 +603,7 @@ def _style_to_attributes(element: ElementTree.Element) -> None:
 
 
 def _font(shorthand: str) -> dict[str, str]:
-    """Split what older Matplotlib writes: style, weight, size and family in one.
-
-    Examples
-    --------
-    >>> _font("italic 700 12px 'DejaVu Sans', sans-serif")
-    {'font-size': '12px', 'font-style': 'italic', 'font-weight': '700'}
-    """
+    """Split what older Matplotlib writes: style, weight, size and family in one."""
     found = _SHORTHAND.match(shorthand)
     if found is None:
         return {}

@@ -171,16 +171,9 @@ def _request(
     asked = None if methods is None else [name.strip() for name in methods.split(",")]
     if asked is not None and method:
         asked += [name for name in known if name not in all_methods()]
-    request = Request(
-        chosen,
-        {suite.name: _protocols(suite, protocol) for suite in chosen},
-        range(repeats),
-        known,
-        asked,
-        grid,
-        store,
-        None if data_home is None else str(data_home),
-    )
+    protocols = {suite.name: _protocols(suite, protocol) for suite in chosen}
+    home = None if data_home is None else str(data_home)
+    request = Request(chosen, protocols, range(repeats), known, asked, grid, store, home)
     with _blame("--methods"):
         for suite in chosen:
             request.rows(suite, suite.protocols[0])
@@ -248,7 +241,12 @@ def list_suites(
     """Show the suites, or what is known of one."""
     console = Console(highlight=False)
     if name is None:
-        console.print(_overview())
+        table = Table("suite", "tasks", "what", box=box.SIMPLE, show_edge=False)
+        table.columns[0].no_wrap = True
+        table.columns[1].justify = "right"
+        for suite in SUITES.values():
+            table.add_row(suite.name, str(len(suite.tasks)), Text(suite.title))
+        console.print(table)
         console.print("\nHow settings are chosen (--protocol):")
         console.print(_plain_table(PROTOCOLS.items()))
         console.print(
@@ -256,34 +254,22 @@ def list_suites(
         )
         return
     with _blame("SUITE"):
-        suite = get_suite(name)
-    console.print(Text(suite.title, style="bold"))
-    console.print(_plain_table(_facts(suite)))
-
-
-def _overview() -> Table:
-    table = Table("suite", "tasks", "what", box=box.SIMPLE, show_edge=False)
-    table.columns[0].no_wrap = True
-    table.columns[1].justify = "right"
-    for suite in SUITES.values():
-        table.add_row(suite.name, str(len(suite.tasks)), Text(suite.title))
-    return table
+        found = get_suite(name)
+    console.print(Text(found.title, style="bold"))
+    console.print(_plain_table(_facts(found)))
 
 
 def _facts(suite: Suite) -> Iterator[tuple[str, str]]:
     rows = suite.contestants(suite.protocols[0])
     yield "setting", suite.setting
     yield "data", ", ".join(dict.fromkeys(task.dataset for task in suite.tasks))
-    yield "tasks", _task_names(suite)
+    names = dict.fromkeys(task.name for task in suite.tasks)
+    few = len(names) <= MOST_NAMES
+    yield "tasks", "   ".join(names) if few else f"{len(suite.tasks)} in all"
     yield "protocols", ", ".join(suite.protocols)
     yield "methods", ", ".join(row.label for row in rows)
     if suite.note:
         yield "note", suite.note
-
-
-def _task_names(suite: Suite) -> str:
-    names = dict.fromkeys(task.name for task in suite.tasks)
-    return "   ".join(names) if len(names) <= MOST_NAMES else f"{len(suite.tasks)} in all"
 
 
 def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:

@@ -62,26 +62,13 @@ class Contestant:
 
     @property
     def label(self) -> str:
-        """As people read it.
-
-        Examples
-        --------
-        >>> Contestant("raw", "svm").label
-        'raw + linear SVM'
-        """
+        """As people read it."""
         if self.classifier == OWN:
             return self.name
         return f"{self.name} + {CLASSIFIER_NAMES[self.classifier]}"
 
     def settings(self, task: Task) -> list[Values]:
-        """Return all settings, those to be preferred among equals first.
-
-        Examples
-        --------
-        >>> task = Task("a->b", "digits", ("a",), ("b",), "adaptation", 10, "toy")
-        >>> Contestant("kpca", "1nn", grid={"n_components": (2, "C-1")}).settings(task)
-        [{'n_components': 2}, {'n_components': 9}]
-        """
+        """Return all settings, those to be preferred among equals first."""
         columns = [_candidates(values, task.n_classes) for values in self.grid.values()]
         return [dict(zip(self.grid, values, strict=True)) for values in product(*columns)]
 
@@ -123,11 +110,6 @@ def contestants(
     Raw samples with every plain classifier come first: they are what a user would pick instead.
     Methods that cannot work in the setting, or on sparse samples, are left out; ``tunings`` say
     what is tuned instead, by name of the contestant.
-
-    Examples
-    --------
-    >>> [row.label for row in contestants("adaptation", names=["raw", "tca"])]
-    ['raw + 1NN', 'raw + linear SVM', 'raw + logistic regression', 'tca + 1NN']
     """
     fit = {name: method for name, method in _with_variants(methods) if _fits(method, setting)}
     if sparse:
@@ -149,13 +131,7 @@ def contestants(
 def regressors(
     *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
 ) -> list[Contestant]:
-    """Return the rows of a table where labels are numbers.
-
-    Examples
-    --------
-    >>> [row.label for row in regressors(names=["raw", "sca"], methods=METHODS)][1:]
-    ['raw + random forest', 'raw + gradient boosting', 'sca + ridge regression']
-    """
+    """Return the rows of a table where labels are numbers."""
     fit = {name: methods[name] for name in NUMBERS}
     if names is not None:
         _check_names(names, fit, "regression")
@@ -204,16 +180,10 @@ def _contestant(name: str, method: Method, classifier: str, tuned: Tuning, grid:
     fixed = {**VARIANTS[name].parameters, **tuned.fixed} if name in VARIANTS else tuned.fixed
     estimator = method.estimator
     own_kernel = grid == "none" or {"kernel", "gamma"} & {*tuned.grid, *fixed}
-    return Contestant(
-        name,
-        classifier,
-        f"{estimator.__module__}:{estimator.__qualname__}",
-        method.kind,
-        fixed,
-        {**tuned.grid, **_classifier_grid(classifier, grid)},
-        nested=method.nested,
-        shares_gram=not own_kernel and _shares_gram(estimator),
-    )
+    shares = not own_kernel and _shares_gram(estimator)
+    tried = {**tuned.grid, **_classifier_grid(classifier, grid)}
+    path = f"{estimator.__module__}:{estimator.__qualname__}"
+    return Contestant(name, classifier, path, method.kind, fixed, tried, method.nested, shares)
 
 
 def _shares_gram(estimator: type[Any]) -> bool:

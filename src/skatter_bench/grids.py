@@ -86,7 +86,7 @@ NUMBERS: Mapping[str, Tuning] = {
         {"n_components": (1, 2, 4, 7), "ridge": (0.001, 0.01, 0.1)},
         {"label_splines": 8},
         why="benchmarks/label_splines.py; at most 7 components, and the rest at its default",
-    ),
+    )
 }
 """Methods that give features where labels are numbers."""
 
@@ -119,14 +119,7 @@ FIGURE2: Mapping[str, Tuning] = {
 
 
 def tuning(name: str, method: Method, setting: str, grid: str) -> Tuning:
-    """Return what is tuned of a contestant, by the coarse grid, the full one, or none.
-
-    Examples
-    --------
-    >>> from skatter.methods import METHODS
-    >>> tuning("kpca", METHODS["kpca"], "adaptation", "coarse").grid["n_components"][:3]
-    (2, 5, 'C-1')
-    """
+    """Return what is tuned of a contestant, by the coarse grid, the full one, or none."""
     entry = VARIANTS.get(name, method)
     if grid == "none":
         return Tuning()

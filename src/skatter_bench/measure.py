@@ -32,16 +32,7 @@ class Cost:
 
 
 def measure(call: Callable[[], T]) -> tuple[T, Cost]:
-    """Make a call; return what it returned, and its cost.
-
-    Examples
-    --------
-    >>> result, cost = measure(lambda: sum(range(10)))
-    >>> result
-    45
-    >>> cost.seconds >= 0
-    True
-    """
+    """Make a call; return what it returned, and its cost."""
     before = peak_bytes() if forget_peak() else None
     cpu, start = time.process_time(), time.perf_counter()
     result = call()
@@ -71,13 +62,7 @@ def peak_bytes() -> int | None:
 
 
 def machine() -> str:
-    """Return the processor of this machine and its number of cores, in one line.
-
-    Examples
-    --------
-    >>> machine().endswith("cores")
-    True
-    """
+    """Return the processor of this machine and its number of cores, in one line."""
     return f"{_processor()}, {os.cpu_count()} cores"
 
 

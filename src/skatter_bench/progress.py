@@ -54,15 +54,6 @@ class Estimate:
 
     A cell is taken to need the mean time of the finished ones of its group, or of all finished
     ones where its group has none.
-
-    Examples
-    --------
-    >>> estimate = Estimate(["slow", "slow", "quick"])
-    >>> estimate.seconds_left(n_workers=1) is None
-    True
-    >>> estimate.settle("slow", 10.0)
-    >>> estimate.seconds_left(n_workers=2)
-    10.0
     """
 
     def __init__(self, groups: Iterable[str]) -> None:

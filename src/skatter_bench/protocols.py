@@ -9,16 +9,14 @@ protocol says which folds choose. Labels of the target choose under ``target-ora
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from skatter.domains import Codes
+from skatter.tensors import Array
 from skatter_bench.tasks import Problem, Task
-
-Array = NDArray[Any]
 
 N_FOLDS = 5
 """Of cross-validation on source labels, as in the paper."""
@@ -41,6 +39,13 @@ PROTOCOLS: Mapping[str, str] = {
 }
 """Protocols by name, and what they do."""
 
+
+def say_protocol(name: str) -> str:
+    """Say in a sentence what a protocol does; nothing of one that is not known."""
+    what = PROTOCOLS.get(name, "")
+    return f"{what[:1].upper()}{what[1:]}." if what else ""
+
+
 UNTUNED = (DEFAULTS, TIMED)
 """Those under which every method has one setting."""
 
@@ -54,16 +59,7 @@ class Split(NamedTuple):
 
 
 def choosing_folds(protocol: str, task: Task) -> tuple[str, ...]:
-    """Return the folds whose scores choose the setting.
-
-    Examples
-    --------
-    >>> task = Task("a,b->c", "digits", ("a", "b"), ("c",), "generalization", 10, "toy")
-    >>> choosing_folds("leave-one-domain-out", task)
-    ('without-a', 'without-b')
-    >>> choosing_folds("target-oracle", task)
-    ('target',)
-    """
+    """Return the folds whose scores choose the setting."""
     if protocol == SOURCE_CV:
         return tuple(f"source-{i}" for i in range(N_FOLDS))
     if protocol == LEAVE_ONE_DOMAIN_OUT:
@@ -92,9 +88,8 @@ def split(problem: Problem, fold: str, seed: int) -> Split:
     kind, _, which = fold.partition("-")
     if kind == "without":
         left_out = problem.domain == which
-        return Split(
-            learn[~left_out[learn]], labelled[~left_out[labelled]], _in(labelled, left_out)
-        )
+        out = left_out[labelled]
+        return Split(learn[~left_out[learn]], labelled[~out], labelled[out])
     if kind == "source":
         kind_of_folds = StratifiedKFold if problem.has_classes else KFold
         parts = kind_of_folds(N_FOLDS, shuffle=True, random_state=seed)
@@ -103,20 +98,11 @@ def split(problem: Problem, fold: str, seed: int) -> Split:
     return Split(learn, labelled, problem.test)
 
 
-def _in(rows: Codes, mask: Array) -> Codes:
-    return rows[mask[rows]]
-
-
 def choose(scores: Mapping[str, Sequence[float]]) -> int:
     """Return the index of the best mean, the first of equally good ones.
 
     ``scores`` are those of the :func:`choosing_folds` and of no others; nan where a setting is not
     possible.
-
-    Examples
-    --------
-    >>> choose({"source-0": [0.5, 0.7, 0.7], "source-1": [0.9, 0.8, 0.8]})
-    1
     """
     mean = mean_scores(scores)
     if np.isnan(mean).all():

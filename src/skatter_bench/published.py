@@ -30,20 +30,14 @@ NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("raw", "svm"): ("L-SVM",),
     ("raw", "dam"): ("DAM",),
     ("dam", "own"): ("DAM",),
-    ("kpca", "1nn"): ("KPCA",),
-    ("tca", "1nn"): ("TCA",),
-    ("sstca", "1nn"): ("SSTCA",),
-    ("gfk", "1nn"): ("GFK",),
-    ("tsc", "1nn"): ("TSC",),
-    ("sa", "1nn"): ("SA",),
-    ("tjm", "1nn"): ("TJM",),
-    ("usca", "1nn"): ("uSCA",),
-    ("sca", "1nn"): ("SCA",),
-    ("sca-printed", "1nn"): ("SCA",),
-    ("sca-printed-unit", "1nn"): ("SCA",),
-    ("sca-printed-unscaled", "1nn"): ("SCA",),
-    ("usca-printed", "1nn"): ("uSCA",),
-    ("usca-printed-unscaled", "1nn"): ("uSCA",),
+    **{
+        (name, "1nn"): (name.upper(),)
+        for name in ("kpca", "tca", "sstca", "gfk", "tsc", "sa", "tjm")
+    },
+    **{(f"usca{variant}", "1nn"): ("uSCA",) for variant in ("", "-printed", "-printed-unscaled")},
+    **{
+        (f"sca{v}", "1nn"): ("SCA",) for v in ("", "-printed", "-printed-unit", "-printed-unscaled")
+    },
     ("undo-bias", "own"): ("Undo-Bias",),
     ("uml", "1nn"): ("UML",),
     ("lre-svm", "own"): ("LRE-SVM",),
@@ -84,72 +78,33 @@ class Published:
         return tuple(next(iter(self.values.values())))
 
     def value(self, method: str, task: str) -> float | None:
-        """Return the printed number; None where the table has no such method or task.
-
-        Examples
-        --------
-        >>> published("table2").value("SCA", "A->W")
-        33.9
-        """
+        """Return the printed number; None where the table has no such method or task."""
         return self.values.get(method, {}).get(task)
 
     def mark(self, method: str, task: str) -> Mark:
-        """Return how the paper marks a number, which is not always how it should.
-
-        Examples
-        --------
-        >>> published("table2").mark("GFK", "A->W")
-        'best'
-        """
+        """Return how the paper marks a number, which is not always how it should."""
         marked = self.marks.get(task, {})
         if method in marked.get("best", []):
             return "best"
         return "second" if method in marked.get("second", []) else ""
 
     def average(self, method: str) -> float:
-        """Return the mean of a method's row.
-
-        Examples
-        --------
-        >>> round(published("table2").average("SCA"), 2)
-        44.29
-        """
+        """Return the mean of a method's row."""
         return float(np.mean(list(self.values[method].values())))
 
     def misprinted_averages(self) -> dict[str, tuple[float, float]]:
-        """Return printed average and mean of the row where they differ by more than rounding.
-
-        Examples
-        --------
-        >>> published("table1").misprinted_averages()
-        {'KPCA': (45.51, 45.4075)}
-        """
+        """Return printed average and mean of the row where they differ by more than rounding."""
         pairs = {name: (printed, self.average(name)) for name, printed in self.averages.items()}
         return {name: pair for name, pair in pairs.items() if abs(pair[0] - pair[1]) > ROUNDING}
 
     def name_of(self, contestant: str, classifier: str) -> str | None:
-        """Return what this table calls a contestant; None where it has no such row.
-
-        Examples
-        --------
-        >>> published("table2").name_of("raw", "1nn"), published("table7").name_of("raw", "1nn")
-        ('Raw', '1NN')
-        >>> published("table2").name_of("sca", "svm") is None
-        True
-        """
+        """Return what this table calls a contestant; None where it has no such row."""
         names = NAMES.get((contestant, classifier), ())
         return next((name for name in names if name in self.values), None)
 
 
 def published(key: str) -> Published:
-    """Return one table of the paper, or of SKADA-Bench.
-
-    Examples
-    --------
-    >>> table = published("table5")
-    >>> table.unit, table.value("SCA", "MNIST+USPS")
-    ('seconds', 42.74)
-    """
+    """Return one table of the paper, or of SKADA-Bench."""
     tables = _read()
     if key not in tables:
         raise ValueError(f"published must be one of {', '.join(tables)}, got {key!r}.")

@@ -71,11 +71,6 @@ def mean_ranks(accuracy: Any) -> Floats:
     """Return the mean rank of every method; the highest accuracy of a task has rank 1.
 
     Equal accuracies share the mean of their ranks.
-
-    Examples
-    --------
-    >>> mean_ranks([[0.9, 0.8, 0.7], [0.5, 0.5, 0.6]])
-    array([1.75, 2.25, 2.  ])
     """
     table = _check_table(accuracy)
     if np.isnan(table).any():
@@ -91,11 +86,6 @@ def critical_difference(n_methods: int, n_tasks: int, alpha: float = 0.05) -> fl
 
     for k methods on N tasks; :math:`q_\alpha` is the upper quantile of the studentised range of k
     normal variables, divided by :math:`\sqrt 2`.
-
-    Examples
-    --------
-    >>> round(critical_difference(4, 14, alpha=0.1), 2)
-    1.12
     """
     level = check_real("alpha", alpha, low=0.0, high=1.0)
     if n_methods < 2 or n_tasks < 1:
@@ -115,14 +105,6 @@ def rank(accuracy: Any, methods: Sequence[str], alpha: float = 0.05) -> Ranking:
 
     and follows a chi-square distribution with k - 1 degrees of freedom if all methods are equal.
     A method without an accuracy on every task (nan) is left out and named.
-
-    Examples
-    --------
-    >>> ranking = rank([[90, 80, 70], [60, 50, 40], [80, 60, 70]], ["sca", "tca", "raw"])
-    >>> ranking.methods
-    ('sca', 'tca', 'raw')
-    >>> [round(each, 2) for each in ranking.mean_ranks]
-    [1.0, 2.33, 2.67]
     """
     table, names, left_out = _complete(accuracy, methods)
     if len(names) < 2:
@@ -135,17 +117,9 @@ def rank(accuracy: Any, methods: Sequence[str], alpha: float = 0.05) -> Ranking:
     sorted_ranks = tuple(float(ranks[i]) for i in order)
     difference = critical_difference(len(names), len(table), alpha)
     statistic, p_value = _friedman(table)
-    return Ranking(
-        methods=sorted_names,
-        mean_ranks=sorted_ranks,
-        n_tasks=len(table),
-        friedman=statistic,
-        p_value=p_value,
-        critical_difference=difference,
-        alpha=alpha,
-        cliques=tuple(sorted_names[a:b] for a, b in _cliques(sorted_ranks, difference)),
-        left_out=left_out,
-    )
+    cliques = tuple(sorted_names[a:b] for a, b in _cliques(sorted_ranks, difference))
+    found = (len(table), statistic, p_value, difference, alpha)
+    return Ranking(sorted_names, sorted_ranks, *found, cliques, left_out)
 
 
 def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -> list[Duel]:
@@ -155,12 +129,6 @@ def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -
     by :math:`\max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})`. Without a reference the best mean rank
     is taken. Having been picked by the same numbers, the best looks better than it is: name one in
     advance where you can.
-
-    Examples
-    --------
-    >>> table = [[9, 8], [7, 5], [6, 3], [5, 1], [9, 4], [8, 2]]
-    >>> duels(table, ["sca", "raw"])[0].p_value
-    0.03125
     """
     table, names, _ = _complete(accuracy, methods)
     if not names:
@@ -174,19 +142,12 @@ def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -
     gaps = [np.round(best - table[:, names.index(name)], _DECIMALS) for name in others]
     p_values = [_wilcoxon(gap) for gap in gaps]
     adjusted = holm(np.array(p_values)).tolist()
-    return [
-        Duel(
-            method=name,
-            reference=reference,
-            wins=int(np.sum(gap > 0)),
-            ties=int(np.sum(gap == 0)),
-            losses=int(np.sum(gap < 0)),
-            difference=float(gap.mean()),
-            p_value=p_value,
-            adjusted=corrected,
-        )
-        for name, gap, p_value, corrected in zip(others, gaps, p_values, adjusted, strict=True)
-    ]
+    found = []
+    for name, gap, p_value, corrected in zip(others, gaps, p_values, adjusted, strict=True):
+        wins, ties, losses = (int(np.sum(np.sign(gap) == sign)) for sign in (1, 0, -1))
+        difference = float(gap.mean())
+        found.append(Duel(name, reference, wins, ties, losses, difference, p_value, corrected))
+    return found
 
 
 def _check_table(accuracy: Any) -> Floats:

@@ -17,23 +17,12 @@ from skatter.datasets.registry import DATASETS
 from skatter.formatting import count, duration
 from skatter.pages import check_path, read_part, render_page, write_page
 from skatter.versions import versions as installed_versions
+from skatter_bench import views
 from skatter_bench.charts import drawings_of, inline_svg
-from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
+from skatter_bench.protocols import TARGET_ORACLE, say_protocol
 from skatter_bench.published import published
 from skatter_bench.results import Outcome, SuiteResults
 from skatter_bench.table import Table
-from skatter_bench.views import (
-    METHOD,
-    costs_table,
-    cpu_seconds,
-    failures_table,
-    has_averages,
-    of_protocol,
-    page_table,
-    paper_labels,
-    settings_table,
-    summary_table,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,8 +68,7 @@ class Panel:
     @property
     def words(self) -> str:
         """What the protocol does."""
-        words = PROTOCOLS.get(self.protocol, "")
-        return f"{words[0].upper()}{words[1:]}." if words else ""
+        return say_protocol(self.protocol)
 
     @property
     def oracle(self) -> bool:
@@ -116,7 +104,7 @@ class Part:
     @property
     def of_methods(self) -> bool:
         """Whether its rows are methods, which can be looked for by name."""
-        return all(panel.table.corner == METHOD for panel in self.panels)
+        return all(panel.table.corner == views.METHOD for panel in self.panels)
 
 
 def write_report(
@@ -178,9 +166,6 @@ def render_report(
     )
 
 
-# --- what the page says -----------------------------------------------------------------------
-
-
 def _check_results(results: Sequence[SuiteResults]) -> list[SuiteResults]:
     shown = list(results)
     names = [each.suite.name for each in shown]
@@ -200,14 +185,14 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
         "methods": f"{len({o.label for o in outcomes}):,}",
         "results": f"{sum(not o.error for o in outcomes):,}",
         "failed": f"{sum(bool(o.error) for o in outcomes):,}",
-        "CPU time": duration(cpu_seconds(outcomes)),
+        "CPU time": duration(views.cpu_seconds(outcomes)),
     }
 
 
 def _summary(results: Sequence[SuiteResults]) -> Part:
     tables = {protocol: summary_of(results, protocol) for protocol in TITLES}
     paper = frozenset(
-        label for each in results for label in paper_labels(each.suite, each.outcomes)
+        label for each in results for label in views.paper_labels(each.suite, each.outcomes)
     )
     panels = tuple(
         Panel(f"summary-{protocol}", protocol, table, paper=paper)
@@ -219,11 +204,11 @@ def _summary(results: Sequence[SuiteResults]) -> Part:
 
 def summary_of(results: Sequence[SuiteResults], protocol: str) -> Table | None:
     """Put the averages of all suites beside each other; None where no suite has any."""
-    chosen = [each for each in results if has_averages(each.suite)]
-    outcomes = [outcome for each in chosen for outcome in of_protocol(each, protocol)]
+    chosen = [each for each in results if views.has_averages(each.suite)]
+    outcomes = [outcome for each in chosen for outcome in views.of_protocol(each, protocol)]
     if not outcomes:
         return None
-    return summary_table(
+    return views.summary_table(
         outcomes,
         published={each.suite.name: each.suite.published for each in chosen},
         titles={each.suite.name: each.suite.title for each in chosen},
@@ -253,7 +238,7 @@ def _protocols(results: SuiteResults) -> list[str]:
 
 
 def _panel(results: SuiteResults, protocol: str, name: str, drawn: tuple[Picture, ...]) -> Panel:
-    outcomes = of_protocol(results, protocol)
+    outcomes = views.of_protocol(results, protocol)
     pictures = (
         _picture(each.figure, f"{name}-{each.name}", each.title, each.caption)
         for each in drawings_of(results.suite, outcomes)
@@ -261,18 +246,18 @@ def _panel(results: SuiteResults, protocol: str, name: str, drawn: tuple[Picture
     return Panel(
         name,
         protocol,
-        page_table(results.suite, outcomes),
+        views.page_table(results.suite, outcomes),
         pictures=(*drawn, *pictures),
         extras=tuple(_extras(outcomes)),
-        paper=paper_labels(results.suite, outcomes),
+        paper=views.paper_labels(results.suite, outcomes),
     )
 
 
 def _extras(outcomes: Sequence[Outcome]) -> Iterator[tuple[Table, str]]:
     for make, what in (
-        (costs_table, "method"),
-        (settings_table, "setting"),
-        (failures_table, "failure"),
+        (views.costs_table, "method"),
+        (views.settings_table, "setting"),
+        (views.failures_table, "failure"),
     ):
         table = make(outcomes)
         if table.rows:

@@ -11,13 +11,7 @@ from typing import Any
 
 from skatter_bench.cells import Cell, cells
 from skatter_bench.contestants import Contestant
-from skatter_bench.protocols import (
-    choose,
-    choosing_folds,
-    final_fold,
-    folds,
-    mean_scores,
-)
+from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores
 from skatter_bench.scoring import share
 from skatter_bench.store import PackedStore, Store
 from skatter_bench.suite import Suite
@@ -117,8 +111,14 @@ def _outcome(
         return None
     settings = contestant.settings(task)
     scores = {fold: _aligned(own, settings) for fold, own in records.items()}
-    chosen, error = _chosen(protocol, task, scores, done)
+    # None where there was nothing to choose from.
+    names = [fold for fold in choosing_folds(protocol, task) if fold in scores]
+    deciding = {fold: [share(score) for score in scores[fold]] for fold in names}
+    chosen, error = _chosen(deciding, scores[final_fold(protocol)], done)
     best = None if chosen is None else scores[final_fold(protocol)][chosen]
+    score = None
+    if chosen is not None and deciding:
+        score = 100 * float(mean_scores(deciding)[chosen])
     peaks = [record["peak_bytes"] for record in done if record["peak_bytes"] is not None]
     return Outcome(
         suite=suite,
@@ -130,12 +130,12 @@ def _outcome(
         protocol=protocol,
         seed=seed,
         draw=task.draw,
-        accuracy=float("nan") if best is None else 100 * share(best),
+        accuracy=math.nan if best is None else 100 * share(best),
         n_test=0 if best is None else best["total"],
         setting={} if chosen is None else settings[chosen],
-        selection_score=_selection_score(protocol, task, scores, chosen),
+        selection_score=score,
         seconds=float(sum(record["cpu_seconds"] for record in done)),
-        fit_seconds=float("nan") if best is None else best["seconds"],
+        fit_seconds=math.nan if best is None else best["seconds"],
         peak_bytes=max(peaks, default=None),
         error=error,
     )
@@ -156,15 +156,14 @@ def _aligned(records: Iterable[Record | None], settings: Sequence[Mapping[str, A
 
 
 def _chosen(
-    protocol: str, task: Task, scores: Mapping[str, Scores], done: Sequence[Record]
+    deciding: Mapping[str, Sequence[float]], final: Scores, done: Sequence[Record]
 ) -> tuple[int | None, str]:
     """Return the chosen setting, or why there is none."""
-    deciding = _deciding(protocol, task, scores)
     try:
         chosen = choose(deciding) if deciding else 0
     except ValueError:
         return None, next(_errors(done), "no setting could be scored")
-    if math.isnan(share(scores[final_fold(protocol)][chosen])):
+    if math.isnan(share(final[chosen])):
         return None, next(_errors(done), "the chosen setting failed on the target")
     return chosen, ""
 
@@ -174,21 +173,6 @@ def _errors(records: Iterable[Record]) -> Iterator[str]:
         if record["error"] is not None:
             yield f"{record['error']['type']}: {record['error']['message']}"
         yield from (score["error"] for score in record["scores"] if "error" in score)
-
-
-def _selection_score(
-    protocol: str, task: Task, scores: Mapping[str, Scores], chosen: int | None
-) -> float | None:
-    deciding = _deciding(protocol, task, scores)
-    if chosen is None or not deciding:
-        return None
-    return float(100 * mean_scores(deciding)[chosen])
-
-
-def _deciding(protocol: str, task: Task, scores: Mapping[str, Scores]) -> dict[str, list[float]]:
-    """Return the scores that choose; none where there was nothing to choose from."""
-    names = choosing_folds(protocol, task)
-    return {fold: [share(score) for score in scores[fold]] for fold in names if fold in scores}
 
 
 @dataclass(frozen=True)
@@ -242,20 +226,16 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
         "sources": "+".join(task["sources"]),
         "targets": "+".join(task["targets"]),
         "problem": task["setting"],
-        "prepare": task["prepare"],
-        "draw": task["draw"],
+        **{name: task[name] for name in ("prepare", "draw")},
         "method": contestant["name"],
-        "classifier": contestant["classifier"],
-        "estimator": contestant["estimator"],
-        "fold": cell["fold"],
-        "seed": cell["seed"],
+        **{name: contestant[name] for name in ("classifier", "estimator")},
+        **{name: cell[name] for name in ("fold", "seed")},
         "status": record["status"],
         "cell_seconds": record["seconds"],
         "cell_cpu_seconds": record["cpu_seconds"],
         "peak_bytes": record["peak_bytes"],
         "warnings": " | ".join(record["warnings"]),
-        "finished": record["finished"],
-        "machine": record["machine"],
+        **{name: record[name] for name in ("finished", "machine")},
         **{f"version.{name}": number for name, number in record["versions"].items()},
     }
     fixed = {f"fixed.{name}": value for name, value in contestant["fixed"].items()}

@@ -59,19 +59,6 @@ def run(
     May be called by several processes for one store at a time: they share the cells. ``work`` does
     one cell and returns its scores; it runs in another process, so it is a function of a module or
     a partial of one. ``on_event`` is called in this thread.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from types import SimpleNamespace
-    >>> cell = SimpleNamespace(key="0" * 64, label="all right", spec=lambda: {"seed": 0})
-    >>> def work(cell):
-    ...     return [{"setting": {}, "correct": 3, "total": 4}]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     summary = run([cell], Store(folder), work, n_jobs=1)
-    ...     again = run([cell], Store(folder), work, n_jobs=1)
-    >>> summary.n_done, again.n_done, again.n_found
-    (1, 0, 1)
     """
     start = time.perf_counter()
     book = _Book(cells, store, retry_failed, on_event)
@@ -95,14 +82,11 @@ class _Item:
     spec: dict[str, Any]
     contestant: str
 
-
-def _items(cells: Sequence[Cell]) -> list[_Item]:
-    items = {}
-    for cell in cells:
+    @classmethod
+    def of(cls, cell: Cell) -> _Item:
         spec = cell.spec()
         contestant = json.dumps(spec.get("contestant"), sort_keys=True)
-        items[cell.key] = _Item(cell, cell.key, cell.label, spec, contestant)
-    return list(items.values())
+        return cls(cell, cell.key, cell.label, spec, contestant)
 
 
 class _Book:
@@ -117,7 +101,7 @@ class _Book:
     ) -> None:
         self.store = store
         self.n_workers = 1
-        self._items = _items(cells)
+        self._items = [_Item.of(cell) for cell in {cell.key: cell for cell in cells}.values()]
         self._retry_failed = retry_failed
         self._on_event = on_event
         self._estimate = Estimate(item.contestant for item in self._items)
@@ -140,10 +124,6 @@ class _Book:
         self._settle(item, record, "found")
         return True
 
-    def start(self, item: _Item) -> None:
-        """Say that a cell is given to a worker."""
-        self._tell("started", item)
-
     def keep(self, item: _Item, result: dict[str, Any]) -> None:
         """Put the result of a cell into the store, and settle the cell."""
         record = {"cell": item.spec, **result}
@@ -152,13 +132,8 @@ class _Book:
 
     def summary(self, seconds: float) -> Summary:
         """Return the counts."""
-        return Summary(
-            n_done=self._counts["done"],
-            n_found=self._counts["found"],
-            n_failed=len(self._failed),
-            failed=tuple(self._failed),
-            seconds=seconds,
-        )
+        done, found, failed = self._counts["done"], self._counts["found"], tuple(self._failed)
+        return Summary(done, found, len(failed), failed, seconds)
 
     def _settle(self, item: _Item, record: Record, kind: Kind) -> None:
         if _has_failed(record):
@@ -166,9 +141,10 @@ class _Book:
         else:
             self._counts[kind] += 1
         self._estimate.settle(item.contestant, record["seconds"])
-        self._tell(kind, item)
+        self.tell(kind, item)
 
-    def _tell(self, kind: Kind, item: _Item) -> None:
+    def tell(self, kind: Kind, item: _Item) -> None:
+        """Say what happens to a cell."""
         if self._on_event is not None:
             done = self._counts.total() + len(self._failed)
             left = self._estimate.seconds_left(self.n_workers)
@@ -178,9 +154,8 @@ class _Book:
 def _has_failed(record: Record) -> bool:
     """Whether a cell broke off, or no setting of it could be scored."""
     scores = record["scores"]
-    return record["status"] == "failed" or (
-        len(scores) > 0 and all("error" in score for score in scores)
-    )
+    unscored = len(scores) > 0 and all("error" in score for score in scores)
+    return record["status"] == "failed" or unscored
 
 
 def _reason(record: Record) -> str:
@@ -218,13 +193,13 @@ class _Loop:
                 self._hand_out()
                 self._take_in()
         except KeyboardInterrupt:
-            self._keep_finished()
+            for future in list(self._under_way):
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    self._settle(future)
             raise
         finally:
             for job in (*self._under_way.values(), *self._suspects):
                 job.claim.release()
-
-    # --- handing out ------------------------------------------------------------------------------
 
     def _hand_out(self) -> None:
         """Fill the pool; but give it cells that may have killed a worker one by one."""
@@ -251,7 +226,7 @@ class _Loop:
 
     def _submit(self, job: _Job) -> None:
         try:
-            self._book.start(job.item)
+            self._book.tell("started", job.item)
             job = replace(job, start=time.perf_counter())
             self._under_way[self._call(job.item.cell)] = job
         except BaseException:
@@ -266,8 +241,6 @@ class _Loop:
             future: Future[dict[str, Any]] = Future()
             future.set_exception(error)
             return future
-
-    # --- taking in --------------------------------------------------------------------------------
 
     def _take_in(self) -> None:
         """Wait for results, and keep them."""
@@ -315,11 +288,6 @@ class _Loop:
         if error is None or isinstance(error, self._pool.deaths):
             return error is not None
         raise error
-
-    def _keep_finished(self) -> None:
-        for future in list(self._under_way):
-            if future.done() and not future.cancelled() and future.exception() is None:
-                self._settle(future)
 
 
 def _death(job: _Job, future: Future[dict[str, Any]]) -> dict[str, Any]:

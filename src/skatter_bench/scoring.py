@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -27,11 +26,11 @@ from skatter.methods.plugins import load_object
 from skatter.pipeline import make_domain_pipeline
 from skatter.sca import SCA, beta_of
 from skatter.selection.folds import FoldSolver, nearest_labels
+from skatter.tensors import Array
 from skatter_bench.contestants import JUDGE, MAX_ITER, RAW, Contestant
 from skatter_bench.protocols import Split
 from skatter_bench.tasks import Problem
 
-Array = NDArray[Any]
 Values = Mapping[str, Any]
 Score = dict[str, Any]
 """A setting with its ``correct``, ``total`` and ``seconds``, or with the ``error`` it met.
@@ -46,22 +45,28 @@ def score_settings(
     contestant: Contestant, settings: Sequence[Values], problem: Problem, split: Split, seed: int
 ) -> list[Score]:
     """Score a contestant with every setting on one fold, in their order; see :data:`Score`."""
-    found: list[Score | None] = [None] * len(settings)
-    for group in _groups(contestant, settings):
-        chosen = [settings[i] for i in group]
-        for i, score in zip(
-            group, _score_group(contestant, chosen, problem, split, seed), strict=True
-        ):
-            found[i] = score
-    return [score for score in found if score is not None]
-
-
-def _groups(contestant: Contestant, settings: Sequence[Values]) -> list[list[int]]:
-    """Put together settings that share a fit."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, values in enumerate(settings):
         groups.setdefault(fit_of(contestant, values), []).append(i)
-    return list(groups.values())
+    found: dict[int, Score] = {}
+    for group in groups.values():
+        chosen = [settings[i] for i in group]
+        scores = _score_group(contestant, chosen, _Fold(problem, split, seed))
+        found |= zip(group, scores, strict=True)
+    return [found[i] for i in range(len(settings))]
+
+
+class _Fold(NamedTuple):
+    """Samples, which of them are learnt from and scored, and the seed of what is random."""
+
+    problem: Problem
+    split: Split
+    seed: int
+
+    def seen(self) -> dict[str, Any]:
+        """Return the labels and domains that a method is fitted with."""
+        domain = self.problem.domain[self.split.learn]
+        return {"y": seen_labels(self.problem, self.split), "sample_domain": domain}
 
 
 def fit_of(contestant: Contestant, values: Values) -> tuple[tuple[str, Any], ...]:
@@ -86,56 +91,36 @@ def is_path(contestant: Contestant) -> bool:
     return load_object(contestant.estimator) is SCA
 
 
-def _score_group(
-    contestant: Contestant, settings: list[Values], problem: Problem, split: Split, seed: int
-) -> list[Score]:
+def _score_group(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Score]:
     start = perf_counter()
     try:
         if contestant.kind != "features":
-            predicted = [_predict(contestant, values, problem, split, seed) for values in settings]
+            predicted = [_predict(contestant, values, fold) for values in settings]
         else:
-            predicted = _judge_features(contestant, settings, problem, split, seed)
+            predicted = _judge_features(contestant, settings, fold)
     except ValueError as error:
-        return _without_largest(contestant, settings, problem, split, seed, error)
+        return _without_largest(contestant, settings, fold, error)
     seconds = (perf_counter() - start) / len(settings)
-    truth = problem.y[split.score]
-    return [
-        {
-            "setting": dict(values),
-            **_compare(guess, truth, problem.has_classes),
-            "total": len(truth),
-            "seconds": seconds,
-        }
-        for values, guess in zip(settings, predicted, strict=True)
-    ]
-
-
-def _compare(guess: Array, truth: Array, has_classes: bool) -> dict[str, float]:
-    if has_classes:
-        return {"correct": int(np.sum(guess == truth))}
-    return {"r2": float(r2_score(truth, guess))}
+    truth = fold.problem.y[fold.split.score]
+    scores = []
+    for values, guess in zip(settings, predicted, strict=True):
+        if fold.problem.has_classes:
+            right: Score = {"correct": int(np.sum(guess == truth))}
+        else:
+            right = {"r2": float(r2_score(truth, guess))}
+        scores.append({"setting": dict(values), **right, "total": len(truth), "seconds": seconds})
+    return scores
 
 
 def share(score: Mapping[str, Any]) -> float:
-    """Return the share of correct predictions, or R²; nan where there is neither.
-
-    Examples
-    --------
-    >>> share({"correct": 3, "total": 4}), share({"r2": -0.5, "total": 4})
-    (0.75, -0.5)
-    """
+    """Return the share of correct predictions, or R²; nan where there is neither."""
     if "correct" in score:
         return float(score["correct"] / score["total"])
     return float(score.get("r2", np.nan))
 
 
 def _without_largest(
-    contestant: Contestant,
-    settings: list[Values],
-    problem: Problem,
-    split: Split,
-    seed: int,
-    error: ValueError,
+    contestant: Contestant, settings: list[Values], fold: _Fold, error: ValueError
 ) -> list[Score]:
     """Note the error for the largest number of components, and try the others without it."""
     largest = max((values.get(K, 0) for values in settings), default=0)
@@ -145,19 +130,14 @@ def _without_largest(
         if values.get(K, 0) == largest
     }
     rest = [values for i, values in enumerate(settings) if i not in failed]
-    scores = iter(_score_group(contestant, rest, problem, split, seed) if rest else ())
+    scores = iter(_score_group(contestant, rest, fold) if rest else ())
     return [failed[i] if i in failed else next(scores) for i in range(len(settings))]
 
 
-# --- methods that predict -------------------------------------------------------------------------
-
-
-def _predict(
-    contestant: Contestant, values: Values, problem: Problem, split: Split, seed: int
-) -> Array:
-    model = make_domain_pipeline(contestant.build(values, seed))
-    learn, score = split.learn, split.score
-    model.fit(problem.X[learn], seen_labels(problem, split), sample_domain=problem.domain[learn])
+def _predict(contestant: Contestant, values: Values, fold: _Fold) -> Array:
+    problem, score = fold.problem, fold.split.score
+    model = make_domain_pipeline(contestant.build(values, fold.seed))
+    model.fit(problem.X[fold.split.learn], **fold.seen())
     return model.predict(problem.X[score], sample_domain=problem.domain[score])
 
 
@@ -168,57 +148,48 @@ def seen_labels(problem: Problem, split: Split) -> Array:
     return y[split.learn]
 
 
-# --- methods that give features -------------------------------------------------------------------
-
-
-def _judge_features(
-    contestant: Contestant, settings: list[Values], problem: Problem, split: Split, seed: int
-) -> list[Array]:
+def _judge_features(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Array]:
     """Return what the classifier predicts from the features, for each setting."""
-    predicted: list[Array] = [np.empty(0)] * len(settings)
-    for indices, features in _features(contestant, settings, problem, split, seed):
-        judged = JUDGES[contestant.classifier](
-            Features(*features, problem, split), [settings[i] for i in indices]
-        )
-        for i, guess in zip(indices, judged, strict=True):
-            predicted[i] = guess
-    return predicted
+    predicted: dict[int, Array] = {}
+    for indices, features in _features(contestant, settings, fold):
+        judge, own = JUDGES[contestant.classifier], [settings[i] for i in indices]
+        predicted |= zip(indices, judge(Features(*features, fold), own), strict=True)
+    return [predicted[i] for i in range(len(settings))]
 
 
 def _features(
-    contestant: Contestant, settings: list[Values], problem: Problem, split: Split, seed: int
+    contestant: Contestant, settings: list[Values], fold: _Fold
 ) -> Iterator[tuple[list[int], tuple[Any, Any]]]:
     """Yield which settings use which features, of samples learnt from and of samples to score."""
-    everyone = list(range(len(settings)))
+    everyone, X = list(range(len(settings))), fold.problem.X
     if contestant.name == RAW:
-        yield everyone, (problem.X[split.learn], problem.X[split.score])
+        yield everyone, (X[fold.split.learn], X[fold.split.score])
     elif is_path(contestant):
-        yield from _path(contestant, settings, problem, split, seed)
+        yield from _path(contestant, settings, fold)
     else:
         values = dict(settings[0])
         if K in values:
             values[K] = max(each[K] for each in settings)
-        yield everyone, _fit_features(contestant, values, problem, split, seed)
+        yield everyone, _fit_features(contestant, values, fold)
 
 
-def _fit_features(
-    contestant: Contestant, values: Values, problem: Problem, split: Split, seed: int
-) -> tuple[Any, Any]:
-    learn, score = split.learn, split.score
-    estimator = contestant.build(values, seed)
-    X_learn, X_score = problem.X[learn], problem.X[score]
-    if contestant.shares_gram:
-        estimator.set_params(kernel="precomputed")
-        gram = problem.gram(learn)
-        X_learn, X_score = gram[learn], gram[score]
+def _fit_features(contestant: Contestant, values: Values, fold: _Fold) -> tuple[Any, Any]:
+    problem, (learn, _, score) = fold.problem, fold.split
+    estimator, X = _on_samples(contestant, values, fold)
     model = make_domain_pipeline(estimator)
-    Z = model.fit_transform(
-        X_learn, seen_labels(problem, split), sample_domain=problem.domain[learn]
-    )
+    Z = model.fit_transform(X[learn], **fold.seen())
     where = _position(learn, score)
     if where is not None:
         return Z, Z[where]
-    return Z, model.transform(X_score, sample_domain=problem.domain[score])
+    return Z, model.transform(X[score], sample_domain=problem.domain[score])
+
+
+def _on_samples(contestant: Contestant, values: Values, fold: _Fold) -> tuple[Any, Any]:
+    """Return the estimator, and the samples or the rows of a Gram matrix that it is given."""
+    estimator = contestant.build(values, fold.seed)
+    if not contestant.shares_gram:
+        return estimator, fold.problem.X
+    return estimator.set_params(kernel="precomputed"), fold.problem.gram(fold.split.learn)
 
 
 def _position(learn: Codes, score: Codes) -> Codes | None:
@@ -229,20 +200,16 @@ def _position(learn: Codes, score: Codes) -> Codes | None:
 
 
 def _path(
-    contestant: Contestant, settings: list[Values], problem: Problem, split: Split, seed: int
+    contestant: Contestant, settings: list[Values], fold: _Fold
 ) -> Iterator[tuple[list[int], tuple[Array, Array]]]:
     """Solve SCA for all β and δ at once, with as many components as any setting asks for."""
-    template = contestant.build({}, seed)
-    learn, score = split.learn, split.score
-    X = problem.X
-    if contestant.shares_gram:
-        template.set_params(kernel="precomputed")
-        X = problem.gram(learn)
+    template, X = _on_samples(contestant, {}, fold)
+    learn, score = fold.split.learn, fold.split.score
     points: dict[tuple[float, float], list[int]] = {}
     for i, values in enumerate(settings):
         point = (values.get("beta", beta_of(template)), values.get("delta", template.delta))
         points.setdefault(point, []).append(i)
-    domains = read_domains(seen_labels(problem, split), problem.domain[learn])
+    domains = read_domains(**fold.seen())
     k = max(values[K] for values in settings)
     where = _position(learn, score)
     solver = FoldSolver(template, X[learn], domains)
@@ -251,26 +218,22 @@ def _path(
         yield indices, (Z, Z_new if where is None else Z[where])
 
 
-# --- classifiers ----------------------------------------------------------------------------------
-
-
 class Features(NamedTuple):
     """Features of a fold: of the samples learnt from, and of the samples to score."""
 
     learn: Any
     score: Any
-    problem: Problem
-    split: Split
+    fold: _Fold
 
     @property
     def train(self) -> Codes:
         """Where the labelled samples are among those learnt from."""
-        return np.searchsorted(self.split.learn, self.split.labelled)
+        return np.searchsorted(self.fold.split.learn, self.fold.split.labelled)
 
     @property
     def label(self) -> Array:
         """Classes of the labelled samples."""
-        return self.problem.y[self.split.labelled]
+        return self.fold.problem.y[self.fold.split.labelled]
 
     def leading(self, k: int | None) -> Features:
         """Return the first k features; None is all."""
@@ -330,15 +293,12 @@ def _logistic(features: Features, settings: list[Values]) -> list[Array]:
 
 def _adaptation_machine(features: Features, settings: list[Values]) -> list[Array]:
     """Return what domain adaptation machines predict."""
-    problem, split = features.problem, features.split
-    guesses = []
+    fold, guesses = features.fold, []
+    domain = fold.problem.domain[fold.split.score]
     for values in settings:
         leading = features.leading(values.get(K))
-        model = DAM(C=values.get(f"{JUDGE}C", 1.0))
-        model.fit(
-            leading.learn, seen_labels(problem, split), sample_domain=problem.domain[split.learn]
-        )
-        guesses.append(model.predict(leading.score, sample_domain=problem.domain[split.score]))
+        model = DAM(C=values.get(f"{JUDGE}C", 1.0)).fit(leading.learn, **fold.seen())
+        guesses.append(model.predict(leading.score, sample_domain=domain))
     return guesses
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -27,22 +28,14 @@ _NOTE = (
 Build = Callable[[], Any]
 
 
-def _logistic() -> LogisticRegression:
-    return LogisticRegression(max_iter=1000)
-
-
-def _boosting() -> HistGradientBoostingClassifier:
-    return HistGradientBoostingClassifier(random_state=0)
-
-
 BASES: Mapping[str, Build] = {
     "covariate shift": SVC,
     "target shift": SVC,
     "concept drift": SVC,
     "subspace": SVC,
     "Digits": SVC,
-    "Mushrooms": _logistic,
-    "Phishing": _boosting,
+    "Mushrooms": partial(LogisticRegression, max_iter=1000),
+    "Phishing": partial(HistGradientBoostingClassifier, random_state=0),
 }
 """The classifier behind every method, by column. Theirs for Phishing is XGBoost; ours is
 scikit-learn's gradient boosting with histograms, the same kind of model."""
@@ -58,20 +51,15 @@ _DATA: Mapping[str, tuple[str, int, tuple[tuple[str, str], ...]]] = {
 }
 """Data set, number of classes and directions of every column."""
 
+
+def _task(seed: int, column: str, source: str, target: str) -> Task:
+    dataset, n_classes, _ = _DATA[column]
+    name = column if source == "source" else f"{source}->{target}"
+    return Task(name, dataset, (source,), (target,), "adaptation", n_classes, column, draw=seed)
+
+
 _TASKS = tuple(
-    Task(
-        column if source == "source" else f"{source}->{target}",
-        dataset,
-        (source,),
-        (target,),
-        "adaptation",
-        n_classes,
-        column,
-        draw=seed,
-    )
-    for seed in SEEDS
-    for column, (dataset, n_classes, directions) in _DATA.items()
-    for source, target in directions
+    _task(seed, column, *pair) for seed in SEEDS for column in _DATA for pair in _DATA[column][2]
 )
 
 SKADA_BENCH = Suite(

@@ -75,16 +75,6 @@ class Store:
 
     Several processes may use one folder at the same time, each with a store of its own. One store
     is for one thread.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> key = "0" * 64
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store(folder)
-    ...     store.put(key, {"status": "done", "scores": [], "error": None, "seconds": 0.1})
-    ...     key in store, store.get(key)["status"]
-    (True, 'done')
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -95,8 +85,6 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({str(self.folder)!r})"
-
-    # --- reading ----------------------------------------------------------------------------------
 
     def get(self, key: str) -> Record | None:
         """Return the record of a cell, or None where there is none.
@@ -133,8 +121,6 @@ class Store:
             if _is_key(path.stem) and (record := self.get(path.stem)) is not None:
                 yield record
 
-    # --- writing ----------------------------------------------------------------------------------
-
     def prepare(self) -> None:
         """Make the folder, and see that files can be written there, before any work is done.
 
@@ -149,10 +135,6 @@ class Store:
                 f"cannot write to the folder {self.folder}: {error.strerror}. Choose another "
                 "folder, or make this one writable."
             ) from error
-        self._clean_up()
-
-    def _clean_up(self) -> None:
-        """Remove locks that nobody holds, and records that were half written."""
         for path in self._cells.glob("??/*.lock"):
             if _is_key(path.stem) and (claim := self.claim(path.stem)) is not None:
                 claim.release()
@@ -172,24 +154,23 @@ class Store:
         if key in self._claimed:
             self._write(key, text.encode())
             return
-        claim = self._claim(key, wait=True)
+        claim = self.claim(key, wait=True)
         assert claim is not None  # it was waited for
         with claim:
             self._write(key, text.encode())
 
-    def claim(self, key: str) -> Claim | None:
-        """Claim a cell for this store; return None where it is claimed already.
+    def claim(self, key: str, *, wait: bool = False) -> Claim | None:
+        """Claim a cell for this store; return None, or wait, where it is claimed already.
 
         A claim keeps two runs on one folder from doing the same cell twice. It is no more than
         an agreement between runs: reading needs none. On systems without ``fcntl``, and on file
         systems without locks, every claim is granted.
         """
-        return self._claim(key, wait=False)
-
-    def _claim(self, key: str, *, wait: bool) -> Claim | None:
         path = self._path(key, ".lock")
         try:
-            _make_folder(path.parent)
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                sync_folder(path.parent.parent)
             lock = _lock_file(path, wait=wait) if fcntl else None
         except BlockingIOError:
             return None
@@ -205,8 +186,6 @@ class Store:
         except OSError as error:
             raise _cannot_write(path, error) from error
 
-    # --- places -----------------------------------------------------------------------------------
-
     @property
     def _cells(self) -> Path:
         return self.folder / "cells"
@@ -215,9 +194,6 @@ class Store:
         if not _is_key(key):
             raise ValueError(f"key must be 64 hexadecimal digits, got {key!r}.")
         return self._cells / key[:2] / f"{key}{suffix}"
-
-
-# --- a store in one file --------------------------------------------------------------------------
 
 
 class PackedStore:
@@ -250,17 +226,6 @@ def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> in
 
     Of two records of a cell the later store's counts. The name of the host is left out, and the
     same records give the same bytes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store(folder)
-    ...     store.put("0" * 64, {"status": "done", "scores": [], "error": None, "seconds": 0.1})
-    ...     pack([store], f"{folder}/packed.xz")
-    ...     PackedStore(f"{folder}/packed.xz").get("0" * 64)["status"]
-    1
-    'done'
     """
     found = {record["key"]: record for store in stores for record in store}
     lines = []
@@ -305,11 +270,9 @@ def _is_score(found: Any) -> bool:
 
 
 def _is_error(found: Any, *, failed: bool) -> bool:
-    if not failed:
-        return found is None
-    return isinstance(found, dict) and all(
-        isinstance(found.get(name), str) for name in ("type", "message")
-    )
+    if not failed or not isinstance(found, dict):
+        return found is None and not failed
+    return all(isinstance(found.get(name), str) for name in ("type", "message"))
 
 
 def _checksum(record: Record) -> str:
@@ -336,7 +299,11 @@ def _lock_file(path: Path, *, wait: bool) -> int | None:
             os.close(lock)
             if isinstance(error, OSError) and error.errno in LOCKS_UNKNOWN:
                 path.unlink(missing_ok=True)
-                _warn_of_no_locks(path.parents[2])
+                warnings.warn(
+                    f"the file system of {path.parents[2]} knows no locks: two runs on this folder "
+                    "at the same time would do the same cells twice. Start one at a time.",
+                    stacklevel=2,
+                )
                 return None
             raise
         os.close(lock)
@@ -349,26 +316,9 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _warn_of_no_locks(folder: Path) -> None:
-    warnings.warn(
-        f"the file system of {folder} knows no locks: two runs on this folder at the same time "
-        "would do the same cells twice. Start one at a time.",
-        stacklevel=2,
-    )
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
-        sync_folder(folder.parent)
-
-
 def _cannot_write(path: Path, error: OSError) -> StoreError:
-    remedy = (
-        "Make room on the disk"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT)
-        else "See that the folder can be written"
-    )
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "Make room on the disk" if full else "See that the folder can be written"
     reason = os.strerror(error.errno or errno.EIO)
     return StoreError(
         f"cannot write {path}: {reason}. {remedy} and run again: the records that are there are "

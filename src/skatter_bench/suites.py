@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import permutations
 
 from skatter_bench.grids import FIGURE1, FIGURE2
-from skatter_bench.protocols import (
-    DEFAULTS,
-    LEAVE_ONE_DOMAIN_OUT,
-    SOURCE_CV,
-    TARGET_ORACLE,
-    TIMED,
-)
+from skatter_bench.protocols import DEFAULTS, LEAVE_ONE_DOMAIN_OUT, SOURCE_CV, TARGET_ORACLE, TIMED
 from skatter_bench.skada_suite import SKADA_BENCH
 from skatter_bench.suite import Suite
 from skatter_bench.table_suites import TABLE_SUITES
@@ -49,38 +43,30 @@ def _generalize(
     n_classes: int,
     group: str,
     *,
+    renamed: Mapping[str, str] | None = None,
     prepare: str = "as loaded",
     preprocess: bool = True,
 ) -> tuple[Task, ...]:
-    """One task for each set of targets, written as letters; all other domains are sources."""
+    """One task for each set of targets, written as letters; all other domains are sources.
+
+    ``renamed`` has the names of the paper where they are others.
+    """
     tasks = []
     for target in targets:
-        held = tuple(target.split(","))
-        sources = tuple(name for name in names if name not in held)
-        tasks.append(
-            Task(
-                f"{','.join(sources)}->{target}",
-                dataset,
-                tuple(names[each] for each in sources),
-                tuple(names[each] for each in held),
-                "generalization",
-                n_classes,
-                group,
-                prepare,
-                preprocess,
-            )
-        )
+        held = target.split(",")
+        sources = [name for name in names if name not in held]
+        name = f"{','.join(sources)}->{target}"
+        name = (renamed or {}).get(name, name)
+        learn, predict = (tuple(names[each] for each in side) for side in (sources, held))
+        how = (n_classes, group, prepare, preprocess)
+        tasks.append(Task(name, dataset, learn, predict, "generalization", *how))
     return tuple(tasks)
-
-
-def _named(names: Sequence[str], tasks: tuple[Task, ...]) -> tuple[Task, ...]:
-    """Give tasks the names of the paper."""
-    return tuple(replace(task, name=name) for name, task in zip(names, tasks, strict=True))
 
 
 DIGITS_MSRC = "MNIST+USPS, MSRC+VOC"
 SURF = "Office+Caltech (SURF-BoW)"
 DECAF = "Office+Caltech (DeCAF6)"
+EFFNET = "Office+Caltech (EfficientNet)"
 
 
 def _digits_msrc(draw: int | None = None) -> tuple[Task, ...]:
@@ -89,17 +75,9 @@ def _digits_msrc(draw: int | None = None) -> tuple[Task, ...]:
         Task(f"{s}->{t}", dataset, (s,), (t,), "adaptation", 10, DIGITS_MSRC, draw=draw or 0)
         for s, t in (("usps", "mnist"), ("mnist", "usps"))
     )
-    return (
-        digits
-        if draw is not None
-        else (
-            *digits,
-            *(
-                Task(f"{s}->{t}", "msrc_voc", (s,), (t,), "adaptation", 6, DIGITS_MSRC)
-                for s, t in (("msrc", "voc"), ("voc", "msrc"))
-            ),
-        )
-    )
+    if draw is not None:
+        return digits
+    return digits + _pairs("msrc_voc", {"msrc": "msrc", "voc": "voc"}, 6, DIGITS_MSRC)
 
 
 _TABLE1 = _digits_msrc()
@@ -114,28 +92,23 @@ _RUNTIME_GROUPS = tuple(
     )
     for task in tasks
 )
-_TABLE7 = _named(
-    (
-        "L,C,S->V",
-        "V,C,S->L",
-        "V,L,S->C",
-        "V,L,C->S",
-        "C,S->V,L",
-        "C,L->V,S",
-        "V,C->L,S",
-    ),
-    _generalize("vlcs", VLCS, ("V", "L", "C", "S", "V,L", "V,S", "L,S"), 5, "VLCS"),
+_TABLE7 = _generalize(
+    "vlcs",
+    VLCS,
+    ("V", "L", "C", "S", "V,L", "V,S", "L,S"),
+    5,
+    "VLCS",
+    renamed={"L,C->V,S": "C,L->V,S"},
 )
-_TABLE8 = _named(
-    ("W,D,C->A", "A,W,D->C", "A,C->D,W", "D,W->A,C"),
-    _generalize("office_decaf6", OFFICE, ("A", "C", "D,W", "A,C"), 10, "Office+Caltech"),
+_OFFICE_NAMES = {"W,D->A,C": "D,W->A,C"}
+_TABLE8 = _generalize(
+    "office_decaf6", OFFICE, ("A", "C", "D,W", "A,C"), 10, "Office+Caltech", renamed=_OFFICE_NAMES
 )
-_TABLE9 = _named(
-    ("Cam0,1->Cam2,3,4", "Cam2,3,4->Cam0,1", "Cam0,1,2,3->Cam4"),
-    _generalize("ixmas", CAMERAS, ("2,3,4", "0,1", "4"), 5, "IXMAS"),
+_TABLE9 = tuple(
+    replace(task, name=f"Cam{task.name.replace('->', '->Cam')}")
+    for task in _generalize("ixmas", CAMERAS, ("2,3,4", "0,1", "4"), 5, "IXMAS")
 )
 _OFFICE_TARGETS = ("A", "C", "W", "D", "D,W", "A,C")
-_OFFICE_NAMES = ("W,D,C->A", "A,W,D->C", "A,D,C->W", "A,W,C->D", "A,C->D,W", "D,W->A,C")
 _GENERALIZE = (LEAVE_ONE_DOMAIN_OUT, SOURCE_CV, TARGET_ORACLE, DEFAULTS)
 
 _SUITES = (
@@ -231,7 +204,7 @@ _SUITES = (
     Suite(
         "office-effnet",
         "Adaptation, Office+Caltech EfficientNet",
-        _pairs("office_effnet", OFFICE, 10, "Office+Caltech (EfficientNet)"),
+        _pairs("office_effnet", OFFICE, 10, EFFNET),
     ),
     Suite(
         "office-googlenet",
@@ -257,29 +230,22 @@ _SUITES = (
     Suite(
         "dg-office-surf",
         "Generalization, Office+Caltech SURF",
-        _named(
-            _OFFICE_NAMES,
-            _generalize(
-                "office_surf",
-                OFFICE,
-                _OFFICE_TARGETS,
-                10,
-                "Office+Caltech (SURF-BoW)",
-                prepare="shares, z-scores, unit rows",
-                preprocess=False,
-            ),
+        _generalize(
+            "office_surf",
+            OFFICE,
+            _OFFICE_TARGETS,
+            10,
+            SURF,
+            renamed=_OFFICE_NAMES,
+            prepare="shares, z-scores, unit rows",
+            preprocess=False,
         ),
         protocols=(SOURCE_CV, LEAVE_ONE_DOMAIN_OUT, TARGET_ORACLE, DEFAULTS),
     ),
     Suite(
         "dg-office-effnet",
         "Generalization, Office+Caltech EfficientNet",
-        _named(
-            _OFFICE_NAMES,
-            _generalize(
-                "office_effnet", OFFICE, _OFFICE_TARGETS, 10, "Office+Caltech (EfficientNet)"
-            ),
-        ),
+        _generalize("office_effnet", OFFICE, _OFFICE_TARGETS, 10, EFFNET, renamed=_OFFICE_NAMES),
         protocols=(SOURCE_CV, LEAVE_ONE_DOMAIN_OUT, TARGET_ORACLE, DEFAULTS),
     ),
     Suite(
@@ -303,16 +269,7 @@ SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 
 
 def get_suite(name: str) -> Suite:
-    """Return a suite, or the nearest name.
-
-    Examples
-    --------
-    >>> len(get_suite("table2").tasks)
-    12
-    >>> get_suite("tabel2")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: There is no suite 'tabel2'. Did you mean 'table2'? ...
-    """
+    """Return a suite, or the nearest name."""
     if name in SUITES:
         return SUITES[name]
     near = get_close_matches(name, SUITES, n=1)

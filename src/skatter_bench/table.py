@@ -15,8 +15,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, Literal
 
 from skatter.formatting import duration
 
@@ -132,13 +132,8 @@ class Table:
 
     def select(self, places: Sequence[int]) -> Table:
         """Return some of the columns, in the order given."""
-        return replace(
-            self,
-            columns=tuple(self.columns[j] for j in places),
-            rows=tuple(
-                replace(row, entries=tuple(row.entries[j] for j in places)) for row in self.rows
-            ),
-        )
+        rows = (Row(row.label, tuple(row.entries[j] for j in places)) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[j] for j in places), rows=tuple(rows))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Let ``console.print(table)`` fit the table to the terminal."""
@@ -151,35 +146,23 @@ def side_by_side(tables: Sequence[Table]) -> Table:
     labels = dict.fromkeys(row.label for table in tables for row in table.rows)
     found = [{row.label: row.entries for row in table.rows} for table in tables]
     absent = Entry(note=ABSENT, reason="Not run.")
-    return replace(
-        tables[0],
-        columns=tuple(column for table in tables for column in table.columns),
-        rows=tuple(
-            Row(
-                label,
-                tuple(
-                    entry
-                    for table, own in zip(tables, found, strict=True)
-                    for entry in own.get(label, (absent,) * len(table.columns))
-                ),
-            )
-            for label in labels
-        ),
-        notes=tuple(dict.fromkeys(note for table in tables for note in table.notes)),
-    )
+    rows = []
+    for label in labels:
+        parts = [
+            own.get(label, (absent,) * len(table.columns))
+            for table, own in zip(tables, found, strict=True)
+        ]
+        rows.append(Row(label, tuple(chain(*parts))))
+    columns = tuple(column for table in tables for column in table.columns)
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return replace(tables[0], columns=columns, rows=tuple(rows), notes=notes)
 
 
 # --- numbers ------------------------------------------------------------------------------------
 
 
 def number(value: float, kind: Kind = "percent") -> str:
-    """Write a number as tables do: two decimals, and small times with two digits that count.
-
-    Examples
-    --------
-    >>> number(33.9), number(0.00123, "seconds"), number(6.3, "times"), number(3.4e6, "memory")
-    ('33.90', '0.0012', '×6.30', '3.4 MB')
-    """
+    """Write a number as tables do: two decimals, and small times with two digits that count."""
     if kind == "duration":
         return duration(value)
     if kind == "memory":
@@ -190,18 +173,15 @@ def number(value: float, kind: Kind = "percent") -> str:
     return f"{'×' if kind == 'times' else ''}{value:.{digits}f}"
 
 
-def _with_spread(column: Column, entry: Entry) -> str:
-    spread = column.spread(entry)
-    return column.ours(entry) + (f" ± {spread}" if spread else "")
+def _texts(column: Column, entry: Entry) -> tuple[str, str]:
+    """Return our number with its spread, and the published one in brackets."""
+    spread, printed = column.spread(entry), column.printed(entry)
+    ours = column.ours(entry) + (f" ± {spread}" if spread else "")
+    return ours, f"({printed})" if printed else ""
 
 
-def _in_brackets(column: Column, entry: Entry) -> str:
-    printed = column.printed(entry)
-    return f"({printed})" if printed else ""
-
-
-def _legend(table: Table, words: str) -> list[str]:
-    return [words] if table.has("mark") else []
+def _notes(table: Table, legend: str = "Bold: best; underlined: second.") -> list[str]:
+    return [*([legend] if table.has("mark") else []), *table.notes]
 
 
 # --- terminal -----------------------------------------------------------------------------------
@@ -223,27 +203,14 @@ def to_terminal(table: Table, *, width: int = 80, plain: bool = False) -> Group:
     pieces: list[RenderableType] = [Text(table.title, style="bold")]
     for part in _parts(label, columns, width):
         pieces += [Text(), _block(table, part, plain)]
-    words = "* best, + second." if plain else "Bold: best; underlined: second."
-    notes = [*_legend(table, words), *table.notes]
+    notes = _notes(table, "* best, + second.") if plain else _notes(table)
     if notes:
         pieces += [Text(), *(Text(note, style="" if plain else "dim") for note in notes)]
     return Group(*pieces)
 
 
 def to_text(table: Table, *, width: int = 80) -> str:
-    """Return the table as plain text for a terminal or a file.
-
-    Examples
-    --------
-    >>> table = Table("Accuracy", "method", (Column("A->W"),), (Row("sca", (Entry(33.9, 33.9),)),))
-    >>> print(to_text(table))
-    Accuracy
-    <BLANKLINE>
-    method           A->W
-    ─────────────────────
-    sca     33.90 (33.90)
-    <BLANKLINE>
-    """
+    """Return the table as plain text for a terminal or a file."""
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
@@ -258,11 +225,12 @@ def _lines_of(table: Table, j: int, plain: bool) -> list[Text]:
 
     column, entries = table.columns[j], [row.entries[j] for row in table.rows]
     marks = _PLAIN_MARKS if plain and table.has("mark") else dict.fromkeys(_PLAIN_MARKS, "")
-    ours = [_with_spread(column, entry) + marks[entry.mark] for entry in entries]
-    theirs = [_in_brackets(column, entry) for entry in entries]
-    room, behind = max(map(len, ours)), max(map(len, theirs))
+    pairs = [_texts(column, entry) for entry in entries]
+    room = max(len(own + marks[entry.mark]) for (own, _), entry in zip(pairs, entries, strict=True))
+    behind = max(len(printed) for _, printed in pairs)
     texts = [Text(column.name)]
-    for entry, own, printed in zip(entries, ours, theirs, strict=True):
+    for entry, (own, printed) in zip(entries, pairs, strict=True):
+        own += marks[entry.mark]
         text = Text(" " * (room - len(own)))
         text.append(own, style="" if plain else _STYLES[entry.mark])
         if behind:
@@ -294,13 +262,9 @@ def _block(table: Table, part: Sequence[list[Text]], plain: bool) -> Lines:
     from rich.text import Text
 
     # A column is followed by a blank and by the box's own blank divider: a gap of two.
-    lines = Lines(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        header_style="" if plain else "bold",
-    )
+    style = "" if plain else "bold"
+    look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
+    lines = Lines(padding=(0, 1, 0, 0), header_style=style, **look)
     for heading in (Text(table.corner), *(column[0] for column in part)):
         lines.add_column(heading, overflow="fold")
     for i, row in enumerate(table.rows, start=1):
@@ -323,25 +287,11 @@ def _filled(
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table as GitHub's Markdown, with its title above and its notes below.
-
-    Examples
-    --------
-    >>> row = Row("sca", (Entry(33.9, 33.9, "best"),))
-    >>> print(to_markdown(Table("Accuracy", "method", (Column("A->W"),), (row,))))
-    **Accuracy**
-    <BLANKLINE>
-    | method | A->W |
-    | :--- | ---: |
-    | sca | **33.90** (33.90) |
-    <BLANKLINE>
-    Bold: best; italics: second.
-    <BLANKLINE>
-    """
+    """Return the table as GitHub's Markdown, with its title above and its notes below."""
     heads, *body = _filled(table, _markdown, _markdown_entry)
     rule = [":---", *(":---" if column.words else "---:" for column in table.columns)]
     lines = "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *body))
-    notes = [*_legend(table, "Bold: best; italics: second."), *map(_markdown, table.notes)]
+    notes = map(_markdown, _notes(table, "Bold: best; italics: second."))
     return "\n\n".join([f"**{_markdown(table.title)}**", lines, *notes]) + "\n"
 
 
@@ -354,8 +304,8 @@ def _markdown(text: str) -> str:
 
 def _markdown_entry(column: Column, entry: Entry) -> str:
     sign = {"best": "**", "second": "*", "": ""}[entry.mark]
-    ours = f"{sign}{_markdown(_with_spread(column, entry))}{sign}"
-    return f"{ours} {_in_brackets(column, entry)}".strip()
+    ours, theirs = _texts(column, entry)
+    return f"{sign}{_markdown(ours)}{sign} {theirs}".strip()
 
 
 _LATEX = {
@@ -382,27 +332,25 @@ def to_latex(table: Table, *, label: str = "") -> str:
     if not re.fullmatch(r"[A-Za-z0-9:.\-]*", label):
         raise ValueError(f"label must have letters, digits and :.- only, got {label!r}.")
     heads, *body = (rf"{' & '.join(cells)} \\" for cells in _filled(table, _latex, _latex_entry))
-    notes = map(_latex, (*_legend(table, "Bold: best; underlined: second."), *table.notes))
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{_latex(table.title)}}}",
-            *([rf"\label{{{label}}}"] if label else []),
-            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
-            r"\toprule",
-            heads,
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}%",
-            r"}",
-            *(rf"\par\smallskip{{\footnotesize {note}\par}}" for note in notes),
-            r"\end{table}",
-            "",
-        ]
-    )
+    notes = map(_latex, _notes(table))
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_latex(table.title)}}}",
+        *([rf"\label{{{label}}}"] if label else []),
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        r"\toprule",
+        heads,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}%",
+        r"}",
+        *(rf"\par\smallskip{{\footnotesize {note}\par}}" for note in notes),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _latex(text: str) -> str:
@@ -411,10 +359,9 @@ def _latex(text: str) -> str:
 
 
 def _latex_entry(column: Column, entry: Entry) -> str:
-    command = {"best": r"\textbf{", "second": r"\underline{", "": "{"}[entry.mark]
-    ours = _latex(_with_spread(column, entry))
-    ours = f"{command}{ours}}}" if entry.mark else ours
-    theirs = _latex(_in_brackets(column, entry))
+    ours, theirs = map(_latex, _texts(column, entry))
+    if entry.mark:
+        ours = rf"\{'textbf' if entry.mark == 'best' else 'underline'}{{{ours}}}"
     return rf"{ours} {{\scriptsize {theirs}}}" if theirs else ours
 
 
@@ -423,14 +370,6 @@ def to_html(table: Table) -> str:
 
     Missing values have an empty one. A column whose smallest value is the best has
     ``data-order="ascending"``.
-
-    Examples
-    --------
-    >>> row = Row("<b>", (Entry(33.9, 33.9, "best"),))
-    >>> fragment = to_html(Table("Accuracy", "method", (Column("A->W"),), (row,)))
-    >>> print(fragment.splitlines()[6])
-    <tr><th scope="row" data-value="&lt;b&gt;">&lt;b&gt;</th><td data-value="33.9" \
-class="best"><strong>33.90</strong> <small>(33.90)</small></td></tr>
     """
     (corner, *heads), *body = _filled(table, html.escape, _html_entry)
     orders = [column.order for column in table.columns]
@@ -441,31 +380,27 @@ class="best"><strong>33.90</strong> <small>(33.90)</small></td></tr>
         f'<tr><th scope="row" data-value="{label}">{label}</th>{"".join(cells)}</tr>'
         for label, *cells in body
     )
-    notes = (*_legend(table, "Bold: best; underlined: second."), *table.notes)
-    items = [f"<li>{html.escape(note)}</li>" for note in notes]
-    return "\n".join(
-        [
-            '<table class="results">',
-            f"<caption>{html.escape(table.title)}</caption>",
-            "<thead>",
-            f'<tr><th scope="col">{corner}</th>{"".join(titles)}</tr>',
-            "</thead>",
-            "<tbody>",
-            *rows,
-            "</tbody>",
-            "</table>",
-            *(['<ul class="notes">', *items, "</ul>"] if items else []),
-            "",
-        ]
-    )
+    items = [f"<li>{html.escape(note)}</li>" for note in _notes(table)]
+    lines = [
+        '<table class="results">',
+        f"<caption>{html.escape(table.title)}</caption>",
+        "<thead>",
+        f'<tr><th scope="col">{corner}</th>{"".join(titles)}</tr>',
+        "</thead>",
+        "<tbody>",
+        *rows,
+        "</tbody>",
+        "</table>",
+        *(['<ul class="notes">', *items, "</ul>"] if items else []),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _html_entry(column: Column, entry: Entry) -> str:
-    ours = html.escape(_with_spread(column, entry))
+    ours, theirs = map(html.escape, _texts(column, entry))
     if entry.mark:
         tag = "strong" if entry.mark == "best" else "u"
         ours = f"<{tag}>{ours}</{tag}>"
-    theirs = html.escape(_in_brackets(column, entry))
     text = f"{ours} <small>{theirs}</small>" if theirs else ours
     value = "" if entry.missing else html.escape(str(entry.value))
     style = f' class="{entry.mark}"' if entry.mark else ""
@@ -473,14 +408,7 @@ def _html_entry(column: Column, entry: Entry) -> str:
 
 
 def to_csv(table: Table) -> str:
-    r"""Return the table as CSV with all digits, and columns for spreads and published numbers.
-
-    Examples
-    --------
-    >>> row = Row("sca", (Entry(33.9, 33.5),))
-    >>> to_csv(Table("Accuracy", "method", (Column("A->W"),), (row,)))
-    'method,A->W,A->W published\nsca,33.9,33.5\n'
-    """
+    """Return the table as CSV with all digits, and columns for spreads and published numbers."""
     parts: list[tuple[int, str, str]] = []
     for j, column in enumerate(table.columns):
         own = [row.entries[j] for row in table.rows]

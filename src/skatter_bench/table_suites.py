@@ -45,16 +45,18 @@ def _others(setting: Setting) -> Iterator[Task]:
 def _task(
     name: str, table: EverydayTable, drawn: DrawnTask, most: Sample, setting: Setting
 ) -> Task:
+    sample = Sample(most.sources, most.targets, drawn.before)
+    n_classes, target = len(table.class_names), (drawn.target,)
     return Task(
         name,
         table.name,
         drawn.sources,
-        (drawn.target,),
+        target,
         setting,
-        len(table.class_names),
+        n_classes,
         table.name,
         "table",
-        sample=Sample(most.sources, most.targets, drawn.before),
+        sample=sample,
     )
 
 

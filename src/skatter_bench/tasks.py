@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
@@ -20,8 +19,8 @@ from skatter.datasets import Dataset
 from skatter.datasets.registry import get_dataset
 from skatter.domains import Codes
 from skatter.kernels import gram, resolve_kernel
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 Setting = Literal["adaptation", "generalization"]
 
 MOST_CATEGORIES = 20
@@ -37,16 +36,6 @@ def prepare_table(data: Dataset) -> Pipeline:
     Categories become indicators, one column where there are two of them; a missing value is a
     category, and a category that is new to the preparation is none. Missing numbers become the
     median, and numbers are standardised. Constant columns are left out.
-
-    Examples
-    --------
-    >>> X = np.array([[0, 1.0], [2, 3.0], [np.nan, np.nan], [0, 2.0]])
-    >>> data = Dataset("t", X, np.zeros(4), np.zeros(4), (), "", "", categorical=(0,))
-    >>> prepare_table(data).fit_transform(X).round(2)
-    array([[ 1.  ,  0.  ,  0.  , -1.41],
-           [ 0.  ,  1.  ,  0.  ,  1.41],
-           [ 0.  ,  0.  ,  1.  ,  0.  ],
-           [ 1.  ,  0.  ,  0.  ,  0.  ]])
     """
     categorical = list(data.categorical)
     numeric = [j for j in range(data.X.shape[1]) if j not in data.categorical]
@@ -83,12 +72,6 @@ class Sample:
     At most ``sources`` and ``targets`` rows of all sources and all targets together. ``before`` are
     lengths of permutations that the same generator (seed 0) made before, so that tasks whose rows
     were drawn one after the other can be drawn alone.
-
-    Examples
-    --------
-    >>> y = np.zeros(10, dtype=int)
-    >>> Sample(5, 3).draw(np.arange(6), np.arange(6, 10), y)
-    (array([0, 2, 3, 4, 5]), array([6, 7, 9]))
     """
 
     sources: int
@@ -192,22 +175,15 @@ def _load(
 
 @lru_cache(maxsize=1)
 def load_problem(task: Task, data_home: str | None = None) -> Problem:
-    """Load the samples of a task; the last problem is kept, so that its cells share it.
-
-    Examples
-    --------
-    >>> task = Task("source->target", "figure1", ("source",), ("target",), "adaptation", 3, "toy")
-    >>> problem = load_problem(task)
-    >>> problem.X.shape, len(problem.labelled), len(problem.test)
-    ((300, 2), 150, 150)
-    """
+    """Load the samples of a task; the last problem is kept, so that its cells share it."""
     data = load_data(task, data_home)
     part = np.full(len(data.y), "") if data.part is None else data.part
     from_source = np.isin(data.domain, task.sources) & (part != "test")
     from_target = np.isin(data.domain, task.targets)
     if task.sample is not None:
         drawn = task.sample.draw(np.flatnonzero(from_source), np.flatnonzero(from_target), data.y)
-        from_source, from_target = (_mask(rows, len(data.y)) for rows in drawn)
+        every = np.arange(len(data.y))
+        from_source, from_target = (np.isin(every, rows) for rows in drawn)
     learn = from_source | (from_target & (part != "test") & (task.setting == "adaptation"))
     test = from_target & (part != "train")
     rows = np.flatnonzero(learn | test)
@@ -220,12 +196,6 @@ def load_problem(task: Task, data_home: str | None = None) -> Problem:
         test=np.flatnonzero(test[rows]),
     )
     return _prepared(problem, PREPARATIONS[task.prepare](data))
-
-
-def _mask(rows: Codes, n: int) -> Array:
-    mask = np.zeros(n, dtype=bool)
-    mask[rows] = True
-    return mask
 
 
 def _prepared(problem: Problem, steps: Pipeline | None) -> Problem:

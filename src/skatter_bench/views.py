@@ -16,23 +16,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter_bench.protocols import PROTOCOLS, TARGET_ORACLE
+from skatter_bench.protocols import TARGET_ORACLE, say_protocol
 from skatter_bench.published import ROUNDING, Published
 from skatter_bench.published import published as published_table
 from skatter_bench.ranks import duels, mean_ranks
 from skatter_bench.results import Outcome, SuiteResults
 from skatter_bench.suite import Suite
-from skatter_bench.table import (
-    ABSENT,
-    FAILED,
-    Column,
-    Entry,
-    Kind,
-    Mark,
-    Row,
-    Table,
-    side_by_side,
-)
+from skatter_bench.table import ABSENT, FAILED, Column, Entry, Mark, Row, Table, side_by_side
 
 Method = tuple[str, str]
 """A contestant and its classifier."""
@@ -103,11 +93,13 @@ def has_averages(suite: Suite) -> bool:
     return suite.kind in ("accuracy", "synthetic")
 
 
-def by_group(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """Return the outcomes of every group of tasks."""
+def by_group(
+    outcomes: Iterable[Outcome], what: Literal["group", "label"] = "group"
+) -> dict[str, list[Outcome]]:
+    """Return the outcomes of every group of tasks, or of every method."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
-        groups[outcome.group].append(outcome)
+        groups[getattr(outcome, what)].append(outcome)
     return groups
 
 
@@ -137,17 +129,6 @@ def accuracy_table(
     A suite of several groups of tasks has a column for the average of each group instead; where
     there are many, their average comes first, and ranks are those of groups. Several seeds or
     draws of a task are averaged.
-
-    Examples
-    --------
-    >>> def outcome(task, method, accuracy):
-    ...     label = f"{method} + 1NN"
-    ...     return Outcome("table2", task, "surf", method, "1nn", label, "source-cv",
-    ...                    0, 0, accuracy, 295, {}, None, 1.0, 1.0, None)
-    >>> table = accuracy_table(
-    ...     [outcome("A->W", "raw", 29.83), outcome("A->W", "sca", 33.9)], published="table2")
-    >>> table.column("A->W")["sca + 1NN"]
-    Entry(value=33.9, published=33.9, mark='best', spread=None, note='', reason='')
     """
     results = _Results(outcomes)
     suite, protocol = results.only("suite"), results.only("protocol")
@@ -163,20 +144,15 @@ def accuracy_table(
         entries = [[_mean_entry(line), *line] for line in entries]
     if len(results.places) > 1 and _add_ranks(results, entries):
         columns.append(Column(MEAN_RANK, "rank", overall=True))
-    rows = _rows(list(results.rows.values()), _mark_columns(entries, columns))
-    return Table(
-        title=f"{title or suite}, {protocol}",
-        corner=METHOD,
-        columns=tuple(columns),
-        rows=rows,
-        notes=(
-            *_protocol_notes(protocol),
-            *_spread_notes(results, rows),
-            *_paper_notes(results, paper),
-            *_withheld_notes(published, paper),
-            *results.failures(),
-        ),
+    rows = _rows(results.rows.values(), _mark_columns(entries, columns))
+    notes = (
+        *_protocol_notes(protocol),
+        *_spread_notes(results, rows),
+        *_paper_notes(results, paper),
+        *_withheld_notes(published, paper),
+        *results.failures(),
     )
+    return Table(f"{title or suite}, {protocol}", METHOD, tuple(columns), rows, notes)
 
 
 def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
@@ -200,10 +176,10 @@ def summary_table(
     """
     results = _Results(outcomes)
     protocol = results.only("protocol")
-    papers = {suite: _beside(published.get(suite), protocol) for suite in results.suites()}
-    columns, parts = [], []
-    for suite, paper in papers.items():
-        own = results.of_suite(suite)
+    papers, columns, parts = [], [], []
+    for suite, own in results.by_suite().items():
+        paper = _beside(published.get(suite), protocol)
+        papers += [] if paper is None else [paper]
         groups = own.groups()
         for group, places in groups.items():
             hint = group if len(groups) > 1 else (titles or {}).get(suite, "")
@@ -214,17 +190,13 @@ def summary_table(
         [own.accuracy(row, name, places, paper) for own, name, places, paper in parts]
         for row in results.rows
     ]
-    return Table(
-        title=f"{title}, {protocol}",
-        corner=METHOD,
-        columns=tuple(columns),
-        rows=_rows(list(results.rows.values()), _mark_columns(entries, columns)),
-        notes=(
-            *_protocol_notes(protocol),
-            "Mean over the tasks of a suite; no mean where a task is missing or failed.",
-            *_citation_notes([paper for paper in papers.values() if paper is not None]),
-        ),
+    rows = _rows(results.rows.values(), _mark_columns(entries, columns))
+    notes = (
+        *_protocol_notes(protocol),
+        "Mean over the tasks of a suite; no mean where a task is missing or failed.",
+        *_citation_notes(papers),
     )
+    return Table(f"{title}, {protocol}", METHOD, tuple(columns), rows, notes)
 
 
 def is_collection(outcomes: Iterable[Outcome]) -> bool:
@@ -234,9 +206,9 @@ def is_collection(outcomes: Iterable[Outcome]) -> bool:
 
 def _mean_entry(line: Sequence[Entry]) -> Entry:
     """Return the mean over groups; one gap leaves no mean."""
-    gap = next((entry for entry in line if entry.missing), None)
-    if gap is not None:
-        return Entry(note=gap.note, reason=gap.reason)
+    for entry in line:
+        if entry.missing:
+            return Entry(note=entry.note, reason=entry.reason)
     return Entry(float(np.mean([entry.value for entry in line])))
 
 
@@ -279,7 +251,14 @@ def runtime_table(
     columns: list[Column] = []
     entries: list[list[Entry]] = [[] for _ in results.rows]
     for group, places in results.groups().items():
-        seconds = {row: _seconds_entry(results, row, group, places, paper) for row in results.rows}
+        seconds = {
+            row: replace(
+                results.entry(row, places, "fit_seconds"),
+                published=_printed(paper, row, group, places),
+                spread=None,
+            )
+            for row in results.rows
+        }
         columns.append(Column(group, "seconds", hint="seconds"))
         if unit is not None:
             columns.append(Column(f"{group}, × {reference}", "times"))
@@ -287,27 +266,16 @@ def runtime_table(
             line.append(seconds[row])
             if unit is not None:
                 line.append(_multiple(seconds[row], seconds[unit]))
-    missing = f"No multiples: {reference} is not among the methods."
-    return Table(
-        title=f"{title}, {protocol}",
-        corner=METHOD,
-        columns=tuple(columns),
-        rows=_rows(list(results.rows.values()), entries),
-        notes=(
-            *_protocol_notes(protocol),
-            "Time to learn with the chosen setting and to predict the target, mean over tasks.",
-            *((missing,) if unit is None else ()),
-            *_citation_notes([] if paper is None else [paper]),
-            *results.failures(),
-        ),
+    missing = [f"No multiples: {reference} is not among the methods."] if unit is None else []
+    notes = (
+        *_protocol_notes(protocol),
+        "Time to learn with the chosen setting and to predict the target, mean over tasks.",
+        *missing,
+        *_citation_notes([] if paper is None else [paper]),
+        *results.failures(),
     )
-
-
-def _seconds_entry(
-    results: _Results, row: Method, group: str, places: Sequence[Place], paper: Published | None
-) -> Entry:
-    entry = results.entry(row, places, "fit_seconds")
-    return replace(entry, published=_printed(paper, row, group, places), spread=None)
+    rows = _rows(results.rows.values(), entries)
+    return Table(f"{title}, {protocol}", METHOD, tuple(columns), rows, notes)
 
 
 def _multiple(entry: Entry, unit: Entry) -> Entry:
@@ -343,19 +311,16 @@ def matrix_table(
     name = None if paper is None else paper.name_of(*row)
     printed = paper.values[name] if paper is not None and name is not None else {}
     rows = _rows([*domains, OTHERS], _matrix_entries(domains, ours, printed))
-    return Table(
-        title=f"{title or suite}: {results.rows[row]}, {protocol}",
-        corner="train \\ test",
-        columns=tuple(Column(name) for name in (*domains, SELF, OTHERS, DROP)),
-        rows=rows,
-        notes=(
-            *_protocol_notes(protocol),
-            *_spread_notes(results, rows),
-            *_paper_notes(results, paper),
-            *(_margin_notes(paper, rows) if paper is not None else ()),
-            *results.failures(),
-        ),
+    notes = (
+        *_protocol_notes(protocol),
+        *_spread_notes(results, rows),
+        *_paper_notes(results, paper),
+        *(_margin_notes(paper, rows) if paper is not None else ()),
+        *results.failures(),
     )
+    columns = tuple(Column(name) for name in (*domains, SELF, OTHERS, DROP))
+    heading = f"{title or suite}: {results.rows[row]}, {protocol}"
+    return Table(heading, "train \\ test", columns, rows, notes)
 
 
 def _domains(tasks: Sequence[str]) -> list[str]:
@@ -371,16 +336,12 @@ def _matrix_entries(
     absent = Entry(note=ABSENT, reason="Not run.")
     values = _with_margins(domains, {task: float(entry.value) for task, entry in ours.items()})
     theirs = _with_margins(domains, printed)
-    entries = [
-        [
-            replace(
-                absent if math.isnan(value) else Entry(value),
-                published=None if math.isnan(other) else other,
-            )
-            for value, other in zip(line, other_line, strict=True)
-        ]
-        for line, other_line in zip(values, theirs, strict=True)
-    ]
+
+    def entry(value: float, other: float) -> Entry:
+        own = absent if math.isnan(value) else Entry(value)
+        return replace(own, published=None if math.isnan(other) else other)
+
+    entries = [list(map(entry, *lines)) for lines in zip(values, theirs, strict=True)]
     # The matrix itself, inside its margins, knows spreads and failures.
     for i, train in enumerate(domains):
         for j, test in enumerate(domains):
@@ -423,14 +384,15 @@ def _margin_notes(paper: Published, rows: Sequence[Row]) -> list[str]:
 
 def settings_table(outcomes: Sequence[Outcome]) -> Table:
     """List what was chosen for every method and task, and how it did in the folds."""
+    columns = (
+        Column("Chosen setting", "setting"),
+        Column("In the folds", hint="percent"),
+        Column("On the target", hint="percent"),
+    )
     return _list_of(
         "Chosen settings",
         [each for each in outcomes if not each.error and each.setting],
-        (
-            Column("Chosen setting", "setting"),
-            Column("In the folds", hint="percent"),
-            Column("On the target", hint="percent"),
-        ),
+        columns,
         lambda each: (
             Entry(setting_words(each.setting)),
             _measured(each.selection_score),
@@ -470,20 +432,13 @@ def _list_of(
 
 def costs_table(outcomes: Sequence[Outcome]) -> Table:
     """Say what every method cost: all of its work, one fit, and memory."""
-    methods: dict[str, list[Outcome]] = defaultdict(list)
-    for each in outcomes:
-        methods[each.label].append(each)
-    kinds: tuple[tuple[str, Kind, str], ...] = (
-        ("CPU time", "duration", "all folds and settings"),
-        ("One fit", "duration", "median over tasks"),
-        ("Memory", "memory", "largest growth"),
+    columns = (
+        Column("CPU time", "duration", "all folds and settings"),
+        Column("One fit", "duration", "median over tasks"),
+        Column("Memory", "memory", "largest growth"),
     )
-    return Table(
-        "Time and memory",
-        METHOD,
-        tuple(Column(name, kind, hint) for name, kind, hint in kinds),
-        tuple(Row(label, _costs(own)) for label, own in methods.items()),
-    )
+    rows = tuple(Row(label, _costs(own)) for label, own in by_group(outcomes, "label").items())
+    return Table("Time and memory", METHOD, columns, rows)
 
 
 def _costs(own: Sequence[Outcome]) -> tuple[Entry, ...]:
@@ -503,9 +458,8 @@ def cpu_seconds(outcomes: Iterable[Outcome]) -> float:
 
 def costs_of(outcomes: Iterable[Outcome]) -> str:
     """Say what each contestant took, in CPU seconds over all tasks, folds and settings."""
-    seconds: dict[str, float] = defaultdict(float)
-    for outcome in outcomes:
-        seconds[outcome.label] += outcome.seconds
+    methods = by_group(outcomes, "label")
+    seconds = {label: sum(each.seconds for each in own) for label, own in methods.items()}
     words = ", ".join(f"{label} {total:,.0f}" for label, total in seconds.items())
     total = f"{sum(seconds.values()):,.0f}"
     return f"CPU seconds, all tasks, folds and settings: {words}; together {total}."
@@ -518,18 +472,11 @@ def _measured(value: float | None) -> Entry:
 
 
 def setting_words(setting: Mapping[str, Any]) -> str:
-    """Write a setting.
-
-    Examples
-    --------
-    >>> setting_words({"beta": 0.30000000000000004, "n_components": 20, "scale": None})
-    'beta = 0.3, n_components = 20, scale = None'
-    """
-    shown = {
-        name: f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Write a setting."""
+    return ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in setting.items()
-    }
-    return ", ".join(f"{name} = {value}" for name, value in shown.items())
+    )
 
 
 # --- what all tables share ----------------------------------------------------------------------
@@ -552,9 +499,7 @@ class _Results:
             self.rows[row] = each.label
             self._runs.setdefault((row, place), []).append(each)
         self.places = list(dict.fromkeys(place for _, place in self._runs))
-        self._check_once()
-
-    def _check_once(self) -> None:
+        self.n_runs = max(len(runs) for runs in self._runs.values())
         counts = Counter(
             (each.suite, each.protocol, each.group, each.label, each.task, *_run(each))
             for each in self.outcomes
@@ -576,13 +521,12 @@ class _Results:
             )
         return str(values[0])
 
-    def suites(self) -> list[str]:
-        """Return the names of all suites."""
-        return list(dict.fromkeys(each.suite for each in self.outcomes))
-
-    def of_suite(self, suite: str) -> _Results:
-        """Return the outcomes of one suite."""
-        return _Results(each for each in self.outcomes if each.suite == suite)
+    def by_suite(self) -> dict[str, _Results]:
+        """Return the outcomes of every suite."""
+        names = dict.fromkeys(each.suite for each in self.outcomes)
+        return {
+            name: _Results(each for each in self.outcomes if each.suite == name) for name in names
+        }
 
     def groups(self) -> dict[str, list[Place]]:
         """Return the places of every group."""
@@ -627,10 +571,6 @@ class _Results:
         """Return our accuracy with the published one beside it."""
         printed = _printed(paper, row, name, places)
         return replace(self.entry(row, places, "accuracy"), published=printed)
-
-    def n_runs(self) -> int:
-        """Return the largest number of runs behind a number."""
-        return max(len(runs) for runs in self._runs.values())
 
     def failures(self) -> list[str]:
         """Say for every place that failed how often, and why the first time."""
@@ -687,7 +627,7 @@ def _printed(
     return float(np.mean(known)) if len(known) == len(values) else None
 
 
-def _rows(labels: Sequence[str], entries: Sequence[Sequence[Entry]]) -> tuple[Row, ...]:
+def _rows(labels: Iterable[str], entries: Sequence[Sequence[Entry]]) -> tuple[Row, ...]:
     return tuple(Row(label, tuple(line)) for label, line in zip(labels, entries, strict=True))
 
 
@@ -704,11 +644,6 @@ def mark(values: Sequence[float]) -> list[Mark]:
     """Mark the largest value and the second largest; equal ones, as printed, share a mark.
 
     Nothing is marked where there is nothing to compare.
-
-    Examples
-    --------
-    >>> mark([1.0, 3.0, 2.0, 3.0, float("nan")])
-    ['', 'best', 'second', 'best', '']
     """
     shown = [round(value, 2) for value in values]
     known = [value for value in shown if not math.isnan(value)]
@@ -743,14 +678,13 @@ def _test_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _protocol_notes(protocol: str) -> list[str]:
     if protocol == TARGET_ORACLE:
         return [ORACLE]
-    what = PROTOCOLS.get(protocol, "")
-    return [f"{what[0].upper()}{what[1:]}."] if what else []
+    return [*filter(None, [say_protocol(protocol)])]
 
 
 def _spread_notes(results: _Results, rows: Sequence[Row]) -> list[str]:
     if all(entry.spread is None for row in rows for entry in row.entries):
         return []
-    return [f"Mean ± standard deviation over up to {results.n_runs()} runs (seeds and draws)."]
+    return [f"Mean ± standard deviation over up to {results.n_runs} runs (seeds and draws)."]
 
 
 def _citation_notes(papers: Sequence[Published]) -> list[str]:
@@ -769,13 +703,7 @@ def _withheld_notes(key: str | None, shown: Published | None) -> list[str]:
 
 
 def _said(key: str) -> str:
-    """Write a key in words.
-
-    Examples
-    --------
-    >>> _said("table10")
-    'table 10'
-    """
+    """Write a key in words."""
     word = key.rstrip("0123456789")
     return f"{word} {key[len(word) :]}"
 

@@ -23,7 +23,7 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import joblib
 from joblib.externals.loky import ProcessPoolExecutor
@@ -39,17 +39,8 @@ if TYPE_CHECKING:
 Work = Callable[[Any], list[dict[str, Any]]]
 """Does one cell and returns its scores."""
 
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
+_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """Environment of a worker process, for libraries that it loads later than it limits them."""
 
 CONNECT_SECONDS = 10
@@ -62,20 +53,10 @@ _ALONE = threading.Lock()
 """Held while a cell is done: memory, processor time and warnings belong to a whole process."""
 
 
-# --- in the worker --------------------------------------------------------------------------------
-
-
 def attempt(work: Work, cell: Any) -> dict[str, Any]:
     """Do one cell on one thread, and return its record but for what the cell is.
 
     Whatever the work raises goes into the record: a cell that fails is a result like others.
-
-    Examples
-    --------
-    >>> attempt(lambda cell: [{"correct": cell, "total": 4}], 3)["scores"]
-    [{'correct': 3, 'total': 4}]
-    >>> attempt(lambda cell: 1 / cell, 0)["error"]["type"]
-    'ZeroDivisionError'
     """
     with _ALONE, threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -131,35 +112,34 @@ def _start_worker(parent: int) -> None:
     An interrupt from the keyboard reaches all processes of a terminal; the parent decides what to
     do about it. A parent that was killed cannot stop its workers, and loky's would stay for ever.
     """
+
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
-# --- pools ----------------------------------------------------------------------------------------
-
-
-class Pool(Protocol):
+class Pool:
     """Where calls are made.
 
     ``deaths`` are what a future raises where its process died; ``one_for_all`` says that one death
     takes along everything that the pool was given, so that nobody knows whose fault it was.
     """
 
-    deaths: tuple[type[BaseException], ...]
-    one_for_all: bool
+    deaths: tuple[type[BaseException], ...] = ()
+    one_for_all = False
 
     @property
     def size(self) -> int:
         """How many calls are made at the same time."""
+        return 1
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Have a call made."""
+        raise NotImplementedError
 
     def restart(self) -> None:
         """Make the pool usable again after a death."""
@@ -168,12 +148,8 @@ class Pool(Protocol):
         """End the pool, with everything that is under way."""
 
 
-class Here:
+class Here(Pool):
     """The process that asks: no parallelism, and a debugger that works."""
-
-    deaths: tuple[type[BaseException], ...] = ()
-    one_for_all = False
-    size = 1
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Make a call now."""
@@ -181,22 +157,21 @@ class Here:
         future.set_result(call())
         return future
 
-    def restart(self) -> None:
-        """Nothing to do."""
 
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-class Processes:
+class Processes(Pool):
     """Processes on this machine, by loky."""
 
-    deaths: tuple[type[BaseException], ...] = (TerminatedWorkerError,)
+    deaths = (TerminatedWorkerError,)
     one_for_all = True
 
     def __init__(self, n_jobs: int) -> None:
-        self.size = n_jobs
+        self._n_jobs = n_jobs
         self._executor = self._start()
+
+    @property
+    def size(self) -> int:
+        """Number of processes."""
+        return self._n_jobs
 
     def _start(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -217,18 +192,16 @@ class Processes:
         self._executor.shutdown(wait=True, kill_workers=True)
 
 
-class Cluster:
+class Cluster(Pool):
     """The workers of a Dask cluster, one call at a time on each.
 
     Dask itself starts a worker again that died, and gives a call up after several deaths.
     """
 
-    one_for_all = False
-
     def __init__(self, client: Client) -> None:
         from distributed import KilledWorker
 
-        self.deaths: tuple[type[BaseException], ...] = (KilledWorker,)
+        self.deaths = (KilledWorker,)
         self._client = client
         self._executor = client.get_executor(pure=False)
         try:
@@ -247,9 +220,6 @@ class Cluster:
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Have a call made by a worker."""
         return self._executor.submit(call)
-
-    def restart(self) -> None:
-        """Nothing to do: the cluster starts workers again by itself."""
 
     def close(self) -> None:
         """Cancel what is under way."""

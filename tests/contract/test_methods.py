@@ -7,6 +7,7 @@ import re
 import tracemalloc
 import warnings
 from dataclasses import replace
+from inspect import getdoc
 from typing import get_args
 
 import numpy as np
@@ -916,9 +917,9 @@ def test_an_entry_is_of_its_kind(method):
 
 
 def test_the_class_is_documented(method):
-    text = method.estimator.__doc__
+    text = getdoc(method.estimator)
     for section in ("Parameters", "Attributes", "Examples"):
-        assert f"{section}\n    {'-' * len(section)}" in text
+        assert f"{section}\n{'-' * len(section)}" in text
     for name in method.estimator().get_params(deep=False):
         assert re.search(rf"^\s*([\w, ]+, )?{name}\b", text, re.MULTILINE), name
 

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skatter.datasets import DATASETS, Dataset, get_dataset, make_figure1
+from skatter.datasets import DATASETS, Dataset, DatasetInfo, get_dataset, make_figure1
+from skatter_bench.cells import cells, run_cell
+from skatter_bench.contestants import contestants
+from skatter_bench.tasks import Task
 
 NAMES = (
     "digits figure1 mnist_usps mnist_usps_draw msrc_voc office_surf office_decaf6 office_googlenet "
@@ -101,6 +104,26 @@ def test_loading_hands_options_to_the_loader():
 def test_loading_some_domains_of_a_set_without_files():
     every, some = make_figure1(), get_dataset("figure1").load(domains=["target"])
     np.testing.assert_array_equal(some.X, every.X[every.domain == "target"])
+
+
+def test_a_data_set_is_a_loader_and_a_line_in_the_registry(monkeypatch):
+    def load_tiny():
+        X, y = np.arange(40.0).reshape(20, 2), np.tile([0, 1], 10)
+        domain = np.repeat(["here", "there"], 10)
+        return Dataset("tiny", X, y, domain, ("even", "odd"), "Nobody.", "None.")
+
+    with pytest.raises(ValueError, match="There is no data set 'tiny'"):
+        get_dataset("tiny")
+    entry = DatasetInfo(
+        "tiny", load_tiny, "Two small domains.", ("here", "there"), (10, 10), 2, 2, "Nobody."
+    )
+    monkeypatch.setitem(DATASETS, "tiny", entry)
+    assert get_dataset("tiny").load(domains=["there"]).X.shape == (10, 2)
+    # The benchmark finds it by its name.
+    task = Task("here->there", "tiny", ("here",), ("there",), "adaptation", 2, "toy")
+    (raw,) = contestants("adaptation", names=["raw"])[:1]
+    (score,) = run_cell(cells(task, raw, "target", seed=0)[0])
+    assert score["total"] == 10
 
 
 # --- the record -----------------------------------------------------------------------------------

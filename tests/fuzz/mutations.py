@@ -54,6 +54,7 @@ def good_files(folder: Path) -> dict[str, Path]:
     frame.to_csv(folder / "good.tsv", index=False, sep="\t")
     frame.to_csv(folder / "good.csv.gz", index=False)
     frame.to_parquet(folder / "good.parquet")
+    frame.to_excel(folder / "good.xlsx", index=False)
     arrays = {"X": rng.normal(size=(40, 3)), "kind": np.repeat(["u", "v"], 20)}
     np.savez(folder / "good.npz", **arrays)
     savemat(folder / "good.mat", {"X": arrays["X"], "kind": np.arange(40.0)[:, None]})

@@ -18,14 +18,16 @@ from sklearn.svm import SVC
 
 from skatter import (
     SCA,
+    DomainGeneralizer,
     HedgedClassifier,
+    HedgedRegressor,
     LandmarkMap,
     NearestNeighbour,
     SCAClassifier,
     adapt,
     make_domain_pipeline,
 )
-from skatter.methods import JDA, TSC, EasyAdaptSVM, MarginalKernelSVM, UndoBias
+from skatter.methods import HFA, JDA, METHODS, TSC, EasyAdaptSVM, MarginalKernelSVM, UndoBias
 from skatter.saving import save_model
 
 CASES = int(os.environ.get("SKATTER_FUZZ", "400"))
@@ -44,7 +46,11 @@ MODELS = {
     "copies": EasyAdaptSVM(),
     "marginal": MarginalKernelSVM(),
     "undo-bias": UndoBias(),
+    "side-by-side": HFA(),
+    "unseen": DomainGeneralizer(),
 }
+if CASES > 1000:
+    MODELS |= {name: method.estimator() for name, method in METHODS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +68,13 @@ def folder(tmp_path_factory, require):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, model in MODELS.items():
+            if not hasattr(model, "predict"):
+                model = make_domain_pipeline(model, nearest)
             model.fit(X, known, sample_domain=ids)
             save_model(model, folder / f"{name}.skatter")
+        numbers = np.where(known < 0, np.nan, X @ [1, 2, 3, 4])
+        model = HedgedRegressor().fit(X, numbers, sample_domain=ids)
+        save_model(model, folder / "numbers.skatter")
         table = adapt(frame, label="kind", domain="site", method="sca").model
     save_model(table, folder / "table.skatter")
     columns = {name: frame[name].to_numpy() for name in "abcd"}
@@ -82,4 +93,5 @@ def test_forged_models_neither_call_nor_crash_nor_hang_nor_mislead(folder):
     assert sum(outcomes.values()) == CASES
     assert outcomes["refused"] > CASES / 2
     failed = sum(times for what, times in outcomes.items() if what.startswith("predict: "))
-    assert failed <= CASES / 100  # what the schemas do not see ends in an error of Python
+    # A pipeline that lost a step is a sound file, and fails as such a pipeline would.
+    assert failed <= CASES / 250

@@ -22,6 +22,7 @@ from skatter.domains import read_domains
 from skatter.scatter import between_class_scatter, conditional_domain_scatter, total_scatter
 from skatter.selection.criteria import (
     CRITERIA,
+    Criterion,
     choose,
     class_scatter,
     deep_embedded_validation,
@@ -33,6 +34,8 @@ from skatter.selection.criteria import (
     mutual_information,
     nearest_class_probabilities,
     prediction_entropy,
+    register_criterion,
+    registry,
     scatter_criterion,
     soft_neighbourhood_density,
 )
@@ -375,6 +378,32 @@ def test_the_order_of_samples_does_not_matter_where_there_are_no_folds(two_domai
         for rows in (slice(None), mixed)
     ]
     assert scores[1] == pytest.approx(scores[0])
+
+
+def test_a_criterion_is_a_function_and_a_line_in_the_registry(two_domains, monkeypatch):
+    problem = two_domains
+    given = {"sample_domain": problem.domain, "criteria": ["mean confidence"]}
+    with pytest.raises(ValueError, match="mean confidence"):
+        judge(nearest(), problem.X, problem.known, **given)
+    monkeypatch.setitem(registry._BY_NAME, "mean confidence", None)  # gone after the test
+    register_criterion(
+        Criterion(
+            "mean confidence",
+            "mean probability of the class that is predicted",
+            lambda evidence: evidence.probabilities.max(axis=1).mean(),
+            probabilities=True,
+        )
+    )
+    models = {
+        f"{k} neighbours": make_domain_pipeline(SCA(n_components=2), KNeighborsClassifier(k))
+        for k in (20, 3)
+    }
+    found = choose(models, problem.X, problem.known, **given)
+    for name, model in models.items():
+        model.fit(problem.X, problem.known, sample_domain=problem.domain)
+        shares = model.predict_proba(problem.X[problem.unlabelled])
+        assert found.scores[name]["mean confidence"] == pytest.approx(shares.max(axis=1).mean())
+    assert found.best == "3 neighbours"
 
 
 def test_folds_hide_labels_and_keep_samples(two_domains):

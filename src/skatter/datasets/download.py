@@ -11,26 +11,7 @@ from skatter.files import write_atomically
 
 
 def fetch(url: str, path: Path, check: Callable[[Path], None]) -> None:
-    """Download a file, and put it in its place once it has passed a check.
-
-    Parameters
-    ----------
-    url : str
-        The address, ``https://`` or ``http://``.
-    path : Path
-        The place; its folder is made where it is missing.
-    check : callable
-        Gets the path of what came, and raises a ValueError where that is not the right file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing, or not all of it, came from the address; says where to put the file by hand.
-    ValueError
-        If another file came than the one that is known.
-    ImportError
-        If pooch is not installed.
-    """
+    """Download a file, and put it in its place once it has passed a check."""
     by_hand = f"Or get the file by hand and put it at {path}."
     download = _downloader(url, by_hand)
 

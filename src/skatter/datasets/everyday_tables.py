@@ -33,15 +33,8 @@ COLLECTION = "everyday tables"
 class DrawnTask:
     """A task of the benchmark: which domains, and where its rows begin in the random draw.
 
-    Attributes
-    ----------
-    sources : tuple of str
-        Domains to learn from.
-    target : str
-        Domain to predict.
-    before : tuple of int
-        Lengths of the permutations that were drawn for the tasks before; see
-        :class:`skatter_bench.tasks.Sample`.
+    ``before`` holds the lengths of the permutations that were drawn for the tasks before; see
+    :class:`skatter_bench.tasks.Sample`.
     """
 
     sources: tuple[str, ...]
@@ -53,36 +46,11 @@ class DrawnTask:
 class EverydayTable:
     """What the catalogue knows of a table.
 
-    Attributes
-    ----------
-    name : str
-        As users type it.
-    field : str
-        Where it comes from, and what is predicted.
-    task : "classification" or "regression"
-        Whether ``y`` holds classes or numbers.
-    shift : str
-        What makes its domains differ.
-    grade : "A", "B" or "C"
-        How much a plain model loses between domains: A much, B some, C almost nothing.
-    domains : mapping of str to int
-        Rows of each domain, in the order of their codes.
-    columns : int
-        Number of features.
-    class_names : tuple of str
-        One name per class; empty for regression.
-    missing : float
-        Share of missing values.
-    source, licence, citation, note : str
-        Where it comes from, what may be done with it, whom to cite, and what to be careful with.
-    in_repository : bool
-        Whether its licence allows a copy in the repository, in ``benchmarks/data``.
-    bytes, sha256 : int, str
-        Size and SHA-256 of its file.
-    pairs : tuple of DrawnTask
-        Tasks from one domain to another.
-    targets : tuple of DrawnTask
-        Tasks from all other domains to one.
+    ``shift`` says what makes its domains differ, ``grade`` how much a plain model loses between
+    them: A much, B some, C almost nothing. ``domains`` holds the rows of each, in the order of
+    their codes; ``class_names`` is empty for regression; ``missing`` is the share of missing
+    values. ``in_repository`` tells whether the licence allows a copy in ``benchmarks/data``.
+    ``pairs`` are tasks from one domain to another, ``targets`` from all others to one.
     """
 
     name: str
@@ -155,8 +123,7 @@ def load_everyday_table(name: str, *, data_home: str | os.PathLike[str] | None =
     name : str
         A name in ``skatter.datasets.everyday_tables.EVERYDAY_TABLES``.
     data_home : path or None
-        The folder that holds the folder ``tables``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``tables`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------

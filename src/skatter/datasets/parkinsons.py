@@ -10,23 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_choice
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
 
-SOURCE = Source(
-    "parkinsons_telemonitoring",
-    {
-        "all": KnownFile(
-            "parkinsons_updrs.data",
-            911_261,
-            "f2c7d5025dec4e92e7feae367a5f7ccf58789a10ac6b54bdf15976c599f9dd39",
-            url="https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/"
-            "telemonitoring/parkinsons_updrs.data",
-        )
-    },
-    "the UCI Machine Learning Repository, archive.ics.uci.edu/dataset/189",
-)
+SOURCE = SOURCES["parkinsons"]
 
 SUBJECT = "subject#"
 
@@ -79,8 +67,7 @@ def load_parkinsons(
     target : "motor" or "total"
         Which score of the Unified Parkinson's Disease Rating Scale ``y`` holds.
     data_home : path or None
-        The folder that holds the folder ``parkinsons_telemonitoring``; None for the environment
-        variable ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``parkinsons_telemonitoring`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
     download_if_missing : bool
         Download the file (0.9 MB, licence CC BY 4.0) from UCI into the data home where it is
         missing; needs ``pip install "skatter[data]"``.
@@ -106,7 +93,7 @@ def load_parkinsons(
         y=columns[score],
         domain=columns[SUBJECT].astype(np.int64).astype(str),
         class_names=(),
-        citation=CITATION,
+        citation=CITATIONS["parkinsons"],
         preprocessing="None.",
     )
 
@@ -126,12 +113,3 @@ def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]
         except ValueError as error:
             raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
     return {name: np.ascontiguousarray(table[:, header.index(name)]) for name in names}
-
-
-CITATION = (
-    "A. Tsanas, M. A. Little, P. E. McSharry, L. O. Ramig, Accurate Telemonitoring of Parkinson's "
-    "Disease Progression by Noninvasive Speech Tests, IEEE Transactions on Biomedical Engineering "
-    "57(4), 2010. "
-    "A. Tsanas, M. Little, Parkinsons Telemonitoring, UCI Machine Learning Repository, 2009, "
-    "doi:10.24432/C5ZS3N."
-)

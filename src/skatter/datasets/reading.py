@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.io import loadmat, whosmat
 
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 AGAIN = "Get the file again, or put the right one in its place."
 
 
 def read_arrays(
-    path: Path,
-    names: tuple[str, ...],
-    *,
-    text: tuple[str, ...] = (),
-    dense: bool = True,
+    path: Path, names: tuple[str, ...], *, text: tuple[str, ...] = (), dense: bool = True
 ) -> tuple[Any, ...]:
     """Return named arrays from a MATLAB (version 5) or NumPy ``.npz`` file.
 

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import os
 
-from skatter.datasets.home import KnownFile, Source
-from skatter.datasets.mnist_usps import DIGITS, MNIST_CITATION, PIXELS
+from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.mnist_usps import DIGITS, PIXELS
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
-SOURCE = Source(
-    "rotated_mnist",
-    {
-        "all": KnownFile(
-            "mnist_6rot.npz",
-            2_359_488,
-            "9a4ffa9465107dae135c451ea4b891b23b522ad78f6452b4e37f4da375ab9bad",
-        )
-    },
-    "github.com/ghif/mtae, file MNIST_6rot.pkl.gz, converted to .npz",
-)
+SOURCE = SOURCES["rotated_mnist"]
 
 
 def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Dataset:
@@ -34,8 +24,7 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
     Parameters
     ----------
     data_home : path or None
-        The folder that holds the folder ``rotated_mnist``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``rotated_mnist`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------
@@ -59,12 +48,6 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
         y=y,
         domain=angle.astype(str),
         class_names=DIGITS,
-        citation=CITATION,
+        citation=CITATIONS["rotated_mnist"],
         preprocessing=PIXELS,
     )
-
-
-CITATION = (
-    "M. Ghifary, W. B. Kleijn, M. Zhang, D. Balduzzi, Domain Generalization for Object Recognition "
-    f"with Multi-task Autoencoders, ICCV 2015. {MNIST_CITATION}"
-)

@@ -15,41 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from skatter.checks import check_choice
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.mnist_usps import load_mnist_usps
 from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 FOLDER = "skada_bench"
 
-MUSHROOMS = Source(
-    FOLDER,
-    {
-        "all": KnownFile(
-            "mushrooms.csv.gz",
-            29_677,
-            "33bab004fc65a6ad2bd9525ef08f6b9a899afdad9addd8694916a0709f4cb5c6",
-        )
-    },
-    "the UCI Machine Learning Repository, archive.ics.uci.edu/dataset/73, as one CSV file",
-)
-PHISHING = Source(
-    FOLDER,
-    {
-        "all": KnownFile(
-            "phishing.csv.gz",
-            58_570,
-            "0f66c800c6acbb052d5724ae570eabee4ace09bfc4ce163e69294745cf37d1b0",
-        )
-    },
-    "the UCI Machine Learning Repository, archive.ics.uci.edu/dataset/327, as one CSV file",
-)
+MUSHROOMS = SOURCES["mushrooms"]
+PHISHING = SOURCES["phishing"]
 
 STALKS = {"e": "enlarging", "t": "tapering"}
 ADDRESSES = {"-1": "no_ip", "1": "ip"}
@@ -69,15 +47,7 @@ CENTRE = (-0.4, 3)
 
 
 def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
-    """Part each domain 80 to 20 percent, class by class, into ``"train"`` and ``"test"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> parts = draw_parts(np.tile([0, 1], 10), np.repeat(["a", "b"], 10))
-    >>> [int(np.sum(parts[rows] == "test")) for rows in (slice(10), slice(10, 20))]
-    [2, 2]
-    """
+    """Part each domain 80 to 20 percent, class by class, into ``"train"`` and ``"test"``."""
     part = np.full(len(y), "train", dtype="<U5")
     for name in np.unique(domain):
         rows = np.flatnonzero(domain == name)
@@ -95,25 +65,6 @@ def load_mushrooms(
 
     All 22 columns are one-hot, that of the stalk's shape among them, as in SKADA-Bench. The file is
     not part of skatter and is not downloaded.
-
-    Parameters
-    ----------
-    random_state : int
-        Seed of the split into parts.
-    data_home : path or None
-        The folder that holds the folder ``skada_bench``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
-
-    Returns
-    -------
-    Dataset
-        Domains ``"enlarging"`` (first) and ``"tapering"``, 117 features of zeros and ones.
-
-    Examples
-    --------
-    >>> load_mushrooms(data_home="downloads")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    FileNotFoundError: skada_bench/mushrooms.csv.gz is not in downloads. Put it at ...
     """
     path = MUSHROOMS.find("all", data_home)
     columns = _read_columns(path, ("target", "stalk-shape"))
@@ -126,7 +77,7 @@ def load_mushrooms(
             y=_coded(path, columns["target"], ("e", "p")),
             domain=_named(path, shape, STALKS),
             class_names=("edible", "poisonous"),
-            citation=MUSHROOMS_CITATION,
+            citation=CITATIONS["mushrooms"],
             preprocessing="Every column one-hot; nothing else.",
         ),
         random_state,
@@ -140,24 +91,6 @@ def load_phishing(
 
     All 30 columns are features, the one that tells the domain among them, as in SKADA-Bench. The
     file is not part of skatter and is not downloaded.
-
-    Parameters
-    ----------
-    random_state : int
-        Seed of the split into parts.
-    data_home : path or None
-        As in :func:`load_mushrooms`.
-
-    Returns
-    -------
-    Dataset
-        Domains ``"no_ip"`` (first) and ``"ip"``, 30 features in {-1, 0, 1}.
-
-    Examples
-    --------
-    >>> load_phishing(data_home="downloads")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    FileNotFoundError: skada_bench/phishing.csv.gz is not in downloads. Put it at ...
     """
     path = PHISHING.find("all", data_home)
     columns = _read_columns(path, ("f0", "label"))
@@ -169,7 +102,7 @@ def load_phishing(
             y=_coded(path, columns["label"], ("-1", "1")),
             domain=_named(path, columns["f0"], ADDRESSES),
             class_names=("-1", "1"),
-            citation=PHISHING_CITATION,
+            citation=CITATIONS["phishing"],
             preprocessing="None.",
         ),
         random_state,
@@ -183,24 +116,6 @@ def load_digits_parts(
 
     SKADA-Bench has 3,000 digits of each collection and reduces them to 50 whitened principal
     components, which were learnt from street numbers as well. These are the pixels.
-
-    Parameters
-    ----------
-    random_state : int
-        Seed of the split into parts.
-    data_home : path or None
-        As in :func:`~skatter.datasets.load_mnist_usps`.
-
-    Returns
-    -------
-    Dataset
-        Domains ``"mnist"`` (first) and ``"usps"``, 256 features in [0, 1], classes 0 to 9.
-
-    Examples
-    --------
-    >>> load_digits_parts(data_home="downloads")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    FileNotFoundError: mnist_usps_long/MNIST_vs_USPS.mat is not in downloads. Put it at ...
     """
     data = load_mnist_usps(data_home=data_home)
     return _parted(replace(data, name="mnist_usps_parts"), random_state)
@@ -211,25 +126,6 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
 
     Samples come from scikit-adaptation's ``make_shifted_datasets``, with the parameters of that
     benchmark. Importing that package switches on scikit-learn's metadata routing.
-
-    Parameters
-    ----------
-    shift : "covariate_shift", "target_shift", "conditional_shift" or "subspace"
-        What differs: samples, shares of the classes, samples given the class, or the direction
-        that tells classes apart.
-    random_state : int
-        Seed of the draw and of the split into parts.
-
-    Returns
-    -------
-    Dataset
-        Domains ``"source"`` and ``"target"``, two features, two classes.
-
-    Examples
-    --------
-    >>> data = make_shift("subspace")  # doctest: +SKIP
-    >>> data.X.shape, sorted(set(data.part.tolist()))  # doctest: +SKIP
-    ((2400, 2), ['test', 'train'])
     """
     chosen = SHIFTS[check_choice("shift", shift, tuple(SHIFTS))]
     X, y, domain = _generator()(
@@ -248,7 +144,7 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
             y=np.asarray(y, dtype=np.int64),
             domain=np.where(np.asarray(domain) > 0, "source", "target"),
             class_names=("0", "1"),
-            citation=SKADA_CITATION,
+            citation=CITATIONS["skada"],
             preprocessing=f"Gaussian noise with standard deviation {chosen['noise']}.",
         ),
         random_state,
@@ -314,18 +210,3 @@ def _coded(path: Path, column: Array, values: tuple[str, ...]) -> Array:
 def _named(path: Path, column: Array, names: Mapping[str, str]) -> Array:
     values = tuple(names)
     return np.array(list(names.values()))[_coded(path, column, values)]
-
-
-BENCHMARK = (
-    "Y. Lalou, T. Gnassounou, A. Collas, A. de Mathelin, O. Kachaiev, A. Odonnat, A. Gramfort, "
-    "T. Moreau, R. Flamary, SKADA-Bench: Benchmarking Unsupervised Domain Adaptation Methods with "
-    "Realistic Validation, arXiv:2407.11676."
-)
-SKADA_CITATION = f"{BENCHMARK} Drawn by scikit-adaptation (skada)."
-MUSHROOMS_CITATION = (
-    f"Mushroom, UCI Machine Learning Repository, 1981, doi:10.24432/C5959T. {BENCHMARK}"
-)
-PHISHING_CITATION = (
-    "R. Mohammad, L. McCluskey, Phishing Websites, UCI Machine Learning Repository, 2012, "
-    f"doi:10.24432/C51W2X. {BENCHMARK}"
-)

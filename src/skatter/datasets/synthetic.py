@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skatter.checks import check_integer
+from skatter.datasets.facts import CITATIONS
 from skatter.datasets.record import Dataset
 
 SOURCE_MEANS = np.array([[1.0, -2.0], [-0.8, 3.6], [1.2, 0.7]])
@@ -50,13 +51,6 @@ def make_figure1(
         y=np.tile(np.repeat(np.arange(n_classes, dtype=np.int64), n), 2),
         domain=np.repeat(["source", "target"], n_classes * n),
         class_names=("class 1", "class 2", "class 3"),
-        citation=CITATION,
+        citation=CITATIONS["synthetic"],
         preprocessing=f"Gaussian clusters with standard deviation {SPREAD}; nothing else.",
     )
-
-
-CITATION = (
-    "After figure 1 of M. Ghifary, D. Balduzzi, W. B. Kleijn, M. Zhang, Scatter Component "
-    "Analysis: A Unified Framework for Domain Adaptation and Domain Generalization, IEEE TPAMI "
-    "39(7), 2017; the generator is skatter's."
-)

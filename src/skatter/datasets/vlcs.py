@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import CITATIONS, SOURCES
 from skatter.datasets.reading import read_table
 from skatter.datasets.record import Dataset, choose_domains
 
@@ -16,17 +16,7 @@ CLASSES = ("bird", "car", "chair", "dog", "person")
 
 TEST_SHARE = 0.3
 
-SOURCE = Source(
-    "vlcs_decaf6",
-    {
-        "voc2007": KnownFile("VOC2007.mat", shape=(3376, 4096)),
-        "labelme": KnownFile("LabelMe.mat", shape=(2656, 4096)),
-        "caltech101": KnownFile("Caltech101.mat", shape=(1415, 4096)),
-        "sun09": KnownFile("SUN09.mat", shape=(3282, 4096)),
-    },
-    "the links to VLSC DeCAF in github.com/jindongwang/transferlearning, file data/dataset.md",
-    hint="To load the other domains only, name them by domains.",
-)
+SOURCE = SOURCES["vlcs"]
 
 
 def load_vlcs(
@@ -50,8 +40,7 @@ def load_vlcs(
         Seed of the draw of training and test parts; None for a fresh draw on every call. The draw
         of a domain does not depend on which others are loaded.
     data_home : path or None
-        The folder that holds the folder ``vlcs_decaf6``; None for the environment variable
-        ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
+        Where ``vlcs_decaf6`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 
     Returns
     -------
@@ -91,7 +80,7 @@ def load_vlcs(
         y=np.concatenate(y),
         domain=np.concatenate(domain),
         class_names=CLASSES,
-        citation=CITATION,
+        citation=CITATIONS["vlcs"],
         preprocessing=(
             "4,096 activations of the first fully connected layer of DeCAF, after its ReLU; "
             "nothing else."
@@ -101,24 +90,8 @@ def load_vlcs(
 
 
 def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:
-    """Draw 30 percent of the samples, rounded, for testing; the others are for training.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sorted(draw_parts(4, np.random.default_rng(0)).tolist())
-    ['test', 'train', 'train', 'train']
-    """
+    """Draw 30 percent of the samples, rounded, for testing; the others are for training."""
     part = np.repeat("train", n_samples)
     n_test = round(TEST_SHARE * n_samples)
     part[rng.choice(n_samples, n_test, replace=False)] = "test"
     return part
-
-
-CITATION = (
-    "C. Fang, Y. Xu, D. N. Rockmore, Unbiased Metric Learning: On the Utilization of Multiple "
-    "Datasets and Web Images for Softening Bias, ICCV 2013. "
-    "A. Torralba, A. A. Efros, Unbiased Look at Dataset Bias, CVPR 2011. "
-    "J. Donahue, Y. Jia, O. Vinyals, J. Hoffman, N. Zhang, E. Tzeng, T. Darrell, DeCAF: A Deep "
-    "Convolutional Activation Feature for Generic Visual Recognition, ICML 2014."
-)

@@ -7,15 +7,12 @@ from labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2, random_table
 
 from skatter.domains import Codes, Domains
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 FEW = 5
 """Where fewer samples are expected in a cell, the χ² distribution does not hold."""
@@ -66,12 +63,7 @@ class LabelShift:
 
 
 def compare_labels(
-    domains: Domains,
-    names: tuple[str, ...],
-    *,
-    n_permutations: int,
-    level: float,
-    seed: int,
+    domains: Domains, names: tuple[str, ...], *, n_permutations: int, level: float, seed: int
 ) -> LabelShift | None:
     """Compare the class balance of labelled domains; None where nothing is labelled."""
     if not domains.n_labelled:

@@ -15,15 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Codes
 from skatter.kernels import gram, resolve_kernel
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 MAX_PERMUTATIONS = 35_000
 """Enough for 30 domains: the smallest p-value of 435 pairs, corrected, is then below 0.05."""
@@ -41,17 +38,7 @@ TIE = 1e-6
 def pairwise_mmd(
     X: Array, domain: Codes, *, n_permutations: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return MMD² and permutation p-value of every pair of domains, in the order of combinations.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, domain = rng.normal(size=(90, 2)), np.repeat([0, 1, 2], 30)
-    >>> X[domain == 2] += 2
-    >>> values, p_values = pairwise_mmd(X, domain, n_permutations=99, rng=rng)
-    >>> values.round(1), p_values < 0.05
-    (array([0. , 0.6, 0.5]), array([False,  True,  True]))
-    """
+    """Return MMD² and permutation p-value of each pair of domains, in the order of combinations."""
     K = np.asarray(gram(X, resolve_kernel(X, "rbf")))
     groups = [np.flatnonzero(domain == d) for d in range(domain.max() + 1)]
 
@@ -81,13 +68,7 @@ def _test(K: Array, draws: Callable[[int], Array], n_permutations: int) -> tuple
 
 
 def enough_permutations(n_permutations: int, n_tests: int, level: float) -> int:
-    """Return how many permutations let a corrected p-value fall below half the level.
-
-    Examples
-    --------
-    >>> enough_permutations(200, 4, 0.05), enough_permutations(200, 24, 0.05)
-    (200, 960)
-    """
+    """Return how many permutations let a corrected p-value fall below half the level."""
     needed = int(np.ceil(2 * n_tests / max(level, 1e-6)))
     return max(n_permutations, min(needed, MAX_PERMUTATIONS))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_integer, check_real
 from skatter.diagnosis.class_balance import LabelShift, compare_labels
@@ -30,8 +29,7 @@ from skatter.diagnosis.variance import share_variance
 from skatter.domains import Domains, read_domains
 from skatter.labels import Task, is_continuous, marks, read_numbers
 from skatter.selection.criteria.evidence import seed_of
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 def diagnose(

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2, rankdata
 from sklearn.utils import gen_batches
 
@@ -26,8 +24,7 @@ from skatter.diagnosis.samples import Samples
 from skatter.diagnosis.significance import FAMILIES, holm
 from skatter.domains import Codes
 from skatter.scatter import indicator_means
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 BATCH = 5_000_000
 """Numbers that are held at a time: samples x domains x columns."""
@@ -124,17 +121,7 @@ def _columns_by_name(columns: tuple[str, ...]) -> Iterator[tuple[str, Codes]]:
 
 
 def rank_test(X: Array, domain: Codes, n_domains: int) -> Array:
-    """Return the p-value of each column: that its place and spread are the same in all domains.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, domain = rng.normal(size=(100, 3)), np.repeat([0, 1], 50)
-    >>> X[domain == 1, 1] += 1
-    >>> X[domain == 1, 2] *= 3
-    >>> rank_test(X, domain, 2) < 0.001
-    array([False,  True,  True])
-    """
+    """Return the p-value of each column: that its place and spread are the same in all domains."""
     sizes = np.bincount(domain, minlength=n_domains)
     E = indicator_means(domain, n_domains)
     p_value = np.ones(X.shape[1])
@@ -165,15 +152,7 @@ def _p_value(total: tuple[Array, ...], between: tuple[Array, ...], df: int) -> A
 
 
 def largest_distances(X: Array, domain: Codes, n_domains: int) -> tuple[Array, Codes, Codes]:
-    """Return, for each column, the largest distance of two domains and which these are.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [0.0], [3.0]])
-    >>> distance, first, second = largest_distances(X, np.array([0, 0, 1, 1, 2, 2]), 3)
-    >>> distance, first, second
-    (array([1.]), array([0]), array([1]))
-    """
+    """Return, for each column, the largest distance of two domains and which these are."""
     parts = [_distances(X[:, part], domain, n_domains) for part in _batches(X, n_domains)]
     distance, first, second = (np.concatenate(figures) for figures in zip(*parts, strict=True))
     return distance, first, second

@@ -15,27 +15,14 @@ SHORTEST = 6
 
 
 def prose(text: str, width: int, *, bullet: str = "") -> str:
-    """Break a sentence into lines; a number is never parted from its percent sign.
-
-    Examples
-    --------
-    >>> print(prose("Domains make up 12 % of it.", 19))
-    Domains make up
-    12 % of it.
-    """
+    """Break a sentence into lines; a number is never parted from its percent sign."""
     indent = " " * len(bullet)
     kept = text.replace(" %", KEPT + "%")
     return fill(kept, width, initial_indent=bullet, subsequent_indent=indent).replace(KEPT, " ")
 
 
 def clip(text: str, width: int) -> str:
-    """Cut a text that is longer than ``width`` cells, with an ellipsis at its end.
-
-    Examples
-    --------
-    >>> clip("temperature", 8), clip("heat", 8)
-    ('tempera…', 'heat')
-    """
+    """Cut a text that is longer than ``width`` cells, with an ellipsis at its end."""
     if cells(text) <= width:
         return text
     kept = ""
@@ -47,13 +34,7 @@ def clip(text: str, width: int) -> str:
 
 
 def cells(text: str) -> int:
-    """Count the cells that a text takes in a terminal: wide characters take two, marks none.
-
-    Examples
-    --------
-    >>> cells("abc"), cells("脈拍")
-    (3, 4)
-    """
+    """Count the cells that a text takes in a terminal: wide characters take two, marks none."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

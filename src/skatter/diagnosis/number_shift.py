@@ -6,16 +6,13 @@ The test is the one of a feature (:mod:`skatter.diagnosis.features`): ranks of p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.diagnosis.features import largest_distances, rank_test
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.domains import Codes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 @dataclass(frozen=True)
@@ -58,15 +55,7 @@ class NumberShift:
 def compare_numbers(
     numbers: Array, domain: Codes, names: tuple[str, ...], *, level: float
 ) -> NumberShift | None:
-    """Compare the labels of domains that have enough; None where nothing is labelled.
-
-    Examples
-    --------
-    >>> y, domain = np.append(np.arange(20.0), np.nan), np.repeat([0, 1, 2], [10, 10, 1])
-    >>> found = compare_numbers(y, domain, ("a", "b", "c"), level=0.05)
-    >>> found.means, found.shifted, found.distance
-    ((4.5, 14.5, nan), True, 1.0)
-    """
+    """Compare the labels of domains that have enough; None where nothing is labelled."""
     known = ~np.isnan(numbers)
     if not known.any():
         return None

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.diagnosis.discrepancy import enough_permutations, pairwise_mmd
 from skatter.diagnosis.recognition import recognise
 from skatter.diagnosis.samples import Samples
 from skatter.diagnosis.significance import FAMILIES, holm
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,14 @@ twice as many false alarms as it should.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold
 
 from skatter.domains import Codes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 N_TREES = 100
 
@@ -31,15 +28,6 @@ def recognise(X: Array, domain: Codes, *, seed: int) -> tuple[Array, Array, Arra
     """Return AUC, accuracy and p-value of every pair of domains, in the order of combinations.
 
     Accuracy is the mean over both domains, so that chance is 0.5 whatever their sizes.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, domain = rng.normal(size=(200, 2)), np.repeat([0, 1], 100)
-    >>> X[domain == 1] += 3
-    >>> auc, accuracy, p_value = recognise(X, domain, seed=0)
-    >>> auc > 0.95, accuracy > 0.9, p_value < 0.001
-    (array([ True]), array([ True]), array([ True]))
     """
     halves = StratifiedKFold(2, shuffle=True, random_state=seed).split(X, domain)
     figures = []

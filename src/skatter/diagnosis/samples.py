@@ -17,8 +17,7 @@ from sklearn.utils import check_array
 from skatter.checks import FLOATS
 from skatter.domains import Codes, Domains
 from skatter.scatter import indicator_means
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 MIN_SAMPLES = 5
 """A domain with fewer samples is not compared with others."""
@@ -92,16 +91,7 @@ def comparable(domains: Domains) -> Codes:
 
 
 def draw(domains: Domains, compared: Codes, max_samples: int, rng: np.random.Generator) -> Codes:
-    """Draw rows alike from the domains, in ascending order.
-
-    Examples
-    --------
-    >>> from skatter.domains import read_domains
-    >>> domains = read_domains(None, ["a"] * 5 + ["b"] * 100)
-    >>> rows = draw(domains, np.array([0, 1]), 20, np.random.default_rng(0))
-    >>> np.bincount(domains.domain[rows]).tolist()
-    [5, 15]
-    """
+    """Draw rows alike from the domains, in ascending order."""
     most = quota(domains.domain_counts[compared], max_samples)
     drawn = []
     for d in compared:
@@ -111,13 +101,7 @@ def draw(domains: Domains, compared: Codes, max_samples: int, rng: np.random.Gen
 
 
 def quota(counts: Codes, budget: int) -> int:
-    """Return how many samples a domain may give so that all together give ``budget`` at most.
-
-    Examples
-    --------
-    >>> quota(np.array([5, 100, 100]), 45)
-    20
-    """
+    """Return how many samples a domain may give so that all together give ``budget`` at most."""
     most, left, ascending = 0, budget, np.sort(counts)
     for i, count in enumerate(ascending):
         most = left // (len(ascending) - i)
@@ -128,16 +112,7 @@ def quota(counts: Codes, budget: int) -> int:
 
 
 def standardise(X: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Impute medians, scale columns to mean 0 and deviation 1; return them, and which are constant.
-
-    Examples
-    --------
-    >>> standardise(np.array([[1.0, 4.0], [np.nan, 4.0], [3.0, 4.0], [2.0, 4.0]]))[0].round(2)
-    array([[-1.41,  0.  ],
-           [ 0.  ,  0.  ],
-           [ 1.41,  0.  ],
-           [ 0.  ,  0.  ]])
-    """
+    """Impute medians and scale columns to mean 0, deviation 1; return also which are constant."""
     X = X.astype(np.float64)
     missing = np.isnan(X)
     X[:, missing.all(axis=0)] = 0.0

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 FAMILIES = 2
 """Pairs of domains and features are two families of tests; either can raise the alarm."""
@@ -18,11 +15,6 @@ def holm(p_values: Array, *, families: int = 1) -> Array:
 
     Where those at or below a level are called significant, the chance of any false alarm among all
     tests is at most this level, however they depend on one another.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.06, 0.06])
     """
     corrected = np.full(len(p_values), np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
@@ -33,13 +25,7 @@ def holm(p_values: Array, *, families: int = 1) -> Array:
 
 
 def say_p(p_value: float | None, floor: float = 0.0) -> str:
-    """Say a p-value briefly; at its floor, the smallest that permutations can give, as a bound.
-
-    Examples
-    --------
-    >>> say_p(0.0312), say_p(1e-9), say_p(1 / 201, 1 / 201), say_p(None)
-    ('0.031', '< 0.001', '≤ 0.005', '-')
-    """
+    """Say a p-value briefly; at its floor, the smallest that permutations can give, as a bound."""
     if p_value is None:
         return "-"
     if floor and p_value <= floor * (1 + 1e-9):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.formatting import join, quoted
 from skatter.labels import Task
@@ -21,11 +20,11 @@ from skatter.tables import (
     to_numbers,
 )
 from skatter.tables.task import tell_task
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 LIKE_A_LABEL = "; if it is the label, say so"
 """Why a column is left out where no label is named."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.number_shift import NumberShift
@@ -14,6 +14,9 @@ from skatter.notebook import Section
 
 if TYPE_CHECKING:
     from skatter.diagnosis.record import Diagnosis
+
+Columns = list[tuple[str, Callable[[Any], str]]]
+"""Headings, and what of an item stands below each."""
 
 SHOWN = 10
 """Rows of a grid that could have thousands."""
@@ -39,53 +42,45 @@ def _more(n: int, what: str) -> str:
     return f"{n - SHOWN:,} more {what} are not shown." if n > SHOWN else ""
 
 
+def _grid(
+    title: str, columns: Columns, items: Iterable[Any], *, names: int = 1, note: str = ""
+) -> Section:
+    """Return a grid with a row for each item, a column for each heading and what stands below."""
+    rows = tuple(tuple(show(item) for _, show in columns) for item in items)
+    heads = tuple(heading for heading, _ in columns)
+    return Section(title, (), heads, rows, names=names, note=note)
+
+
 def _domains(found: Diagnosis) -> Section:
-    some_missing = bool(found.missing)
     shown = sorted(found.domains, key=lambda d: -d.n_samples)[:MANY_DOMAINS]
     order = {domain.name: i for i, domain in enumerate(found.domains)}
-    rows = tuple(
-        (
-            printable(d.name),
-            f"{d.n_samples:,}",
-            f"{d.n_labelled:,}",
-            f"{d.n_drawn:,}",
-            *([percent(d.missing)] if some_missing else []),
-        )
-        for d in sorted(shown, key=lambda d: order[d.name])
-    )
+    columns: Columns = [
+        ("domain", lambda d: printable(d.name)),
+        ("samples", lambda d: f"{d.n_samples:,}"),
+        ("labelled", lambda d: f"{d.n_labelled:,}"),
+        ("compared", lambda d: f"{d.n_drawn:,}"),
+    ]
+    if found.missing:
+        columns.append(("missing", lambda d: percent(d.missing)))
     hidden = len(found.domains) - len(shown)
-    return Section(
-        "Domains",
-        (),
-        ("domain", "samples", "labelled", "compared", *(["missing"] if some_missing else [])),
-        rows,
-        note=f"{hidden:,} more domains, none larger, are not shown." if hidden else "",
-    )
+    note = f"{hidden:,} more domains, none larger, are not shown." if hidden else ""
+    return _grid("Domains", columns, sorted(shown, key=lambda d: order[d.name]), note=note)
 
 
 def _pairs(found: Diagnosis) -> Section:
     ranked = sorted(found.pairs, key=lambda pair: (-pair.auc, -pair.mmd))
-    rows = tuple(
-        (
-            printable(p.first),
-            printable(p.second),
-            f"{p.mmd:.4f}",
-            say_p(p.mmd_p_corrected, found.floor_corrected),
-            f"{p.auc:.2f}",
-            percent(p.accuracy),
-            say_p(p.auc_p_corrected),
-        )
-        for p in ranked[:SHOWN]
-    )
+    columns: Columns = [
+        ("domain", lambda p: printable(p.first)),
+        ("and", lambda p: printable(p.second)),
+        ("MMD²", lambda p: f"{p.mmd:.4f}"),
+        ("p", lambda p: say_p(p.mmd_p_corrected, found.floor_corrected)),
+        ("AUC", lambda p: f"{p.auc:.2f}"),
+        ("accuracy", lambda p: percent(p.accuracy)),
+        ("p", lambda p: say_p(p.auc_p_corrected)),
+    ]
     note = "MMD²: 0 on average where domains are alike. AUC: 0.5 is guessing, 1 is certain. "
-    return Section(
-        "Which domains differ",
-        (),
-        ("domain", "and", "MMD²", "p", "AUC", "accuracy", "p"),
-        rows,
-        names=2,
-        note=note + _more(len(ranked), "pairs, of lower AUC,"),
-    )
+    note += _more(len(ranked), "pairs, of lower AUC,")
+    return _grid("Which domains differ", columns, ranked[:SHOWN], names=2, note=note)
 
 
 def _map(found: Diagnosis, width: int) -> Iterator[Section]:
@@ -116,47 +111,33 @@ def _map(found: Diagnosis, width: int) -> Iterator[Section]:
 
 
 def _features(found: Diagnosis) -> Section:
-    rows = tuple(
-        (
-            printable(f.name),
-            f"{printable(f.first)} / {printable(f.second)}",
-            f"{f.distance:.2f}",
-            f"{f.mean_difference:+.2f}",
-            "-" if f.spread_ratio is None else f"{f.spread_ratio:.2f}",
-            percent(f.scatter_share),
-            say_p(f.p_corrected),
-        )
-        for f in found.features[:SHOWN]
-    )
+    columns: Columns = [
+        ("feature", lambda f: printable(f.name)),
+        ("between", lambda f: f"{printable(f.first)} / {printable(f.second)}"),
+        ("distance", lambda f: f"{f.distance:.2f}"),
+        ("mean", lambda f: f"{f.mean_difference:+.2f}"),
+        ("spread", lambda f: "-" if f.spread_ratio is None else f"{f.spread_ratio:.2f}"),
+        ("share", lambda f: percent(f.scatter_share)),
+        ("p", lambda f: say_p(f.p_corrected)),
+    ]
     note = (
         "Distance: largest gap between distribution functions, 0 to 1, for the two domains that "
         "differ most; mean: of the second less the first, in standard deviations; spread: "
         "standard deviation of the second over the first; share: of the domain scatter. "
-    )
-    return Section(
-        "Which features carry it",
-        (),
-        ("feature", "between", "distance", "mean", "spread", "share", "p"),
-        rows,
-        names=2,
-        note=note + _more(len(found.features), "features"),
-    )
+    ) + _more(len(found.features), "features")
+    return _grid("Which features carry it", columns, found.features[:SHOWN], names=2, note=note)
 
 
 def _missing(found: Diagnosis) -> Iterator[Section]:
+    columns: Columns = [
+        ("feature", lambda m: printable(m.name)),
+        ("least / most in", lambda m: f"{printable(m.first)} / {printable(m.second)}"),
+        ("least", lambda m: percent(m.lowest)),
+        ("most", lambda m: percent(m.highest)),
+    ]
     if found.missing:
-        rows = tuple(
-            (
-                printable(m.name),
-                f"{printable(m.first)} / {printable(m.second)}",
-                percent(m.lowest),
-                percent(m.highest),
-            )
-            for m in found.missing[:SHOWN]
-        )
-        headings = ("feature", "least / most in", "least", "most")
         note = _more(len(found.missing), "features with missing values")
-        yield Section("Missing values", (), headings, rows, names=2, note=note)
+        yield _grid("Missing values", columns, found.missing[:SHOWN], names=2, note=note)
 
 
 def _labels(found: Diagnosis, width: int) -> Iterator[Section]:
@@ -238,32 +219,23 @@ def _transfer(found: Diagnosis) -> Iterator[Section]:
     if transfer is None or not transfer.pairs:
         return
     ranked = sorted(transfer.pairs, key=lambda pair: pair.across - pair.within)
-    rows = tuple(
-        (
-            printable(p.trained),
-            printable(p.tested),
-            percent(p.within),
-            percent(p.across),
-            say_p(p.p_corrected),
-            percent(p.across_standardised),
-            say_p(p.p_standardised),
-        )
-        for p in ranked[:SHOWN]
-    )
+    columns: Columns = [
+        ("trained in", lambda p: printable(p.trained)),
+        ("tested in", lambda p: printable(p.tested)),
+        ("own", lambda p: percent(p.within)),
+        ("across", lambda p: percent(p.across)),
+        ("p", lambda p: say_p(p.p_corrected)),
+        ("rescaled", lambda p: percent(p.across_standardised)),
+        ("p", lambda p: say_p(p.p_standardised)),
+    ]
     note = (
         f"Accuracy of a linear classifier, {transfer.n_per_domain:,} labelled samples a domain and "
         "all classes counted the same, in the domain tested in: when trained there (own), when "
         "trained in the other (across), and that with each domain standardised on its own "
         "(rescaled). P: not worse than own. "
-    )
-    yield Section(
-        "Trained in one domain, tested in another",
-        (),
-        ("trained in", "tested in", "own", "across", "p", "rescaled", "p"),
-        rows,
-        names=2,
-        note=note + _more(len(ranked), "pairs, which lose less,"),
-    )
+    ) + _more(len(ranked), "pairs, which lose less,")
+    title = "Trained in one domain, tested in another"
+    yield _grid(title, columns, ranked[:SHOWN], names=2, note=note)
 
 
 def _variance(found: Diagnosis) -> Section:

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import StratifiedKFold
@@ -24,8 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 from skatter.diagnosis.samples import Samples, standardise
 from skatter.diagnosis.significance import holm
 from skatter.domains import UNLABELLED, Codes
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 N_FOLDS = 5
 MIN_LABELLED = 20

@@ -45,13 +45,7 @@ def say_words(found: Diagnosis) -> Iterator[str]:
 
 
 def called(name: str) -> str:
-    """Call a domain by its name, and a mere number a domain.
-
-    Examples
-    --------
-    >>> called("basel"), called("22")
-    ('basel', 'domain 22')
-    """
+    """Call a domain by its name, and a mere number a domain."""
     return name if any(character.isalpha() for character in name) else f"domain {name}"
 
 

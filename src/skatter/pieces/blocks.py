@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from skatter.checks import check_length
 from skatter.out_of_core import Place
 from skatter.pieces.survey import Labels, Piece, join_surveys, survey_piece
 
@@ -38,13 +39,7 @@ CHANGED = (
 
 
 def places_of(sizes: Sequence[int | None]) -> tuple[Place, ...]:
-    """Return the places of blocks of some sizes, one after the other.
-
-    Examples
-    --------
-    >>> [place.start for place in places_of([3, 2, None, 4])]
-    [0, 3, 5, None]
-    """
+    """Return the places of blocks of some sizes, one after the other."""
     places: list[Place] = []
     start: int | None = 0
     for number, size in enumerate(sizes):
@@ -53,17 +48,8 @@ def places_of(sizes: Sequence[int | None]) -> tuple[Place, ...]:
     return tuple(places)
 
 
-# --- collections ----------------------------------------------------------------------------------
-
-
 def is_dask(X: Any) -> bool:
-    """Tell whether ``X`` is a collection of Dask, without importing Dask.
-
-    Examples
-    --------
-    >>> is_dask([[0.0]])
-    False
-    """
+    """Tell whether ``X`` is a collection of Dask, without importing Dask."""
     return type(X).__module__.partition(".")[0] in PACKAGES
 
 
@@ -121,14 +107,6 @@ def column_like(X: Any, name: str, values: Any) -> Any:
     return dask.array.from_array(array, chunks=(tuple(sizes),))
 
 
-def check_length(name: str, length: int, expected: int) -> None:
-    """Raise where a column has more or fewer values than X has rows."""
-    if length != expected:
-        raise ValueError(
-            f"Lengths differ: X has {expected}, {name} has {length}. Give one value per row of X."
-        )
-
-
 def _check_kind(name: str, values: Any, wanted: str) -> None:
     if not is_frame(values) and type(values).__name__ != "Array":
         raise TypeError(
@@ -145,30 +123,14 @@ def _check_one_dimensional(name: str, values: Any) -> None:
         )
 
 
-# --- blocks ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """The blocks of a collection as tasks that have not run; from :func:`read_blocks`.
 
     A call on a block is ``call(piece, *shared)``; it runs on a worker, and so does what joins the
-    results.
-
-    Attributes
-    ----------
-    graph : dict
-        The tasks that blocks come from, by key.
-    rows : tuple of keys
-        Rows of ``X``: an array, a sparse matrix or a pandas DataFrame each.
-    columns : dict of tuples of keys
-        What goes with these rows, by name.
-    places : tuple of Place
-        Where each block stands.
-    before : estimator or None
-        A fitted model whose ``transform`` the rows pass first, inside the task that uses them.
-    known : Labels or None
-        What the columns mean, after :meth:`surveyed`.
+    results. ``rows`` and ``columns`` are keys of tasks in ``graph``; rows pass the ``transform`` of
+    ``before`` first, inside the task that uses them; ``known`` is what the columns mean, after
+    :meth:`surveyed`.
     """
 
     graph: Mapping[Any, Any]
@@ -258,20 +220,17 @@ class Blocks:
             )
             for number in range(start, min(start + WINDOW, len(self))):
                 key = work.on_block(self, number, call, before, known, key, *rest)
-            state = work.computed(_first, [key])
+            state = work.computed(list, [key])[0]
         return state
 
     def take(self, numbers: Sequence[int]) -> Blocks:
         """Return some of the blocks, each in the place that it had."""
-        return replace(
-            self,
-            rows=tuple(self.rows[number] for number in numbers),
-            columns={
-                name: tuple(keys[number] for number in numbers)
-                for name, keys in self.columns.items()
-            },
-            places=tuple(self.places[number] for number in numbers),
-        )
+
+        def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[number] for number in numbers)
+
+        columns = {name: chosen(keys) for name, keys in self.columns.items()}
+        return replace(self, rows=chosen(self.rows), columns=columns, places=chosen(self.places))
 
     def gathered(self, call: Callable[..., Any], *shared: Any) -> list[Any]:
         """Compute a call on each block, and return all results."""
@@ -283,16 +242,10 @@ def read_blocks(X: Any, **columns: Any) -> Blocks:
     """Cut a Dask array or DataFrame, and what goes with its rows, into blocks; compute nothing."""
     X = in_rows(X)
     graph: dict[Any, Any] = {}
-    return Blocks(
-        graph,
-        _keys(X, graph),
-        {
-            name: _keys(column_like(X, name, values), graph)
-            for name, values in columns.items()
-            if values is not None
-        },
-        places_of(block_sizes(X)),
-    )
+    rows = _keys(X, graph)
+    given = {name: values for name, values in columns.items() if values is not None}
+    keys = {name: _keys(column_like(X, name, each), graph) for name, each in given.items()}
+    return Blocks(graph, rows, keys, places_of(block_sizes(X)))
 
 
 def _keys(collection: Any, graph: dict[Any, Any]) -> tuple[Any, ...]:
@@ -383,10 +336,6 @@ def _name(call: Callable[..., Any]) -> str:
     return call.args[0].__name__ if isinstance(call, partial) else call.__name__
 
 
-def _first(results: list[Any]) -> Any:
-    return results[0]
-
-
 def once(value: Any) -> Any:
     """Return a value as a task, so that a graph holds it once however many tasks need it."""
     import dask
@@ -394,19 +343,8 @@ def once(value: Any) -> Any:
     return dask.delayed(value, pure=False, traverse=False)
 
 
-# --- a sample -------------------------------------------------------------------------------------
-
-
 def shares(sizes: Sequence[int], n_wanted: int) -> list[int]:
-    """Return how many rows to take from blocks of some sizes, in proportion to these.
-
-    Examples
-    --------
-    >>> shares([10, 0, 30, 20], 6)
-    [1, 0, 3, 2]
-    >>> shares([1, 2], 6)
-    [1, 2]
-    """
+    """Return how many rows to take from blocks of some sizes, in proportion to these."""
     total = sum(sizes)
     wanted = min(n_wanted, total)
     reached = [wanted * end // total for end in accumulate(sizes, initial=0)]

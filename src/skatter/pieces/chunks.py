@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.checks import check_integer, n_rows
 from skatter.out_of_core import Place
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 CHUNK_VALUES = 2**22
 """Numbers in a chunk where the user asks for no size: 32 MiB in double precision."""
@@ -117,7 +115,9 @@ class ArrayChunks:
     ) -> None:
         self._X = _samples(X)
         self.n_rows, self.n_features = (int(size) for size in self._X.shape)
-        self.rows = chunk_rows(rows, _values_in_a_row(self._X))
+        is_sparse = sparse.issparse(self._X)
+        width = self._X.nnz / max(self.n_rows, 1) if is_sparse else self.n_features
+        self.rows = chunk_rows(rows, width)
         self._y = self._column("y", y)
         self._sample_domain = self._column("sample_domain", sample_domain)
         self._labelled = self._column("labelled", labelled)
@@ -158,13 +158,7 @@ class ArrayChunks:
 
 
 def chunk_rows(rows: int | None, n_values: float) -> int:
-    """Return the rows of a chunk: those asked for, or as many as memory should take.
-
-    Examples
-    --------
-    >>> chunk_rows(None, 64), chunk_rows(None, 4096), chunk_rows(10, 4096)
-    (65536, 1024, 10)
-    """
+    """Return the rows of a chunk: those asked for, or as many as memory should take."""
     if rows is not None:
         return check_integer("rows", rows, low=1)
     return min(max(int(CHUNK_VALUES // max(n_values, 1)), 1), CHUNK_ROWS)
@@ -183,9 +177,6 @@ def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         if chunk.n_rows:
             yield chunk
             number, first_row = number + 1, first_row + chunk.n_rows
-
-
-# --- files and arrays ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -245,10 +236,6 @@ def _as_rows(X: Any) -> Any:
             f"X must have two dimensions, samples and features; got shape {tuple(X.shape)}."
         )
     return X
-
-
-def _values_in_a_row(X: Any) -> float:
-    return float(X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1])
 
 
 def _all_bool(values: Array) -> bool:

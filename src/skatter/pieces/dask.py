@@ -8,6 +8,7 @@ else later does not change a result that has not been computed yet.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,9 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skatter.checks import check_length
 from skatter.out_of_core import Backend, Place, register_backend
-from skatter.pieces.blocks import (
-    PACKAGES,
-    block_sizes,
-    check_length,
-    column_like,
-    in_rows,
-    is_frame,
-    once,
-    places_of,
-    read_blocks,
-)
+from skatter.pieces import blocks
 from skatter.pieces.learning import Plan, snapshot
 from skatter.pieces.survey import Piece
 
@@ -36,7 +28,7 @@ def fit(
 ) -> Any:
     """Fit a model on a Dask collection; it is as it was where an error is raised."""
     plan = Plan.of(model)
-    plan.fit(read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled).surveyed())
+    plan.fit(blocks.read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled).surveyed())
     return model
 
 
@@ -47,7 +39,7 @@ def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
     names the block when that is computed.
     """
     check_is_fitted(model)
-    X, model = in_rows(X), snapshot(model)
+    X, model = blocks.in_rows(X), snapshot(model)
     example = _example(model, method, X)
     if hasattr(example, "columns") and not isinstance(model, Pipeline):
         raise ValueError(
@@ -56,22 +48,19 @@ def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
         )
     names = _names(model, method, example)
     example = example if sparse.issparse(example) else np.asarray(example)
-    if is_frame(X):
+    if blocks.is_frame(X):
         return _apply_to_frame(model, method, X, sample_domain, example, names)
     return _apply_to_array(model, method, X, sample_domain, example)
 
 
 def total(call: Callable[..., Any], model: Any, X: Any, **columns: Any) -> tuple[float, ...]:
     """Sum what ``call(model, X, **columns)`` says of each block, a tuple of numbers."""
-    blocks = read_blocks(X, **columns)
-    return blocks.joined(numbers_of_block, add_numbers, call, snapshot(model))
+    found = blocks.read_blocks(X, **columns)
+    return found.joined(numbers_of_block, add_numbers, call, snapshot(model))
 
 
-for package in PACKAGES:
+for package in blocks.PACKAGES:
     register_backend(package, Backend(fit, apply, total))
-
-
-# --- on the workers -------------------------------------------------------------------------------
 
 
 def call_on_block(piece: Piece, model: Any, method: str, example: Any) -> Any:
@@ -131,22 +120,19 @@ def check_columns(piece: Piece) -> None:
         check_length(name, len(values), piece.n_rows)
 
 
-# --- arrays and frames ----------------------------------------------------------------------------
-
-
 def _apply_to_array(model: Any, method: str, X: Any, sample_domain: Any, example: Any) -> Any:
     domains = []
     if sample_domain is not None:
-        column = column_like(X, "sample_domain", sample_domain)
-        domains = [(column.to_dask_array() if is_frame(column) else column)[:, None]]
+        column = blocks.column_like(X, "sample_domain", sample_domain)
+        domains = [(column.to_dask_array() if blocks.is_frame(column) else column)[:, None]]
     width = 1 if example.ndim == 1 else example.shape[1]
     out = X.map_blocks(
         call_on_array,
         *domains,
-        model=once(model),
+        model=blocks.once(model),
         method=method,
-        example=once(example),
-        places=once(places_of(block_sizes(X))),
+        example=blocks.once(example),
+        places=blocks.once(blocks.places_of(blocks.block_sizes(X))),
         dtype=example.dtype,
         chunks=(X.chunks[0], (width,)),
         meta=np.empty((0, 0), dtype=example.dtype),
@@ -161,16 +147,16 @@ def _apply_to_frame(
 
     domains = []
     if sample_domain is not None:
-        column = column_like(X, "sample_domain", sample_domain)
-        domains = [column if is_frame(column) else column.to_dask_dataframe()]
+        column = blocks.column_like(X, "sample_domain", sample_domain)
+        domains = [column if blocks.is_frame(column) else column.to_dask_dataframe()]
     index = pandas.Index([], dtype=X.index.dtype, name=X.index.name)
     return X.map_partitions(
         call_on_frame,
         *domains,
-        model=once(model),
+        model=blocks.once(model),
         method=method,
-        example=once(example),
-        names=once(names),
+        example=blocks.once(example),
+        names=blocks.once(names),
         meta=_framed(example[:0], names, index),
         align_dataframes=False,
     )
@@ -189,22 +175,14 @@ def _names(model: Any, method: str, example: Any) -> Any:
     """Return the names of the columns that a method makes: of features, of classes, or numbers."""
     if example.ndim == 1:
         return None
-    width = example.shape[1]
+    names = getattr(model, "classes_", None)
     if method == "transform":
-        names = _feature_names(model, example)
-    else:
-        names = getattr(model, "classes_", None)
+        names = getattr(example, "columns", None)
+        if names is None:
+            with suppress(AttributeError):  # a step does not say what its features are called
+                names = model.get_feature_names_out()
+    width = example.shape[1]
     return names if names is not None and len(names) == width else np.arange(width)
-
-
-def _feature_names(model: Any, example: Any) -> Any:
-    if hasattr(example, "columns"):
-        return example.columns
-    try:
-        return model.get_feature_names_out()
-    except AttributeError:
-        # A step does not say what its features are called.
-        return None
 
 
 def _example(model: Any, method: str, X: Any) -> Any:
@@ -215,7 +193,7 @@ def _example(model: Any, method: str, X: Any) -> Any:
     if method == "predict" and hasattr(model, "classes_"):
         return np.empty(1, dtype=model.classes_.dtype)
     try:
-        ones = _frame_of_ones(X) if is_frame(X) else np.ones((1, X.shape[1]), dtype=X.dtype)
+        ones = _frame_of_ones(X) if blocks.is_frame(X) else np.ones((1, X.shape[1]), dtype=X.dtype)
         return getattr(model, method)(ones)
     except (TypeError, ValueError) as error:
         raise type(error)(
@@ -229,9 +207,5 @@ def _frame_of_ones(X: Any) -> Any:
     import pandas
 
     number = pandas.api.types.is_numeric_dtype
-    return pandas.DataFrame(
-        {
-            name: pandas.Series([1 if number(dtype) else "1"]).astype(dtype)
-            for name, dtype in X.dtypes.items()
-        }
-    )
+    values = {name: [1 if number(dtype) else "1"] for name, dtype in X.dtypes.items()}
+    return pandas.DataFrame(values).astype(dict(X.dtypes))

@@ -20,18 +20,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skatter import pipeline
 from skatter.checks import check_samples
 from skatter.components import ScatterComponents
 from skatter.domains import Domains
 from skatter.moments import Moments, merge_moments
 from skatter.pieces.survey import Labels, Piece
-from skatter.pipeline import (
-    DomainPipeline,
-    labels_are_numbers,
-    passes_through,
-    sees_labelled_only,
-    timed,
-)
 
 SAMPLE_ROWS = 20_000
 """Rows, at most, that a feature map is fitted on."""
@@ -106,7 +100,7 @@ class Plan(NamedTuple):
     @classmethod
     def of(cls, model: Any) -> Plan:
         """Say how each step will learn, or raise before any sample is read."""
-        if isinstance(model, DomainPipeline):
+        if isinstance(model, pipeline.DomainPipeline):
             model.check_steps()
             named = [(name, step) for name, step in model.steps]
         elif isinstance(model, ScatterComponents):
@@ -119,11 +113,11 @@ class Plan(NamedTuple):
         steps = [
             Step(number, name, step, _way_to_learn(name, step))
             for number, (name, step) in enumerate(named)
-            if not passes_through(step)
+            if not pipeline.passes_through(step)
         ]
         if not steps:
             raise ValueError("The pipeline has no step that does anything; give it one.")
-        if isinstance(model, DomainPipeline) and labels_are_numbers(model):
+        if isinstance(model, pipeline.DomainPipeline) and pipeline.labels_are_numbers(model):
             raise TypeError(
                 "Labels of samples in pieces are read as classes, and the last step is a "
                 "regressor: fit it on a part that fits in memory; predictions may be in pieces."
@@ -149,9 +143,11 @@ class Plan(NamedTuple):
             step.check(pieces.labels.view)
         fitted: list[tuple[str, Any]] = []
         for step in self.steps:
-            before = snapshot(DomainPipeline(fitted)) if fitted else None
+            before = snapshot(pipeline.DomainPipeline(fitted)) if fitted else None
             own = pieces.behind(before, step.name)
-            fitted.append((step.name, timed(self.model, step.number, step.learn, step, own)))
+            fitted.append(
+                (step.name, pipeline.timed(self.model, step.number, step.learn, step, own))
+            )
         for step, (_, learnt) in zip(self.steps, fitted, strict=True):
             _adopt(step.model, learnt)
 
@@ -166,7 +162,7 @@ def _way_to_learn(name: str, step: Any) -> Callable[[Step, Pieces], Any]:
             raise TypeError(f"Step {name!r}: {reason}")
         step.check_parameters()
         return learn_moments
-    labelled = sees_labelled_only(step)
+    labelled = pipeline.sees_labelled_only(step)
     if not get_tags(step).requires_fit:
         return see
     if hasattr(step, "partial_fit") and not has_fit_parameter(step, "sample_domain"):
@@ -212,9 +208,6 @@ def _parts(model: Any) -> list[Any]:
     """Return a model and the estimators inside it."""
     inside = model.get_params(deep=True).values()
     return [model, *(part for part in inside if isinstance(part, BaseEstimator))]
-
-
-# --- how a step learns ----------------------------------------------------------------------------
 
 
 def keep(step: Step, pieces: Pieces) -> Any:

@@ -16,86 +16,56 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-class Silent:
-    """Shows nothing."""
+class Display:
+    """Shows each pass by a bar, by a line at its end, or not at all."""
 
-    def __init__(self, n_passes: int) -> None:
-        self._n_passes = n_passes
-        self._number = 0
+    def __init__(self, n_passes: int, *, bars: Progress | None = None, lines: bool = False) -> None:
+        self._n_passes, self._number = n_passes, 0
+        self._bars, self._lines = bars, lines
 
     def follow(
         self, chunks: Iterable[Chunk], name: str, n_rows: int | None = None
     ) -> Iterator[Chunk]:
         """Yield chunks, and show how far the pass has come."""
         self._number += 1
-        yield from self._watched(chunks, f"pass {self._number} of {self._n_passes}, {name}", n_rows)
-
-    def _watched(self, chunks: Iterable[Chunk], title: str, n_rows: int | None) -> Iterator[Chunk]:
-        yield from chunks
-
-
-class Lines(Silent):
-    """Writes a line at the end of each pass."""
-
-    def _watched(self, chunks: Iterable[Chunk], title: str, n_rows: int | None) -> Iterator[Chunk]:
-        start, done = perf_counter(), 0
+        title = f"pass {self._number} of {self._n_passes}, {name}"
+        bar = None if self._bars is None else self._bars.add_task(title, total=n_rows, rate="")
+        start, done, rate = perf_counter(), 0, "0 rows/s"
         for chunk in chunks:
             yield chunk
             done += chunk.n_rows
-        seconds = perf_counter() - start
-        rate = done / max(seconds, 1e-9)
-        print(
-            f"{title}: {done:,} rows in {duration(seconds)} ({rate:,.0f} rows/s)",
-            file=sys.stderr,
-            flush=True,
-        )
-
-
-class Bars(Silent):
-    """Draws a bar for each pass: rows done, rate and time left."""
-
-    def __init__(self, n_passes: int, progress: Progress) -> None:
-        super().__init__(n_passes)
-        self._progress = progress
-
-    def _watched(self, chunks: Iterable[Chunk], title: str, n_rows: int | None) -> Iterator[Chunk]:
-        task, start, done = self._progress.add_task(title, total=n_rows, rate=""), perf_counter(), 0
-        for chunk in chunks:
-            yield chunk
-            done += chunk.n_rows
-            rate = done / max(perf_counter() - start, 1e-9)
-            self._progress.update(task, completed=done, rate=f"{rate:,.0f} rows/s")
-        self._progress.update(task, total=done)
+            rate = f"{done / max(perf_counter() - start, 1e-9):,.0f} rows/s"
+            if self._bars is not None and bar is not None:
+                self._bars.update(bar, completed=done, rate=rate)
+        if self._bars is not None and bar is not None:
+            self._bars.update(bar, total=done)
+        elif self._lines:
+            seconds = duration(perf_counter() - start)
+            print(f"{title}: {done:,} rows in {seconds} ({rate})", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def show(progress: bool | None, n_passes: int) -> Iterator[Silent]:
-    """Choose a display."""
+def show(progress: bool | None, n_passes: int) -> Iterator[Display]:
+    """Choose a display: bars need a terminal, and rich."""
     check_choice("progress", progress, (None, True, False))
     terminal = sys.stderr.isatty()
     if not (terminal if progress is None else progress):
-        yield Silent(n_passes)
+        yield Display(n_passes)
         return
-    bars = _bars() if terminal else None
-    if bars is None:
-        yield Lines(n_passes)
-        return
-    with bars:
-        yield Bars(n_passes, bars)
-
-
-def _bars() -> Progress | None:
-    """Return the bars of rich, where it is installed."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
-        return None
-    return Progress(
+        terminal = False
+    if not terminal:
+        yield Display(n_passes, lines=True)
+        return
+    columns = ("{task.completed:,.0f} rows", "{task.fields[rate]}")
+    with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} rows"),
-        TextColumn("{task.fields[rate]}"),
+        *map(TextColumn, columns),
         TimeRemainingColumn(),
         console=Console(file=sys.stderr),
-    )
+    ) as bars:
+        yield Display(n_passes, bars=bars)

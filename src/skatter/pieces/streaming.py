@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -22,11 +21,11 @@ from skatter.moments import Moments
 from skatter.out_of_core import Place, not_finite
 from skatter.pieces.chunks import GIVEN, Chunk, numbered
 from skatter.pieces.learning import Plan, collect
-from skatter.pieces.progress import Silent, show
+from skatter.pieces.progress import Display, show
 from skatter.pieces.survey import Labels, Piece, Survey, join_surveys, survey_piece
 from skatter.pipeline import call_step
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 Model = TypeVar("Model")
 
 SAMPLE_VALUES = 2**24
@@ -92,15 +91,8 @@ def fit_chunks(
     plan = Plan.of(model)
     _check_again(chunks)
     with show(progress, 1 + sum(step.reads for step in plan.steps)) as display:
-        plan.fit(
-            Stream.of(
-                chunks,
-                display,
-                classes=classes,
-                n_sample=plan.n_sample,
-                random_state=plan.random_state,
-            )
-        )
+        n_sample, seed = plan.n_sample, plan.random_state
+        plan.fit(Stream.of(chunks, display, classes=classes, n_sample=n_sample, random_state=seed))
     return model
 
 
@@ -148,11 +140,7 @@ def predict_chunks(model: Any, chunks: Iterable[Chunk], method: str = "predict")
 
 
 def moments_of_chunks(
-    estimator: Any,
-    chunks: Iterable[Chunk],
-    *,
-    classes: Any = None,
-    progress: bool | None = None,
+    estimator: Any, chunks: Iterable[Chunk], *, classes: Any = None, progress: bool | None = None
 ) -> Moments:
     """Collect the moments of a stream, for sites that exchange moments and no samples.
 
@@ -239,7 +227,7 @@ class Stream:
     """Chunks that were surveyed, to be read again for each step that learns; from :meth:`of`."""
 
     chunks: Iterable[Chunk]
-    display: Silent
+    display: Display
     labels: Labels
     drawn: Sample
     starts: list[int]
@@ -250,7 +238,7 @@ class Stream:
     def of(
         cls,
         chunks: Iterable[Chunk],
-        display: Silent,
+        display: Display,
         *,
         classes: Any = None,
         part: bool = False,
@@ -392,16 +380,6 @@ class Reservoir:
 
     Every row draws a number, and the rows with the smallest numbers stay, however the stream is
     cut; fewer than ``size`` where they would hold over ``SAMPLE_VALUES`` numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.pieces import ArrayChunks
-    >>> reservoir = Reservoir(3)
-    >>> for chunk in ArrayChunks(np.arange(50.0)[:, None], rows=20):
-    ...     reservoir.add(chunk)
-    >>> reservoir.drawn().rows.tolist()
-    [16, 34, 43]
     """
 
     def __init__(self, size: int, random_state: Any = None) -> None:

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import n_rows, take_rows
 from skatter.domains import Codes, Domains, is_missing, plain_column, read_domains, read_part
 from skatter.out_of_core import Place
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 Columns = Mapping[str, Any]
 """What is known of the rows of a piece: those of y, sample_domain ... that were given."""
 
@@ -28,18 +27,8 @@ Columns = Mapping[str, Any]
 class Piece:
     """Some rows of the samples, what is known of them, and where they lie.
 
-    Attributes
-    ----------
-    place : Place
-        Where.
-    X : array, sparse matrix, DataFrame or None
-        The rows; None where nobody asks for them.
-    columns : mapping
-        Values of these rows, by name.
-    before : estimator or None
-        A fitted model whose ``transform`` the rows pass first.
-    domains : Domains or None
-        What the columns mean, after the survey.
+    ``X`` is None where nobody asks for the rows; they pass the ``transform`` of ``before`` first;
+    ``domains`` is what the columns mean, after the survey.
     """
 
     place: Place
@@ -96,16 +85,8 @@ class Survey(NamedTuple):
 class Labels:
     """The distinct rows of labels and domains, and what each means; from :meth:`of`.
 
-    Attributes
-    ----------
-    view : Domains
-        One row for each distinct row.
-    table : Table
-        The distinct rows.
-    changed : str
-        What to say of a piece that holds something else.
-    classes : array-like or None
-        All classes, where the user named them.
+    ``view`` has one row for each, ``changed`` is what to say of a piece that holds something else,
+    and ``classes`` are those that the user named.
     """
 
     view: Domains
@@ -166,17 +147,7 @@ def join_surveys(parts: list[Survey]) -> Survey:
 
 
 def distinct_rows(columns: dict[str, Array], size: int) -> tuple[Table, Codes]:
-    """Return the distinct rows of columns, and which of them each row is.
-
-    Examples
-    --------
-    >>> columns = {"y": np.array([1, 1, 2, 1]), "sample_domain": np.array(["a", "b", "b", "a"])}
-    >>> table, rows = distinct_rows(columns, 4)
-    >>> table.rows(), table.counts.tolist()
-    ([(1, 'a'), (1, 'b'), (2, 'b')], [2, 1, 1])
-    >>> rows.tolist()
-    [0, 1, 2, 0]
-    """
+    """Return the distinct rows of columns, and which of them each row is."""
     codes = np.zeros(size, dtype=np.intp)
     for values in columns.values():
         own = _codes(values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.formatting import listed
 from skatter.pieces.chunks import Chunk, chunk_rows, numbered
@@ -35,8 +34,8 @@ from skatter.tables.text import (
     parse,
     read_cells,
 )
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 Columns = dict[str, Array]
 """Values of some rows by the name of their column."""
 
@@ -129,7 +128,8 @@ class TableChunks:
             self._check_columns(path, header)
             if features is None:
                 _check_same(self.files[0], first, path, header)
-        self.dtype = _common_dtype(headers.values(), self.features)
+        types = {header.columns[name] for header in headers.values() for name in self.features}
+        self.dtype = np.dtype(np.float32 if types == {"float32"} else np.float64)
         counts = [header.n_rows for header in headers.values()]
         self.n_rows = None if None in counts else sum(count for count in counts if count)
         self.rows = chunk_rows(rows, len(self.features))
@@ -211,9 +211,6 @@ class _Header(NamedTuple):
     n_rows: int | None
 
 
-# --- values -------------------------------------------------------------------------------------
-
-
 def _numbers(path: Path, first_row: int, values: Columns, features: list[str], dtype: Any) -> Array:
     """Put columns of numbers side by side."""
     X = np.empty((len(values[features[0]]), len(features)), dtype=dtype)
@@ -274,14 +271,6 @@ class _Kind:
         self.kind = found or self.kind
 
 
-def _common_dtype(headers: Iterable[_Header], features: list[str]) -> Any:
-    types = {header.columns[name] for header in headers for name in features}
-    return np.dtype(np.float32 if types == {"float32"} else np.float64)
-
-
-# --- files --------------------------------------------------------------------------------------
-
-
 def _find_files(paths: Any) -> list[Path]:
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in given for file in _files_at(Path(path))]
@@ -319,9 +308,6 @@ def _look_at(path: Path) -> _Header:
     if header.n_rows == 0:
         raise ValueError(f"{path} has a header and no rows; leave it out.")
     return header
-
-
-# --- CSV ----------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -372,9 +358,6 @@ def _read_csv(path: Path, columns: list[str], rows: int, text: list[str]) -> Ite
             yield {name: frame[name].to_numpy() for name in columns}
 
 
-# --- Parquet ------------------------------------------------------------------------------------
-
-
 def _look_at_parquet(path: Path) -> _Header:
     parquet = load("pyarrow.parquet", "Parquet files")
     with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
@@ -408,9 +391,6 @@ def _plain(column: Any) -> Array:
     if hasattr(column, "dictionary_decode"):
         column = column.dictionary_decode()
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-# --- names --------------------------------------------------------------------------------------
 
 
 def _listed(name: str, values: Sequence[str]) -> list[str]:

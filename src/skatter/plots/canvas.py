@@ -57,7 +57,7 @@ def quieten(ax: Axes) -> None:
     ax.spines[:].set_color(FRAME)
 
 
-def open_frame(ax: Axes, *, grid: Literal["x", "y"] | None = None) -> None:
+def open_frame(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> None:
     """Leave away the frame where nothing is read off it; draw quiet lines where values are."""
     quieten(ax)
     ax.spines[["top", "right"]].set_visible(False)
@@ -95,10 +95,11 @@ def write_title(ax: Axes, title: str, note: str = "") -> None:
         )
 
 
-def add_note(figure: Figure | SubFigure, note: str) -> None:
-    """Write a quiet line under a figure, none longer than the figure is wide."""
+def add_note(figure: Figure | SubFigure, *notes: str) -> None:
+    """Write quiet lines under a figure, none longer than the figure is wide."""
     letters = int(14 * figure.bbox.width / figure.dpi)
-    figure.supxlabel(fill(note, letters), fontsize="small", color=QUIET)
+    lines = [fill(note, letters, break_long_words=False) for note in notes]
+    figure.supxlabel("\n".join(lines), fontsize="small", color=QUIET)
 
 
 def legend_beside(
@@ -139,13 +140,6 @@ def short_names(names: Iterable[Any], most: int = LONGEST_NAME) -> list[str]:
 
     Of long names that part is left out without which they still differ: the end, else the middle,
     else the beginning.
-
-    Examples
-    --------
-    >>> short_names(["Ward 7 of the hospital in Basel", "Ward 8 of the hospital in Basel"], 12)
-    ['Ward 7 of t…', 'Ward 8 of t…']
-    >>> short_names(["The hospital in Basel", "The hospital in Delhi"], 12)
-    ['The h…Basel', 'The h…Delhi']
     """
     lines = [" ".join(str(name).split()) for name in names]
     half = (most - 1) // 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from skatter.checks import check_integer
@@ -13,12 +12,12 @@ from skatter.domains import Codes, Domains, read_domains
 from skatter.kernels import check_gram, gram, resolve_kernel
 from skatter.plots.canvas import QUIET, new_figure, quieten, short_names
 from skatter.scatter.reading import check_table
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[Any]
 
 MAX_SAMPLES = 3_000
 _COLOURS = "Blues"  # one hue from light to dark: grey print keeps the order
@@ -150,13 +149,17 @@ def plot_domain_distances(
     else:
         found = [domain_distances(table, sample_domain, **options) for table in tables]
         ids, maps = found[0][0], [each[1] for each in found]
-    figure = _figure_for(len(maps), len(ids))
+    side = min(max(0.52 * len(ids), 2.2), 8.0)  # cells can hold a number
+    figure = new_figure(figsize=(len(maps) * side + 2.6, side + 1.6))
     axes = figure.subplots(1, len(maps), squeeze=False, sharey=True)[0]
     highest = max(float(table.max()) for table in maps) or 1.0
     for ax, table, name in zip(axes, maps, names, strict=False):
         _draw_map(ax, table, short_names(ids), highest)
         ax.set_title(name if after is not None else "")
-    _add_scale(figure, axes)
+    bar = figure.colorbar(axes[0].images[0], ax=list(axes), shrink=0.8, aspect=30, pad=0.02)
+    bar.set_label("maximum mean discrepancy", fontsize="small", color=QUIET)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize="small", colors=QUIET)
     if title is not None:
         figure.suptitle(title)
     return figure
@@ -219,12 +222,6 @@ def _distances(K: Array, domains: Domains) -> Array:
     return np.sqrt(np.maximum(squared, 0.0))
 
 
-def _figure_for(n_maps: int, n_domains: int) -> Figure:
-    """Make room for cells that can hold a number."""
-    side = min(max(0.52 * n_domains, 2.2), 8.0)
-    return new_figure(figsize=(n_maps * side + 2.6, side + 1.6))
-
-
 def _draw_map(ax: Axes, table: Array, names: list[str], highest: float) -> None:
     n = len(table)
     shown = np.ma.masked_array(table, mask=np.eye(n, dtype=bool))
@@ -254,10 +251,3 @@ def _write_numbers(ax: Axes, table: Array, image: Any) -> None:
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < _DARK
         colour = "white" if dark else "0.1"
         ax.text(b, a, f"{table[a, b]:.2f}", ha="center", va="center", fontsize=size, color=colour)
-
-
-def _add_scale(figure: Figure, axes: Any) -> None:
-    bar = figure.colorbar(axes[0].images[0], ax=list(axes), shrink=0.8, aspect=30, pad=0.02)
-    bar.set_label("maximum mean discrepancy", fontsize="small", color=QUIET)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize="small", colors=QUIET)

@@ -10,18 +10,7 @@ from sklearn.utils import check_array
 
 from skatter.checks import check_integer
 from skatter.domains import UNLABELLED, Codes, read_domains
-from skatter.plots.canvas import (
-    MARKERS,
-    PALETTE,
-    QUIET,
-    UNLABELLED_COLOUR,
-    add_note,
-    legend_beside,
-    legend_width,
-    new_figure,
-    quieten,
-    short_names,
-)
+from skatter.plots import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,8 +70,8 @@ def plot_embedding(
     colouring = _categories(colour_by, len(Z))
     shown = rows_to_draw(len(Z), max_points)
     if ax is None:
-        beside = legend_width(colouring.names) if legend else 0.0
-        ax = new_figure(figsize=(max(4.6 + beside, 6), 4.5)).subplots()
+        beside = canvas.legend_width(colouring.names) if legend else 0.0
+        ax = canvas.new_figure(figsize=(max(4.6 + beside, 6), 4.5)).subplots()
     draw_points(ax, Z, colouring, shown)
     ax.set_title(title or "")
     if legend:
@@ -96,7 +85,7 @@ def plot_embedding(
             horizontalalignment="right",
             verticalalignment="bottom",
             fontsize="x-small",
-            color=QUIET,
+            color=canvas.QUIET,
         )
     return ax
 
@@ -155,8 +144,8 @@ def plot_before_after(
         "class": Colouring.of("label", groups.classes, groups.label),
     }
     shown = rows_to_draw(n, max_points)
-    beside = max(legend_width(colouring.names) for colouring in colourings.values())
-    figure = new_figure(figsize=(max(8.2 + beside, 9.5), 8))
+    beside = max(canvas.legend_width(colouring.names) for colouring in colourings.values())
+    figure = canvas.new_figure(figsize=(max(8.2 + beside, 9.5), 8))
     panels = figure.subplots(2, 2)
     for row, (what, colouring) in zip(panels, colourings.items(), strict=True):
         for ax, Z, name in zip(row, views, names, strict=True):
@@ -171,7 +160,7 @@ def plot_before_after(
         figure.suptitle(title)
     if len(shown) < n:
         note = f"{thinning_note(len(shown), n)}, the same ones in every panel"
-        add_note(figure, note)
+        canvas.add_note(figure, note)
     return figure
 
 
@@ -184,7 +173,7 @@ class Colouring(NamedTuple):
     @classmethod
     def of(cls, argument: str, ids: NDArray[Any], codes: NDArray[Any]) -> Colouring:
         """Name the categories, or say that there are too many to tell apart."""
-        limit = len(PALETTE) * len(MARKERS)
+        limit = len(canvas.PALETTE) * len(canvas.MARKERS)
         if len(ids) > limit:
             raise ValueError(
                 f"{argument} has {len(ids)} different values, and a picture can tell {limit} "
@@ -195,8 +184,8 @@ class Colouring(NamedTuple):
     def style(self, k: int) -> tuple[str, str]:
         """Colour and marker of one category: a new marker on every round through the colours."""
         if k == UNLABELLED:
-            return UNLABELLED_COLOUR, MARKERS[0]
-        return PALETTE[k % len(PALETTE)], MARKERS[k // len(PALETTE)]
+            return canvas.UNLABELLED_COLOUR, canvas.MARKERS[0]
+        return canvas.PALETTE[k % len(canvas.PALETTE)], canvas.MARKERS[k // len(canvas.PALETTE)]
 
     def present(self) -> list[tuple[int, str]]:
         """Index and name of every category to list, the unlabelled ones last."""
@@ -238,17 +227,10 @@ def draw_points(ax: Axes, Z: NDArray[Any], colouring: Colouring, shown: Codes) -
     for marker in sorted({marker for _, marker in styles}):
         own = [i for i, style in enumerate(styles) if style[1] == marker]
         x, y = Z[shown[own]].T
-        ax.scatter(
-            x,
-            y,
-            c=[styles[i][0] for i in own],
-            marker=marker,
-            s=_POINT_SIZE,
-            alpha=_ALPHA,
-            linewidths=0,
-        )
+        colours = [styles[i][0] for i in own]
+        ax.scatter(x, y, c=colours, marker=marker, s=_POINT_SIZE, alpha=_ALPHA, linewidths=0)
     ax.set(xlabel="component 1", ylabel="component 2")
-    quieten(ax)
+    canvas.quieten(ax)
 
 
 def _write_names(ax: Axes, Z: NDArray[Any], colouring: Colouring) -> None:
@@ -258,7 +240,7 @@ def _write_names(ax: Axes, Z: NDArray[Any], colouring: Colouring) -> None:
     """
     from matplotlib.patheffects import withStroke
 
-    names = short_names(colouring.names)
+    names = canvas.short_names(colouring.names)
     if len(names) > _MOST_NAMES or max(map(len, names), default=0) > _LONGEST_NAME:
         return
     for k, name in enumerate(names):
@@ -276,4 +258,4 @@ def add_legend(place: Axes | SubFigure, colouring: Colouring, title: str | None 
         colour, marker = colouring.style(k)
         handles.append(Line2D([], [], linestyle="", color=colour, marker=marker))
         names.append(name)
-    legend_beside(place, handles, names, title)
+    canvas.legend_beside(place, handles, names, title)

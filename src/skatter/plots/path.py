@@ -12,46 +12,34 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from skatter.checks import check_choice, check_real
 from skatter.domains import Domains
-from skatter.plots.canvas import (
-    AFTER_COLOUR,
-    MARKERS,
-    PALETTE,
-    add_note,
-    count_in_percent,
-    legend_beside,
-    legend_width,
-    new_figure,
-    open_frame,
-)
-from skatter.plots.embedding import (
-    Colouring,
-    add_legend,
-    draw_points,
-    rows_to_draw,
-    thinning_note,
-)
+from skatter.plots import canvas
+from skatter.plots.embedding import Colouring, add_legend, draw_points, rows_to_draw, thinning_note
 from skatter.plots.scatters import MEASURES, Measure
 from skatter.sca import SCA, beta_of
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.selection.folds import FoldSolver
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-Array = NDArray[Any]
 
 BETAS = (0.0, 0.1, 0.3, 0.6, 1.0)
 DELTAS = (0.0, 0.01, 0.1, 1.0)
 MAX_POINTS = 1_500
 _MOST = 8  # settings of one kind that a figure has room for
 _SIDE = 1.75  # inches of a small panel
-_LINES = (PALETTE[2], PALETTE[1], PALETTE[0], PALETTE[9])  # far apart in lightness too
+_LINES = (
+    canvas.PALETTE[2],
+    canvas.PALETTE[1],
+    canvas.PALETTE[0],
+    canvas.PALETTE[9],
+)  # far apart in lightness too
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +193,8 @@ def plot_path(
     shown = rows_to_draw(groups.n_samples, max_points)
     side = _SIDE * max(1.0, 3 / len(path.betas))
     heights = [side * len(path.deltas) + 0.6, 2.9]
-    width = side * len(path.betas) + 0.6 + max(legend_width(colouring.names), 1.5)
-    figure = new_figure(figsize=(max(width, 7.5), sum(heights)))
+    width = side * len(path.betas) + 0.6 + max(canvas.legend_width(colouring.names), 1.5)
+    figure = canvas.new_figure(figsize=(max(width, 7.5), sum(heights)))
     grid = figure.add_gridspec(2, 1, height_ratios=heights)
     above = figure.add_subfigure(grid[0])
     _draw_grid(above, path, own, colouring, shown)
@@ -216,7 +204,7 @@ def plot_path(
     note = "First two components, every panel on a scale of its own"
     if len(shown) < groups.n_samples:
         note += f"; {thinning_note(len(shown), groups.n_samples)}, the same ones in every panel"
-    add_note(above, note)
+    canvas.add_note(above, note)
     return figure
 
 
@@ -274,9 +262,11 @@ def _draw_lines(figure: SubFigure, path: Path, own: tuple[float, float]) -> None
     along_beta.set(xlabel=f"β, with δ = {delta:g}", ylabel="share of the total scatter")
     along_delta.set(xlabel=f"δ, with β = {beta:g}")
     names = [each.words for each in _there(path)]
-    legend_beside(figure, along_delta.lines[: len(names)], names, title="scatter")
+    canvas.legend_beside(figure, along_delta.lines[: len(names)], names, title="scatter")
     for ax, values, value in ((along_beta, path.betas, beta), (along_delta, path.deltas, delta)):
-        ax.axvline(values.index(value), color=AFTER_COLOUR, linewidth=6, alpha=0.12, zorder=0)
+        ax.axvline(
+            values.index(value), color=canvas.AFTER_COLOUR, linewidth=6, alpha=0.12, zorder=0
+        )
         ax.set_xlim(-0.3, len(values) - 0.7)
 
 
@@ -293,7 +283,7 @@ def _draw_shares(
     for each in _there(path):
         k = MEASURES.index(each)
         shares = path.shares(each.name, settings)
-        ax.plot(shares, color=_LINES[k], marker=MARKERS[k], markersize=5, linewidth=1.8)
+        ax.plot(shares, color=_LINES[k], marker=canvas.MARKERS[k], markersize=5, linewidth=1.8)
     ax.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-    count_in_percent(ax.yaxis)
-    open_frame(ax, grid="y")
+    canvas.count_in_percent(ax.yaxis)
+    canvas.open_frame(ax, grid="y")

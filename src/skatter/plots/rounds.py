@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from skatter.formatting import percent
-from skatter.plots.canvas import (
-    PALETTE,
-    add_note,
-    count_in_integers,
-    count_in_percent,
-    legend_beside,
-    new_figure,
-    open_frame,
-)
+from skatter.plots import canvas
 from skatter.plots.models import classifier_of
-from skatter.self_training import Candidate, Round
+from skatter.self_training import Candidate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +19,7 @@ PANELS = {
     "agreement": "Votes for the winning class",
 }
 """Attribute of a round, and what its panel shows."""
-_COLOURS = {"none": PALETTE[0], "domain": PALETTE[2]}
+_COLOURS = {"none": canvas.PALETTE[0], "domain": canvas.PALETTE[2]}
 _MARKERS = "o^sDvPX*"
 
 
@@ -78,19 +70,22 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
         raise ValueError(
             "The SCAClassifier was fitted without unlabelled samples: there were no rounds to draw."
         )
-    figure = new_figure(figsize=(11, 3.8))
+    figure = canvas.new_figure(figsize=(11, 3.8))
     axes = figure.subplots(1, len(PANELS))
     for ax, (attribute, words) in zip(axes, PANELS.items(), strict=True):
         for candidate in candidates:
             _draw_line(ax, candidate, attribute, _look(candidate, candidates))
         _lay_out(ax, words, in_percent=attribute != "trust")
-    _look_closer(axes[1], [each for candidate in candidates for each in candidate.rounds])
+    rounds = [each for candidate in candidates for each in candidate.rounds]
+    later = max((each.changed for each in rounds if each.number > 1), default=0.0)
+    if later > 0:  # in a first round all is new: lines come in from above, or it would flatten them
+        axes[1].set_ylim(-0.04 * later, 1.15 * later)
     names = [f"{_name(each)}: {percent(each.weight)}" for each in candidates]
     handles = [line for line in axes[-1].lines if line.get_gid() == "candidate"]
-    legend_beside(axes[-1], handles, names, title="samples, ridge: weight")
+    canvas.legend_beside(axes[-1], handles, names, title="samples, ridge: weight")
     if title is not None:
         figure.suptitle(title)
-    add_note(figure, "Large markers: the round that was kept, with the highest criterion.")
+    canvas.add_note(figure, "Large markers: the round that was kept, with the highest criterion.")
     return figure
 
 
@@ -116,28 +111,15 @@ def _draw_line(ax: Axes, candidate: Candidate, attribute: str, look: dict[str, A
     values = [getattr(each, attribute) for each in candidate.rounds]
     ax.plot(numbers, values, markersize=3.5, gid="candidate", **look)
     kept = candidate.kept
-    if kept is None:
-        return
-    ax.plot(
-        [kept.number],
-        [getattr(kept, attribute)],
-        markersize=9,
-        markeredgecolor="white",
-        **(look | {"linestyle": ""}),
-    )
-
-
-def _look_closer(ax: Axes, rounds: list[Round]) -> None:
-    """Let lines come in from above: in a first round all is new, and would flatten the others."""
-    later = max((each.changed for each in rounds if each.number > 1), default=0.0)
-    if later > 0:
-        ax.set_ylim(-0.04 * later, 1.15 * later)
+    if kept is not None:
+        large = look | {"linestyle": "", "markersize": 9, "markeredgecolor": "white"}
+        ax.plot([kept.number], [getattr(kept, attribute)], **large)
 
 
 def _lay_out(ax: Axes, words: str, *, in_percent: bool) -> None:
     ax.set_title(words, loc="left", fontsize="medium")
     ax.set_xlabel("round")
-    count_in_integers(ax.xaxis)
+    canvas.count_in_integers(ax.xaxis)
     if in_percent:
-        count_in_percent(ax.yaxis)
-    open_frame(ax, grid="y")
+        canvas.count_in_percent(ax.yaxis)
+    canvas.open_frame(ax, grid="y")

@@ -9,15 +9,7 @@ import numpy as np
 from skatter.components import ScatterComponents
 from skatter.domains import Domains
 from skatter.formatting import percent
-from skatter.plots.canvas import (
-    AFTER_COLOUR,
-    BEFORE_COLOUR,
-    QUIET,
-    count_in_percent,
-    new_figure,
-    open_frame,
-    write_title,
-)
+from skatter.plots import canvas
 from skatter.plots.models import components_of
 from skatter.scatter import Scatters
 
@@ -103,10 +95,10 @@ def plot_scatters(
     pair = _shares(found, "before"), _shares(found, "after")
     absent = _absent(found)
     if ax is None:
-        ax = new_figure(figsize=(6.5, 4)).subplots()
+        ax = canvas.new_figure(figsize=(6.5, 4)).subplots()
     from matplotlib.patheffects import withStroke
 
-    looks = ((BEFORE_COLOUR, -_HEIGHT / 2), (AFTER_COLOUR, _HEIGHT / 2))
+    looks = ((canvas.BEFORE_COLOUR, -_HEIGHT / 2), (canvas.AFTER_COLOUR, _HEIGHT / 2))
     for shares, name, (colour, shift) in zip(pair, names, looks, strict=True):
         places = np.arange(len(MEASURES)) + shift
         bars = ax.barh(places, shares, _HEIGHT, color=colour, label=name)
@@ -118,9 +110,9 @@ def plot_scatters(
             text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     for row in absent:
         missing = f" none: {MEASURES[row].missing}"
-        ax.text(0, row, missing, va="center", fontsize="small", color=QUIET)
+        ax.text(0, row, missing, va="center", fontsize="small", color=canvas.QUIET)
     title = f"Scatters of {type(found).__name__}" if title is None else title
-    write_title(ax, title, "as shares of the total scatter, the line at 100 %")
+    canvas.write_title(ax, title, "as shares of the total scatter, the line at 100 %")
     _lay_out(ax, max(1.0, *pair[0], *pair[1]))
     return ax
 
@@ -165,11 +157,11 @@ def _lay_out(ax: Axes, longest: float) -> None:
     """Name the rows, draw the total scatter as a line, and count in percent."""
     ax.set_yticks(range(len(MEASURES)), [f"{m.words}\n{m.hope}" for m in MEASURES])
     ax.invert_yaxis()
-    ax.axvline(1, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+    ax.axvline(1, color=canvas.QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
     ax.set_xlim(0, 1.13 * longest)
-    count_in_percent(ax.xaxis)
+    canvas.count_in_percent(ax.xaxis)
     # Above the panel, where no bar can reach it.
     place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 2}
     ax.legend(**place, frameon=False, fontsize="small", borderpad=0)
-    open_frame(ax, grid="x")
+    canvas.open_frame(ax, grid="x")
     ax.tick_params(axis="y", length=0, colors="0.15")

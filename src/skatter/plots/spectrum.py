@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from skatter.components import ScatterComponents
 from skatter.formatting import percent
-from skatter.plots.canvas import (
-    AFTER_COLOUR,
-    BEFORE_COLOUR,
-    count_in_integers,
-    new_figure,
-    open_frame,
-    write_title,
-)
+from skatter.plots import canvas
 from skatter.plots.models import components_of
 from skatter.sca import KPCA
 
@@ -73,18 +66,18 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None, title: str | None = Non
     shares = eigenvalues / whole if whole > 0 else np.zeros_like(eigenvalues)
     leading = _leading(shares)
     if ax is None:
-        ax = new_figure(figsize=(6, 4)).subplots()
+        ax = canvas.new_figure(figsize=(6, 4)).subplots()
     places = np.arange(1, len(eigenvalues) + 1)
-    colours = np.where(places <= leading, AFTER_COLOUR, BEFORE_COLOUR).tolist()
+    colours = np.where(places <= leading, canvas.AFTER_COLOUR, canvas.BEFORE_COLOUR).tolist()
     bars = ax.bar(places, eigenvalues, width=0.8, color=colours)
     if len(eigenvalues) <= _NUMBERED:
         ax.bar_label(bars, [percent(share, 0) for share in shares], fontsize="small", padding=2)
     title = f"Spectrum of {type(found).__name__}" if title is None else title
-    write_title(ax, title, _note(shares, leading, words))
+    canvas.write_title(ax, title, _note(shares, leading, words))
     ax.set(xlabel="component", ylabel="eigenvalue λ", xlim=(0.4, len(eigenvalues) + 0.6))
     ax.margins(y=0.08)
-    count_in_integers(ax.xaxis)
-    open_frame(ax)
+    canvas.count_in_integers(ax.xaxis)
+    canvas.open_frame(ax)
     return ax
 
 

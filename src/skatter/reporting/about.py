@@ -48,15 +48,7 @@ def _parameters(step: Any) -> str:
 
 
 def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return settings as names and words; what is inside others gets a name with a dot.
-
-    Examples
-    --------
-    >>> shown_settings({"tune": True, "sca": {"beta": 0.1}})
-    [('tune', 'True'), ('sca.beta', '0.1')]
-    >>> shown_settings({"columns": [f"p{i}" for i in range(64)]})
-    [('columns', 'p0; p1; p2; p3; p4; p5; and 58 more')]
-    """
+    """Return settings as names and words; what is inside others gets a name with a dot."""
     return [(printable(name), _said(value)) for name, value in _flat(settings or {}, "")]
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.self_training import Candidate, Round
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 _WIDE, _FLOOR, _ROOF = 640, 166, 150
 _MOST_BARS, _MOST_MARKS, _N_BINS = 200, 6, 24
@@ -49,13 +46,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(eigenvalues: list[float]) -> Spectrum:
-    """Return eigenvalues as rectangles, the largest as high as the picture.
-
-    Examples
-    --------
-    >>> [bar.height for bar in spectrum([2.0, 1.0]).bars]
-    [150.0, 75.0]
-    """
+    """Return eigenvalues as rectangles, the largest as high as the picture."""
     shown = eigenvalues[:_MOST_BARS]
     step = min(_WIDE / len(shown), 60.0)
     every = -(-len(shown) // 20)
@@ -67,13 +58,6 @@ def spectrum(eigenvalues: list[float]) -> Spectrum:
         place = round(i * step + 0.1 * step, 2), round(_FLOOR - height, 2)
         bars.append(Bar(i + 1, value, *place, round(0.8 * step, 2), height, tick))
     return Spectrum(round(step * len(shown)), bars)
-
-
-class Tick(NamedTuple):
-    """A number under the chart."""
-
-    x: float
-    number: int
 
 
 class Mark(NamedTuple):
@@ -99,13 +83,6 @@ class Points(NamedTuple):
     marks: list[Mark]
 
 
-class Height(NamedTuple):
-    """A line across the chart, and what it means."""
-
-    y: float
-    words: str
-
-
 class Line(NamedTuple):
     """The rounds of a candidate."""
 
@@ -125,11 +102,14 @@ class RoundRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Rounds of self-training as lines and as a table."""
+    """Rounds of self-training as lines and as a table.
+
+    Ticks are places and numbers under the chart, heights lines across it and what they mean.
+    """
 
     lines: list[Line]
-    ticks: list[Tick]
-    heights: list[Height]
+    ticks: list[tuple[float, int]]
+    heights: list[tuple[float, str]]
     rows: list[RoundRow]
 
 
@@ -149,40 +129,22 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
     def y(value: float) -> float:
         return round(180 - 160 * (value - low) / ((high - low) or 1.0), 2)
 
-    lines = []
+    lines, rows = [], []
     for i, candidate in enumerate(trained):
-        kept = kept_round(candidate)
+        kept = candidate.kept
         marks = [(x(each.number), y(each.trust), each is kept) for each in candidate.rounds]
         points = " ".join(f"{a},{b}" for a, b, _ in marks)
         lines.append(Line(points, marks, i == int(np.argmax(weights))))
-    lines.sort(key=lambda line: line.leading)  # the leading one is drawn over the others
-    heights = [Height(y(value), f"{value:.3f}") for value in np.linspace(low, high, 4).tolist()]
-    ticks = [Tick(x(number), number) for number in range(1, n_rounds + 1)]
-    return Training(lines, ticks, heights, list(_rows(trained)))
-
-
-def kept_round(candidate: Candidate) -> Round:
-    """Return the round that was kept: the last of those that were trusted most."""
-    best = max(each.trust for each in candidate.rounds)
-    return next(each for each in reversed(candidate.rounds) if each.trust == best)
-
-
-def _rows(candidates: list[Candidate]) -> Iterator[RoundRow]:
-    for candidate in candidates:
         name = f"scaling {candidate.scaling}, ridge {candidate.ridge:g}"
-        kept = kept_round(candidate)
-        for each in candidate.rounds:
-            yield RoundRow(name, candidate.weight, each, each is kept)
+        rows += [RoundRow(name, weights[i], each, each is kept) for each in candidate.rounds]
+    lines.sort(key=lambda line: line.leading)  # the leading one is drawn over the others
+    heights = [(y(value), f"{value:.3f}") for value in np.linspace(low, high, 4).tolist()]
+    ticks = [(x(number), number) for number in range(1, n_rounds + 1)]
+    return Training(lines, ticks, heights, rows)
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return a few round numbers between two.
-
-    Examples
-    --------
-    >>> round_numbers(0.13, 1.02)
-    [0.2, 0.4, 0.6, 0.8, 1.0]
-    """
+    """Return a few round numbers between two."""
     span = (high - low) or 1.0
     unit = 10.0 ** np.floor(np.log10(span / 3))
     step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
@@ -191,14 +153,7 @@ def round_numbers(low: float, high: float) -> list[float]:
 
 
 def histogram(groups: list[Array]) -> Histogram:
-    """Return the shares of each group in bins that all have in common.
-
-    Examples
-    --------
-    >>> drawn = histogram([np.zeros(3), np.arange(24.0)])
-    >>> drawn.bars[0][0][3], round(24 * drawn.bars[1][0][3])
-    (332.0, 332)
-    """
+    """Return the shares of each group in bins that all have in common."""
     together = np.concatenate(groups)
     low, high = float(together.min()), float(together.max())
     shares = [np.histogram(own, _N_BINS, (low, high))[0] / len(own) for own in groups]

@@ -7,7 +7,7 @@ computing one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -20,13 +20,12 @@ from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting.model_parts import ModelParts, Space
 from skatter.reporting.samples import draw_rows
 from skatter.reporting.views import FULL, pack
-from skatter.sca import SCA, KernelFisher, beta_of
+from skatter.sca import SCA, KernelFisher, beta_of, learns_from_numbers
 from skatter.scatter import Geometry, measure
 from skatter.selection import nearest_labels
 from skatter.selection.criteria.scatters import ScatterJudge
 from skatter.selection.folds import FoldSolver
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 BETAS = (0.0, 0.1, 0.3, 0.6, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -85,7 +84,7 @@ def explore(
     if np.count_nonzero(domains.class_counts) < 2:
         return "A path over β and δ needs labels of two classes or more."
     template, beta, delta = _template(family, space)
-    betas, deltas = _with(BETAS, beta), _with(DELTAS, delta)
+    betas, deltas = sorted({*BETAS, beta}), sorted({*DELTAS, delta})
     k = min(max(family.n_components_, FEWEST), MOST, domains.n_samples - 1)
     settings = list(product(betas, deltas))
     rows = np.sort(draw_rows(domains, 0)[: BUDGET // (2 * len(settings) * k)])
@@ -103,7 +102,7 @@ def explore(
         (betas.index(beta), deltas.index(delta), min(family.n_components_, k)),
         rows,
         pack(np.concatenate([(Z / unit).T.ravel() for Z, unit in zip(found, units, strict=True)])),
-        [_rounded(size) for size in sizes],
+        [[float(f"{each:.6g}") for each in size.tolist()] for size in sizes],
         [max(int(np.count_nonzero(size)), 1) for size in sizes],
         {name: [each[name] for each in measured] for name in measured[0]},
         judge.words,
@@ -148,27 +147,19 @@ def _words(parts: ModelParts, family: ScatterComponents, k: int) -> str:
         own = family.n_components_
         with_few = f", with {k} of its {own} components" if own > k else ""
         return f"The sliders begin where the model was fitted{with_few}."
-    labels = "the same labels" if family.label_splines is None else "classes of this page"
+    labels = "classes of this page" if learns_from_numbers(family) else "the same labels"
     return f"Shown is SCA in the feature space of {parts.name}, from {labels}."
 
 
 def _on_path(parts: ModelParts) -> bool:
     """Whether the model is SCA at some β and δ."""
     learner = parts.learner
-    return type(learner) in (SCA, KernelFisher) and learner.label_splines is None
-
-
-def _with(values: Sequence[float], own: float) -> list[float]:
-    return sorted({*values, own})
+    return type(learner) in (SCA, KernelFisher) and not learns_from_numbers(learner)
 
 
 def _padded(Z: Array, k: int) -> Array:
     """Return k columns; components that a setting does not have are zero."""
     return np.hstack([Z, np.zeros((len(Z), max(k - Z.shape[1], 0)))])[:, :k]
-
-
-def _rounded(numbers: Array) -> list[float]:
-    return [float(f"{number:.6g}") for number in numbers.tolist()]
 
 
 class _Judge:

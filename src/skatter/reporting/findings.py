@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes, Domains
+from skatter.reporting import measures
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
 from skatter.reporting.explorer import Explorer, explore
-from skatter.reporting.measures import (
-    NAMES,
-    Distances,
-    ScatterLine,
-    measure_distances,
-    scatter_lines,
-)
 from skatter.reporting.model_parts import ModelParts, Space
 from skatter.reporting.predictions import (
     DomainScores,
@@ -35,6 +28,7 @@ from skatter.reporting.samples import (
     MAX_DRAWN,
     MAX_MEASURED,
     SHOWN_FEATURES,
+    Asked,
     Samples,
     draw_rows,
 )
@@ -49,8 +43,8 @@ from skatter.reporting.views import (
 )
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.scatter.reading import check_table
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 FIGURE_NAMES: Mapping[str, str] = {
     "accuracy": "1NN accuracy",
     "criterion": "Scatter criterion",
@@ -78,8 +72,8 @@ class Findings:
     after: Array | None
     colourings: list[Colouring]
     predictions: Predictions | None
-    scatters: list[ScatterLine]
-    distances: Distances | None
+    scatters: list[measures.ScatterLine]
+    distances: measures.Distances | None
     explorer: Explorer | str
 
     @cached_property
@@ -127,51 +121,37 @@ class Findings:
         if self.path is None:
             return []
         there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
-        there -= {key for key, line in zip(NAMES, self.scatters, strict=True) if line.missing}
+        there -= {
+            key for key, line in zip(measures.NAMES, self.scatters, strict=True) if line.missing
+        }
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
     @property
-    def leading_figure(self) -> str:
-        """Figure that a map of all settings shows first."""
-        return self.figure_names[0][0]
+    def words(self) -> dict[str, str]:
+        """What the pictures show, and how many rows are drawn, measured and predicted, if few."""
+        n, by_kernel = self.samples.n, self.parts.components is not None
+        predicted = n if self.predictions is None else len(self.predictions.rows)
+        counted = {
+            "drawn": (
+                len(self.drawn),
+                f"{len(self.drawn):,} of {n:,} rows are drawn, chosen at random.",
+            ),
+            "measured": (
+                self.n_measured,
+                f"Measured on {self.n_measured:,} of {n:,} rows, drawn at random.",
+            ),
+            "predicted": (predicted, f"{predicted:,} of {n:,} rows were predicted."),
+        }
+        what = "kernel principal" if by_kernel else "principal"
+        space = "feature space of the kernel" if by_kernel else "features that the model was given"
+        return {
+            **{name: "" if number == n else said for name, (number, said) in counted.items()},
+            "before": f"Two {what} components of what {self.parts.name} was given.",
+            "space": f"in the {space}",
+            "after": self._after_words(),
+        }
 
-    @property
-    def drawn_words(self) -> str:
-        """Say how many rows are drawn, where not all are."""
-        if len(self.drawn) == self.samples.n:
-            return ""
-        return f"{len(self.drawn):,} of {self.samples.n:,} rows are drawn, chosen at random."
-
-    @property
-    def measured_words(self) -> str:
-        """Say how many rows are measured, where not all are."""
-        if self.n_measured == self.samples.n:
-            return ""
-        return f"Measured on {self.n_measured:,} of {self.samples.n:,} rows, drawn at random."
-
-    @property
-    def predicted_words(self) -> str:
-        """Say how many rows were predicted, where not all were."""
-        if self.predictions is None or len(self.predictions.rows) == self.samples.n:
-            return ""
-        return f"{len(self.predictions.rows):,} of {self.samples.n:,} rows were predicted."
-
-    @property
-    def before_space(self) -> str:
-        """Say where scatters before were measured."""
-        if self.parts.components is None:
-            return "in the features that the model was given"
-        return "in the feature space of the kernel"
-
-    @property
-    def before_words(self) -> str:
-        """Say what the first picture shows."""
-        what = "principal" if self.parts.components is None else "kernel principal"
-        return f"Two {what} components of what {self.parts.name} was given."
-
-    @property
-    def after_words(self) -> str:
-        """Say what the second picture shows."""
+    def _after_words(self) -> str:
         family, candidate = self.parts.components, self.parts.candidate
         if family is None:
             return f"Two principal axes of what {self.parts.name} makes of it."
@@ -234,19 +214,13 @@ class Findings:
         }
 
 
-def find(
-    parts: ModelParts,
-    samples: Samples,
-    sample_domain: Any,
-    predictions: Any,
-    random_state: Any,
-    tell: Callable[[str], None],
-) -> Findings:
+def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     """Measure everything, on a draw of the rows where there are many."""
     if parts.precomputed:
         raise ValueError(PRECOMPUTED)
-    made = None if predictions is None else read_predictions(samples, predictions)
-    order = draw_rows(samples.domains, random_state)
+    sample_domain, tell, given = asked.sample_domain, asked.tell, asked.predictions
+    made = None if given is None else read_predictions(samples, given)
+    order = draw_rows(samples.domains, asked.random_state)
     drawn, few = np.sort(order[:MAX_DRAWN]), np.sort(order[:MAX_MEASURED])
     measured = np.searchsorted(drawn, few)
     tell("computing embeddings")
@@ -257,29 +231,16 @@ def find(
     found = made or predict(parts, samples, drawn, ids, views.prepared, views.features)
     tell("measuring scatters and distances")
     domains, near = samples.domains.take(few), views.take(measured)
-    before_scatters, after_scatters = (
-        measure(near.space.geometry(), domains),
-        near.scatters(domains),
-    )
-    scatters = scatter_lines(before_scatters, after_scatters, domains)
-    distances = measure_distances(
+    spread = measure(near.space.geometry(), domains)
+    scatters = measures.scatter_lines(spread, near.scatters(domains), domains)
+    distances = measures.measure_distances(
         near.prepared, near.features, domains.domain, samples.domain_names
     )
     tell("computing the path over β, δ and k")
     path = explore(parts, near.space, near.prepared, domains, samples.truth[few])
-    return Findings(
-        parts,
-        samples,
-        drawn,
-        len(few),
-        before,
-        after,
-        _colourings(samples, drawn, found),
-        found,
-        scatters,
-        distances,
-        path if isinstance(path, str) else path.among(measured),
-    )
+    path = path if isinstance(path, str) else path.among(measured)
+    views_of_rows = (drawn, len(few), before, after, _colourings(samples, drawn, found))
+    return Findings(parts, samples, *views_of_rows, found, scatters, distances, path)
 
 
 class _View(NamedTuple):

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Codes, Domains
 from skatter.plots import domain_distances
 from skatter.plots.scatters import absent_scatters
 from skatter.scatter import Scatters
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 MAX_DOMAINS = 12
 """Domains of the heat map at most: the largest ones."""

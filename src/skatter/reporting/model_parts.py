@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -25,8 +24,7 @@ from skatter.methods.registry import METHODS
 from skatter.pipeline import call_step
 from skatter.scatter import Geometry
 from skatter.self_training import Candidate, SCAClassifier
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class Space(NamedTuple):
@@ -122,24 +120,14 @@ class ModelParts:
 
 
 def take_apart(model: Any) -> ModelParts:
-    """Find the step of a fitted model that deals with domains.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from skatter import SCA, make_domain_pipeline
-    >>> X, y = load_iris(return_X_y=True)
-    >>> parts = take_apart(make_domain_pipeline(StandardScaler(), SCA()).fit(X, y))
-    >>> parts.name, len(parts.head)
-    ('SCA', 1)
-    """
+    """Find the step of a fitted model that deals with domains."""
     check_is_fitted(model)
     steps = list(_steps_of(model))
     ours = [
         i for i, step in enumerate(steps) if isinstance(step, ScatterComponents | SCAClassifier)
     ]
-    others = [i for i, step in enumerate(steps) if _knows_domains(step)]
+    learners = [i for i, step in enumerate(steps) if hasattr(step, "fit")]
+    others = [i for i in learners if has_fit_parameter(steps[i], "sample_domain")]
     found = ours or others
     if not found:
         return ModelParts(model, tuple(steps[:-1]), None)
@@ -167,7 +155,3 @@ def _steps_of(model: Any) -> Iterator[Any]:
 def _hedge_of(model: Any) -> HedgedClassifier | None:
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return last if isinstance(last, HedgedClassifier) and last.self_trained_ is not None else None
-
-
-def _knows_domains(step: Any) -> bool:
-    return hasattr(step, "fit") and has_fit_parameter(step, "sample_domain")

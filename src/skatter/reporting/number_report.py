@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,14 +22,12 @@ from skatter.pages import read_part, render_page
 from skatter.reporting.about import about
 from skatter.reporting.charts import histogram, points
 from skatter.reporting.model_parts import take_apart
-from skatter.reporting.samples import MAX_DRAWN
-from skatter.reporting.settle import say_settled
+from skatter.reporting.samples import MAX_DRAWN, Asked
 from skatter.reporting.shift import SOURCES, TARGET, Shift, find_shift
-from skatter.reporting.words import HOW_WELL, SETTLE, SHIFT, WHICH_ROWS
+from skatter.reporting.words import HOW_WELL, SETTLE, SHIFT, WHICH_ROWS, say_settled
 from skatter.selection import Estimate, NumberVerdict
 from skatter.tables import to_numbers
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 HERE = "skatter.reporting"
 MAX_POINTS = 800
@@ -83,49 +81,30 @@ class Told(NamedTuple):
         return f"{self.say(found.value)} ({self.say(found.low)} to {self.say(found.high)})"
 
 
-def number_page(
-    model: TableModel,
-    X: Any,
-    y: Any,
-    sample_domain: Any,
-    *,
-    labelled: Any,
-    diagnosis: Any,
-    by_labels: Any,
-    predictions: Any,
-    settings: Mapping[str, Any] | None,
-    title: str | None,
-    random_state: Any,
-    tell: Callable[[str], None],
-    **_: Any,
-) -> str:
-    """Return the page; takes what :func:`skatter.reporting.report` takes."""
-    rng = check_random_state(random_state)
-    domains, numbers = _read(model, X, y, sample_domain, labelled)
+def number_page(model: TableModel, asked: Asked) -> str:
+    """Return the page of a model of numbers."""
+    X, sample_domain, tell = asked.X, asked.sample_domain, asked.tell
+    rng = check_random_state(asked.random_state)
+    domains, numbers = _read(model, asked)
     tell("predicting")
-    rows, answers = _answers(model, X, sample_domain, domains, predictions, rng)
+    rows, answers = _answers(model, X, sample_domain, domains, asked.predictions, rng)
     told = Told(model, numbers, domains, rows, answers)
     tell("looking for a shift")
     seen = np.where(domains.labelled, numbers, np.nan)
-    shift = find_shift(*to_numbers(X, model.adapted[0]), seen, domains, "numbers", diagnosis)
+    shift = find_shift(*to_numbers(X, model.adapted[0]), seen, domains, "numbers", asked.diagnosis)
     tell("writing the page")
-    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
+    shown = {name: value for name, value in (asked.settings or {}).items() if name != "members"}
     return render_page(
         HERE,
         "numbers.html.j2",
         style=read_part(HERE, "report.css"),
         script="",
-        content=_content(told, X, sample_domain, shift, by_labels, title, rng)
-        | about(take_apart(model.adapted), shown),
+        content=_content(told, asked, shift, rng) | about(take_apart(model.adapted), shown),
     )
 
 
-# --- reading --------------------------------------------------------------------------------------
-
-
-def _read(
-    model: TableModel, X: Any, y: Any, sample_domain: Any, labelled: Any
-) -> tuple[Domains, Array]:
+def _read(model: TableModel, asked: Asked) -> tuple[Domains, Array]:
+    X, y, sample_domain, labelled, *_ = asked
     if not hasattr(X, "iloc"):
         raise TypeError(f"X must be a DataFrame with the table's columns, got {type(X).__name__}.")
     if y is None:
@@ -159,21 +138,10 @@ def _answers(
     return rows, model.answers(frame)
 
 
-# --- content --------------------------------------------------------------------------------------
-
-
-def _content(
-    told: Told,
-    X: Any,
-    sample_domain: Any,
-    shift: Shift,
-    by_labels: NumberVerdict | None,
-    title: str | None,
-    rng: Any,
-) -> dict[str, Any]:
+def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]:
     """Return what the template shows."""
-    model = told.model
-    places = _places(told, sample_domain)
+    model, by_labels, title = told.model, asked.by_labels, asked.title
+    places = _places(told, asked.sample_domain)
     drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
     adapted, plain = (told.answers[ship].label for ship in ("adapted", "plain"))
     widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
@@ -191,7 +159,7 @@ def _content(
         "shift": shift,
         "settled": settled,
         "facts": {
-            "rows": f"{len(X):,}",
+            "rows": f"{len(asked.X):,}",
             "with a label in the fit": f"{told.domains.n_labelled:,}",
             "predicted": f"{len(told.rows):,}",
             "columns": f"{len(model.columns):,}",

@@ -10,26 +10,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skatter import pages
 from skatter.adaptation import Adaptation, TableModel
 from skatter.diagnosis.samples import check_numbers
 from skatter.formatting import printable, shorten
-from skatter.pages import (
-    check_path,
-    json_island,
-    read_part,
-    render_page,
-    require_engine,
-    write_page,
-)
 from skatter.reporting.about import about
 from skatter.reporting.findings import Findings, find
 from skatter.reporting.model_parts import take_apart
 from skatter.reporting.number_report import number_page
 from skatter.reporting.row_lists import pick_rows
-from skatter.reporting.samples import Samples, read_samples
+from skatter.reporting.samples import Asked, Samples, read_samples
 from skatter.reporting.shift import Shift, find_shift
 from skatter.reporting.views import palette_style
 from skatter.reporting.words import default_title, four_questions, say_done, say_expected
+from skatter.sca import learns_from_numbers
 from skatter.tables import align_columns, to_numbers
 
 HERE = "skatter.reporting"
@@ -128,8 +122,8 @@ def report(
     >>> page[:15], "SCA: from here to there" in page
     ('<!DOCTYPE html>', True)
     """
-    target = None if path is None else check_path(path, force=force)
-    require_engine()
+    target = None if path is None else pages.check_path(path, force=force)
+    pages.require_engine()
     tell = progress or (lambda step: None)
     tell("reading the samples")
     if isinstance(model, Adaptation):
@@ -139,67 +133,39 @@ def report(
         model = model.model
     if X is None:
         raise TypeError("X is missing: give the samples that the model was fitted on.")
-    make = _class_page
+    known = (diagnosis, benefit, by_labels, predictions, settings, title, random_state, tell)
+    asked = Asked(X, y, sample_domain, labelled, names, *known)
     if isinstance(model, TableModel) and model.task == "numbers":
-        make = number_page
-    page = make(
-        model,
-        X,
-        y,
-        sample_domain,
-        labelled=labelled,
-        names=names,
-        diagnosis=diagnosis,
-        benefit=benefit,
-        by_labels=by_labels,
-        predictions=predictions,
-        settings=settings,
-        title=title,
-        random_state=random_state,
-        tell=tell,
-    )
+        page = number_page(model, asked)
+    else:
+        page = _class_page(model, asked)
     if target is None:
         return page
-    write_page(target, page, force=force)
+    pages.write_page(target, page, force=force)
     return target
 
 
-def _class_page(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_domain: Any,
-    *,
-    labelled: Any,
-    names: Sequence[str] | None,
-    diagnosis: Any,
-    benefit: Any,
-    by_labels: Any,
-    predictions: Any,
-    settings: Mapping[str, Any] | None,
-    title: str | None,
-    random_state: Any,
-    tell: Callable[[str], None],
-) -> str:
+def _class_page(model: Any, asked: Asked) -> str:
     """Return the page of a model of classes, or of components."""
     shown, prepare, label = dict[Any, str](), None, None
     if isinstance(model, TableModel):
         shown, prepare = {number: name for name, number in model.numbers.items()}, model.adapted[0]
-        X, sample_domain = align_columns(X, prepare), model.ids(sample_domain)
+        X, ids = align_columns(asked.X, prepare), model.ids(asked.sample_domain)
+        asked = asked._replace(X=X, sample_domain=ids)
         model, label = model.adapted, shorten(model.label)
     parts = take_apart(model)
-    numbers = getattr(parts.learner, "label_splines", None) is not None
-    samples = read_samples(X, y, sample_domain, labelled, names, numbers, shown)
-    found = find(parts, samples, sample_domain, predictions, random_state, tell)
-    tell("looking for a shift")
-    shift = _shift(samples, prepare, diagnosis)
-    tell("writing the page")
-    return render_page(
+    numbers = learns_from_numbers(parts.learner)
+    samples = read_samples(asked, numbers, shown)
+    found = find(parts, samples, asked)
+    asked.tell("looking for a shift")
+    shift = _shift(samples, prepare, asked.diagnosis)
+    asked.tell("writing the page")
+    return pages.render_page(
         HERE,
         "report.html.j2",
-        style="".join([palette_style(), read_part(HERE, "report.css")]),
-        script="".join(read_part(HERE, name) for name in SCRIPTS),
-        content=_content(found, shift, benefit, by_labels, label, title) | about(parts, settings),
+        style="".join([palette_style(), pages.read_part(HERE, "report.css")]),
+        script="".join(pages.read_part(HERE, name) for name in SCRIPTS),
+        content=_content(found, shift, asked, label) | about(parts, asked.settings),
     )
 
 
@@ -218,17 +184,11 @@ def _shift(samples: Samples, prepare: Any, diagnosis: Any) -> Shift:
     return find_shift(np.asarray(numbers), names, label, samples.domains, "classes", diagnosis)
 
 
-def _content(
-    found: Findings,
-    shift: Shift,
-    benefit: Any,
-    by_labels: Any,
-    label: str | None,
-    title: str | None,
-) -> dict[str, Any]:
+def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> dict[str, Any]:
     """Return what the template shows."""
     name, samples = found.parts.name, found.samples
     rows = None if found.predictions is None else pick_rows(samples, found.predictions)
+    benefit, by_labels, title = asked.benefit, asked.by_labels, asked.title
     questions, settled = four_questions(found, shift, rows, benefit, by_labels, label is not None)
     return {
         "title": default_title(label or name, samples) if title is None else printable(title),
@@ -240,5 +200,5 @@ def _content(
         "rows": rows,
         "settled": settled,
         "found": found,
-        "island": json_island(found.to_dict()),
+        "island": pages.json_island(found.to_dict()),
     }

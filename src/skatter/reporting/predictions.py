@@ -16,8 +16,7 @@ from skatter.pipeline import call_step
 from skatter.reporting.model_parts import ModelParts
 from skatter.reporting.samples import Samples
 from skatter.self_training import SCAClassifier
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class Score(NamedTuple):
@@ -75,16 +74,8 @@ def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
             for mask in (samples.hidden, domains.labelled)
         )
         n_labelled = int(np.count_nonzero(domains.labelled & (domains.domain == d)))
-        scores.append(
-            DomainScores(
-                name,
-                bool(domains.is_target[d]),
-                int(domains.domain_counts[d]),
-                n_labelled,
-                hidden,
-                seen,
-            )
-        )
+        is_target, n_rows = bool(domains.is_target[d]), int(domains.domain_counts[d])
+        scores.append(DomainScores(name, is_target, n_rows, n_labelled, hidden, seen))
     return scores
 
 

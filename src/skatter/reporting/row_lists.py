@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import UNLABELLED, Codes
 from skatter.formatting import count, percent, shorten
 from skatter.reporting.predictions import Predictions
 from skatter.reporting.samples import Samples
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 N_LISTED = 10
 """Rows of a list."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_doma
 from skatter.formatting import printable, shorten
 from skatter.labels import classes_of, edges_of, read_numbers
 from skatter.out_of_core import backend_of
-from skatter.tensors import is_tensor
-
-Array = NDArray[Any]
+from skatter.tensors import Array, is_tensor
 
 MAX_DRAWN = 5000
 """Points of a picture at most; also the rows that are predicted where no predictions are given."""
@@ -29,6 +27,24 @@ SHOWN_FEATURES = 6
 SHOWN_BINS = 5
 """Classes that labels are shown as where they are numbers."""
 _EACH = 5
+
+
+class Asked(NamedTuple):
+    """What :func:`skatter.reporting.report` was given beside the model."""
+
+    X: Any
+    y: Any
+    sample_domain: Any
+    labelled: Any
+    names: Sequence[str] | None
+    diagnosis: Any
+    benefit: Any
+    by_labels: Any
+    predictions: Any
+    settings: Mapping[str, Any] | None
+    title: str | None
+    random_state: Any
+    tell: Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +94,10 @@ class Samples:
 
 
 def read_samples(
-    X: Any,
-    y: Any,
-    sample_domain: Any,
-    labelled: Any,
-    names: Sequence[str] | None,
-    numbers: bool = False,
-    domain_names: Mapping[Any, str] | None = None,
+    asked: Asked, numbers: bool = False, domain_names: Mapping[Any, str] | None = None
 ) -> Samples:
     """Check what the user gave."""
+    X, y, sample_domain, labelled, names = asked[:5]
     if backend_of(X) or is_tensor(X):
         raise TypeError(
             f"X must be an array, a sparse matrix or a DataFrame, got {type(X).__name__}: give a "
@@ -116,14 +127,10 @@ def read_samples(
         _feature_names(X, names),
     )
     if y is not None and labelled is not None and edges is None:
-        _add_hidden(samples, y)
+        # Labels that are there and that the fit was not shown.
+        unseen = ~domains.labelled
+        samples.truth[unseen] = samples.codes(y)[unseen]
     return samples
-
-
-def _add_hidden(samples: Samples, y: Any) -> None:
-    """Write down the labels that are there and that the fit was not shown."""
-    unseen = ~samples.domains.labelled
-    samples.truth[unseen] = samples.codes(y)[unseen]
 
 
 def _bin_name(code: int, edges: Array) -> str:
@@ -161,12 +168,6 @@ def draw_rows(domains: Domains, random_state: Any) -> Codes:
 
     A few rows of every class in every domain come first, so that no group is missing from a
     picture; all others come in random order.
-
-    Examples
-    --------
-    >>> view = read_domains(None, ["a"] * 9000 + ["b"])
-    >>> 9000 in draw_rows(view, 0)[:MAX_MEASURED]
-    True
     """
     mixed = check_random_state(random_state).permutation(domains.n_samples)
     cells, cell = domains.cells()

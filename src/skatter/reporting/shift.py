@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter.diagnosis import Diagnosis, diagnose
@@ -13,8 +12,7 @@ from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.domains import Domains
 from skatter.formatting import printable, shorten
 from skatter.labels import Task
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 SOURCES, TARGET = "sources", "target"
 MAX_ROWS, MAX_NUMBERS = 1_500, 4_000_000

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import UNLABELLED, Codes
 from skatter.formatting import shorten
@@ -19,8 +18,7 @@ from skatter.pages import page_colour
 from skatter.plots import MARKERS, PALETTE
 from skatter.reporting.model_parts import Space
 from skatter.sca import KPCA
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 FULL = 32767
 """Largest number of 16 bits."""
@@ -71,13 +69,7 @@ class Colouring:
 
 
 def colour_by(key: str, title: str, names: list[str], codes: Codes, grey: str = "") -> Colouring:
-    """Give every category a colour and a marker: a new marker on every round through the colours.
-
-    Examples
-    --------
-    >>> colour_by("domain", "Domain", ["a", "b"], np.array([0, 1, 1, -1])).categories[1]
-    Category(name='b', n=2, colour=1, marker=0)
-    """
+    """Give every category a colour, and a marker: a new one on every round through the colours."""
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     shown = np.flatnonzero(counts)
     if len(shown) > MAX_STYLES:
@@ -115,13 +107,7 @@ def view_after(Z: Array, learn: Codes) -> Array:
 
 
 def two_columns(Z: Array) -> Array:
-    """Return two columns; where there is one, heights without a meaning spread the points.
-
-    Examples
-    --------
-    >>> two_columns(np.array([[1.0], [2.0]])).shape
-    (2, 2)
-    """
+    """Return two columns; where there is one, heights without a meaning spread the points."""
     if Z.shape[1] > 1:
         return Z[:, :2]
     heights = np.modf(np.arange(len(Z)) * 0.6180339887498949)[0] - 0.5
@@ -161,13 +147,6 @@ def places(colourings: list[Colouring], before: Array, after: Array | None) -> l
         for c, category in enumerate(colouring.categories):
             own = colouring.codes == c
             means = [None if Z is None else Z[own].mean(axis=0).tolist() for Z in units]
-            found.append(
-                GroupPlace(
-                    colouring.title,
-                    category.name,
-                    category.n,
-                    tuple(means[0] or ()),
-                    None if means[1] is None else tuple(means[1]),
-                )
-            )
+            sides = (tuple(means[0] or ()), None if means[1] is None else tuple(means[1]))
+            found.append(GroupPlace(colouring.title, category.name, category.n, *sides))
     return found

@@ -14,14 +14,15 @@ from skatter.reporting.measures import Distances, ScatterLine
 from skatter.reporting.predictions import Score
 from skatter.reporting.row_lists import RowLists
 from skatter.reporting.samples import Samples
-from skatter.reporting.settle import say_settled, verdict_of
 from skatter.reporting.shift import Shift
-from skatter.selection import LabelVerdict
+from skatter.selection import LabelVerdict, NumberVerdict
 
 _CLEARLY = 0.9
 """Share of the shift that is left, below which it is called smaller."""
 _ALIKE = 0.05
 """Distance, and share of domain scatter, up to which domains are called alike."""
+LABELS = 40
+"""Rows to ask for: in our trials they settled most cases."""
 SHIFT = "Is there a shift, and where?"
 HOW_WELL = "How well will it do there?"
 WHICH_ROWS = "Which rows should I look at?"
@@ -150,3 +151,43 @@ def sides(samples: Samples) -> tuple[list[str], list[str]]:
     is_target = samples.domains.is_target
     named = list(zip(samples.domain_names, is_target.tolist(), strict=True))
     return [n for n, target in named if not target], [n for n, target in named if target]
+
+
+def say_settled(
+    targets: list[str],
+    by_labels: LabelVerdict | NumberVerdict | None,
+    n_hidden: int,
+    of_table: bool,
+) -> Iterator[str]:
+    """Yield what is settled by labels, and what to do where nothing is."""
+    if by_labels is not None:
+        yield by_labels.summary.split("\n")[0]
+        if by_labels.verdict != "undecided":
+            return
+    if n_hidden:
+        yield (
+            f"The labels of {count(n_hidden, 'row')} were kept from the model and say how it does "
+            "on them; nothing of another place or another year."
+        )
+        return
+    if not targets:
+        yield (
+            "Rows of a domain that the model has not seen: leave one domain out after the other "
+            "(skatter.LeaveOneDomainOut), or let skatter.DomainGeneralizer do so."
+        )
+        return
+    how = (
+        f"'skatter ask --labels {LABELS}' (skatter.ask) draws them, and 'skatter adapt --checked' "
+        "reads them back."
+        if of_table
+        else "skatter.selection.pick_rows_to_label draws them, and judge_answers reads them back."
+    )
+    yield (
+        f"Labels of {join(targets)}. Some {LABELS} of them are enough in most cases, if they are "
+        f"of the right rows: {how} Without any, nobody can count how often predictions are right."
+    )
+
+
+def verdict_of(given: Any) -> LabelVerdict | NumberVerdict | None:
+    """Return a verdict by labels; anything else that was given is none."""
+    return given if isinstance(given, LabelVerdict | NumberVerdict) else None

@@ -143,7 +143,7 @@ def load_model(path: str | Path, *, key: bytes | None = None) -> Any:
         try:
             return build(_unpack(archive))
         except Refused as error:
-            raise ModelFileError(f"{path} is refused: {error}.") from error
+            raise ModelFileError(f"{path} is refused: {_one_line(error)}.") from error
         # A file made to mislead may fail in ways that nobody has thought of.
         except Exception as error:
             raise ModelFileError(

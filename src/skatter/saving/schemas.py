@@ -16,14 +16,19 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from inspect import signature
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import kernel_metrics
 
+from skatter.hedging.members import Member
 from skatter.methods import METHODS
-from skatter.saving.specs import Part, Refused, check_attributes
+from skatter.methods.base import Rival
+from skatter.parameters import Declared, rules_of
+from skatter.saving.specs import Part, Refused, check_attributes, parts_in
 from skatter.trees import TreeEnsemble
 
 OURS = (
@@ -93,7 +98,7 @@ def _table(text: str) -> dict[str, dict[str, str]]:
 LEARNT = _table(
     """
 ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p;
-    classes_ l c; class_counts_ i c; prior_ f c; odds_ f c; class_frequencies_ f c;
+    classes_ l c; class_counts_ i c; prior_ f c; class_frequencies_ f c;
     domain_ids_ l d; domain_counts_ i d; source_ids_ l s; source_mean_ f p; target_mean_ f p;
     kernel_ @Kernel p; X_fit_ f n p | none; dual_coef_ f n k; support_ i n; intercept_ f out;
     eigenvalues_ f k; offset_ f k; components_ f k *; feature_map_ none | @ p
@@ -113,13 +118,13 @@ DICA *scatter
 UDICA *scatter
 MDA *scatter
 PrincipalMap kernel_; X_fit_; dual_coef_; offset_
-*transfer source_ids_; components_|kernel_+dual_coef_+X_fit_
+*transfer components_|kernel_+dual_coef_+X_fit_
 TCA *transfer
 SSTCA *transfer
 TJM *transfer
 JDA *transfer
 BDA *transfer
-*machine classes_; source_ids_; kernel_; X_fit_; intercept_; support_
+*machine classes_; kernel_; X_fit_; intercept_; support_
 DIP mean_; components_
 DIPCC mean_; components_
 UML mean_; components_
@@ -129,16 +134,16 @@ ARTL classes_; mean_; kernel_; X_fit_ f n p; dual_coef_ f n c
 MEDA classes_; mean_; metric_factor_ f p g; kernel_ @Kernel g; X_fit_ f n g; dual_coef_ f n c
 SPL classes_; mean_; axes_ f p a; projection_ f a q; prototypes_ f c q; clusters_ f c q | none;
     _origin f q
-EasyTL classes_; source_ids_; centres_ f c p; alignment_ @CORAL p | none
+EasyTL classes_; centres_ f c p; alignment_ @CORAL p | none
 SCACV best_estimator_ @
-DomainGeneralizer classes_; scaler_ @ p; members_ [@Member]
+DomainGeneralizer classes_; scaler_ @ p; members_ [@Member]; powers_ {num}; reach_ [f p]
 TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
     domain str | none; numbers {any}; settings {any}
 Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
-LandmarkMap landmarks_ f k p; normalization_ f k k; n_features_out_ int k
+LandmarkMap kernel_; landmarks_ f k p; normalization_ f k k; n_features_out_ int k
 DomainScaler means_ f d+1 p; scales_ f d+1 p
 NearestNeighbour classes_; X_fit_ f n p; _codes i n <c; _keys f n
-ClassSpan unit_ num
+ClassSpan unit_ num; mean_; components_ f k p
 FullPower matrix f p p
 ThinPower multiple num; X f n p; H f n n
 _Copies ids l e; shared_weight num
@@ -147,16 +152,17 @@ MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s; inner f
 Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
 CalibratedSVC classes_; machine_ @SupportVectors p; link_ @LogisticRegression c
 SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
-KernelRidgeCV samples_ f n p; coefficients_ f n; mean_ num; power_ num
+KernelRidgeCV kernel_; samples_ f n p; coefficients_ f n; mean_ num; power_ num
 ChampionClassifier classes_; scaler_ @ p; contenders_ [@Contender]; champion_ str
 ChampionRegressor scaler_ @ p; contenders_ [@Contender]; champion_ str
-HedgedClassifier classes_; odds_; champion_ @ChampionClassifier p;
+HedgedClassifier classes_; odds_ f m c; champion_ @ChampionClassifier p;
     domain_scaler_ @DomainScaler p | none; members_ [@Member]; power_ num
 HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
-    members_ [@Member]; range_ [num]; shifts_ f d+1
+    members_ [@Member]; range_ [num]; shifts_ f d+1; source_error_ num; widening_ num
 Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
-SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path]
+SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
+    candidates_ [@Candidate]
 _Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
     neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
@@ -173,20 +179,20 @@ EasyAdaptSVM *machine; _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
 MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m;
     marginal_distances_ f m s; marginal_gamma_ num;
     _embeddings @MeanEmbeddings
-UndoBias classes_; source_ids_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
+UndoBias classes_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
     _weights f s+1 out p | none; domain_intercept_ f s out
 HFA classes_; intercept_; source_coef_ f * out; target_coef_ f * out;
     _source @_Side p; _target @_Side p
 Landmarks classes_; mean_; intercept_; coef_ f out p
 MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
-CORAL source_mean_; target_mean_; source_ids_; whitening_ @ p; colouring_ @ p
+CORAL source_mean_; target_mean_; whitening_ @ p; colouring_ @ p
 GFK mean_; metric_factor_ f p k
 SGF mean_; basis_ f p b; coefficients_ f b k
-JGSA source_ids_; source_map_ f p k; target_map_ f p k
-OptimalTransport source_ids_; X_source_ f n p; moved_ f n p
-LinearTransport source_ids_; source_mean_; target_mean_; map_ f p p
-SubspaceAlignment source_mean_; target_mean_; source_ids_; source_map_ f p k; target_map_ f p k
-TSC n_components_; source_ids_; components_ f k p; _shares [num]; _anchors f n k;
+JGSA source_map_ f p k; target_map_ f p k
+OptimalTransport X_source_ f n p; moved_ f n p
+LinearTransport source_mean_; target_mean_; map_ f p p
+SubspaceAlignment n_components_; source_mean_; target_mean_; source_map_ f p k; target_map_ f p k
+TSC n_components_; components_ f k p; _shares [num]; _anchors f n k;
     _mean_gap f k; _neighbourhood @Neighbourhood p
 """
 )
@@ -318,7 +324,7 @@ def name_of(kind: type) -> str | None:
 def check_part(part: Part) -> None:
     """Refuse an object that is not as its type wants it; those inside it were checked before."""
     kind = class_of(part.name)
-    record = is_dataclass(kind) or hasattr(kind, "_fields") or not issubclass(kind, BaseEstimator)
+    record = not issubclass(kind, BaseEstimator)
     specs = dict(SCIKIT_LEARN.get(part.name) or OWN.get(part.kind, {}))
     if part.name in SCIKIT_LEARN:
         must = _strict(part, kind, specs)
@@ -330,6 +336,8 @@ def check_part(part: Part) -> None:
     for name in must:
         if name not in part.state:
             raise Refused(f"{part.kind} has no {name}")
+    if not record:
+        _check_parameters(part, kind)
     plain = {name.rstrip("?"): spec for name, spec in specs.items()}
     check_attributes(part, plain if record else {**plain, **PARAMETERS})
     if part.kind in _AGREE and (record or _is_fitted(part, kind) or part.kind in _STEPPED):
@@ -382,15 +390,16 @@ def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
         learnt = name.endswith("_") or name.startswith("_")
         if not learnt or name.startswith("__") or hasattr(kind, name) or not name.isidentifier():
             raise Refused(f"{part.kind} knows no attribute {name[:60]!r}")
-    for name, default in _numeric(kind).items():
-        if isinstance(part.state.get(name, default), str | list | dict | tuple | set):
-            raise Refused(f"{name} of {part.kind} is no number")
     if not _is_fitted(part, kind):
         return parameters
-    must = set(parameters)
+    must = parameters | ({"source_ids_"} if issubclass(kind, Rival) else set())
     for name in specs:
         ways = [set(way.split("+")) for way in name.split("|")]
         must |= next((way for way in ways if way <= part.state.keys()), ways[0])
+    kernel = part.state.get("kernel_")
+    needs = isinstance(kernel, Part) and kernel.state["metric"] != "precomputed"
+    if needs and part.state.get("X_fit_", 0) is None:
+        raise Refused(f"{part.kind} has no X_fit_")
     wide = part.state.get("feature_map_")
     wide = wide.gives if isinstance(wide, Part) else part.state.get("n_features_in_")
     found = part.state.get("components_")
@@ -399,11 +408,31 @@ def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     return frozenset(name for name in must if not name.endswith("?"))
 
 
+def _check_parameters(part: Part, kind: type) -> None:
+    """Refuse parameters that ``fit`` would refuse."""
+    given = {name: part.state[name] for name in _parameters(kind)}
+    # Objects inside are not built yet; they were checked themselves.
+    given = {name: value for name, value in given.items() if not any(parts_in(value))}
+    try:
+        for name, rule in rules_of(kind).items():
+            if name in given:
+                rule(name, given[name])
+    except (ValueError, TypeError) as error:
+        raise Refused(str(error)) from error
+    for name, default in _plain_defaults(kind).items():
+        value = given.get(name)
+        right = isinstance(value, bool | np.bool_) == isinstance(default, bool)
+        if value is not None and not (right and isinstance(value, int | float | np.generic)):
+            raise Refused(f"{name} of {part.kind} is not as it should be")
+
+
 @cache
-def _numeric(kind: type) -> dict[str, float]:
-    """Return the parameters that are numbers where nothing else is said."""
+def _plain_defaults(kind: type) -> dict[str, float]:
+    """Return the parameters that are numbers, or true or false, where nothing else is said."""
+    if issubclass(kind, Declared):  # and has rules
+        return {}
     found = {name: each.default for name, each in signature(kind).parameters.items()}
-    return {name: value for name, value in found.items() if type(value) in (int, float)}
+    return {name: value for name, value in found.items() if isinstance(value, int | float)}
 
 
 # --- what must agree beyond sizes -----------------------------------------------------------------
@@ -417,6 +446,9 @@ def _check(holds: bool, reason: str) -> None:
 def _check_kernel(state: dict[str, Any]) -> None:
     known = set() if isinstance(state["metric"], Part) else {"gamma", "degree", "coef0"}
     _check(set(state["params"]) <= known, "a kernel has gamma, degree and coef0")
+    numbers = [each for each in state["params"].values() if each is not None]
+    plain = all(type(each) in (int, float, np.float64) for each in numbers)
+    _check(plain, "gamma, degree and coef0 are numbers")
 
 
 def _check_trees(state: dict[str, Any]) -> None:
@@ -431,6 +463,20 @@ def _check_tree_classifier(state: dict[str, Any]) -> None:
     _check(outputs == n or (outputs == 1 and n == 2), "the trees know other classes")
 
 
+def _check_tree_regressor(state: dict[str, Any]) -> None:
+    _check(len(state["trees_"].state["baseline"]) == 1, "the trees predict several numbers")
+
+
+def _check_regression(state: dict[str, Any]) -> None:
+    several = np.ndim(state["intercept_"]) + 1
+    _check(several == state["coef_"].ndim, "coef_ and intercept_ disagree")
+
+
+def _check_imputer(state: dict[str, Any]) -> None:
+    learnt = vars(SimpleImputer().fit([[0.0]]))  # more of it in newer versions
+    _check(learnt.keys() <= state.keys(), "SimpleImputer lacks something that it needs")
+
+
 def _check_machine(state: dict[str, Any]) -> None:
     right = state["_n_support"].sum() == len(state["support_"])
     _check(bool(right), "_n_support and support_ of SVC disagree")
@@ -438,6 +484,7 @@ def _check_machine(state: dict[str, Any]) -> None:
 
 def _check_neighbours(state: dict[str, Any]) -> None:
     _check(1 <= state["n_neighbors"] <= state["n_samples_fit_"], "there are too few neighbours")
+    _check(state["p"] > 0, "p of the metric is not positive")
     given = dict(state["effective_metric_params_"])
     power, weights = given.pop("p", 1), given.pop("w", None)
     right = not given and weights is None and type(power) in (int, float) and power > 0
@@ -488,6 +535,10 @@ def _check_steps(state: dict[str, Any]) -> None:
     passes = (None, "passthrough")
     parts = [isinstance(step, Part) or step in passes for _, step in steps]
     _check(all(parts), "a step is no estimator")
+    inside = [step for _, step in steps if isinstance(step, Part)]
+    for first, then in pairwise(inside):
+        agree = None in (first.gives, then.width) or first.gives == then.width
+        _check(agree, f"{first.kind} makes other features than {then.kind} takes")
 
 
 def _check_columns(state: dict[str, Any]) -> None:
@@ -530,6 +581,33 @@ def _check_calibrated(state: dict[str, Any]) -> None:
     _check(len(state["link_"].state["classes_"]) == len(state["classes_"]), "link_ disagrees")
 
 
+def _check_copies(state: dict[str, Any]) -> None:
+    width = state["n_features_in_"] * (len(state["copy_ids_"]) + 1)
+    _check(state["n_components_"] == width, "n_components_ and copy_ids_ disagree")
+
+
+def _check_hedged_classifier(state: dict[str, Any]) -> None:
+    _check_members(state)
+    _check(len(state["odds_"]) == len(state["members_"]), "odds_ and members_ disagree")
+
+
+def _check_hedged_regressor(state: dict[str, Any]) -> None:
+    _check_members(state)
+    _check(len(state["range_"]) == 2, "range_ has two ends")
+
+
+def _check_sides(state: dict[str, Any]) -> None:
+    for side in ("source", "target"):
+        rows = len(state[f"_{side}"].state["rows"])
+        _check(len(state[f"{side}_coef_"]) == rows, f"{side}_coef_ disagrees")
+
+
+def _check_generalizer(state: dict[str, Any]) -> None:
+    _check_members(state)
+    names = [Member(**each.state).title for each in state["members_"]]
+    _check(all(name in state["powers_"] for name in names), "a member has no power")
+
+
 def _check_paths(state: dict[str, Any]) -> None:
     n = len(state["classes_"])
     for each in state["paths_"]:
@@ -564,6 +642,12 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "TreeEnsemble": _check_trees,
     "ForestClassifier": _check_tree_classifier,
     "BoostingClassifier": _check_tree_classifier,
+    "ForestRegressor": _check_tree_regressor,
+    "BoostingRegressor": _check_tree_regressor,
+    "LinearRegression": _check_regression,
+    "Ridge": _check_regression,
+    "RidgeCV": _check_regression,
+    "SimpleImputer": _check_imputer,
     "SVC": _check_machine,
     "KNeighborsClassifier": _check_neighbours,
     "KNeighborsRegressor": _check_neighbours,
@@ -573,8 +657,11 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "ColumnTransformer": _check_columns,
     "ChampionClassifier": _check_members,
     "ChampionRegressor": _check_members,
-    "HedgedClassifier": _check_members,
-    "HedgedRegressor": _check_members,
+    "HedgedClassifier": _check_hedged_classifier,
+    "HedgedRegressor": _check_hedged_regressor,
+    "DomainGeneralizer": _check_generalizer,
+    "EasyAdapt": _check_copies,
+    "HFA": _check_sides,
     "CalibratedSVC": _check_calibrated,
     "SCAClassifier": _check_paths,
     "TSC": _check_codes,

@@ -82,8 +82,11 @@ class Part:
         for name in ("n_features_out_", "_n_features_out", "n_components_"):
             if isinstance(self.state.get(name), int):
                 return int(self.state[name])
-        found = self.state.get("dual_coef_")
-        return int(found.shape[-1]) if isinstance(found, np.ndarray) and found.ndim else None
+        for name, axis in (("dual_coef_", -1), ("components_", 0)):
+            found = self.state.get(name)
+            if isinstance(found, np.ndarray) and found.ndim:
+                return int(found.shape[axis])
+        return None
 
     @property
     def width(self) -> int | None:

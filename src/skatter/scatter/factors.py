@@ -7,15 +7,11 @@ their means: the same UᵀZ from a few rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 
 from skatter.domains import Codes, Domains
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 ROUNDING = 1e-10
 """Share of the largest singular value below which groups span nothing."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from skatter import tensors
 from skatter.domains import Domains
 from skatter.scatter.factors import (
     class_factor,
@@ -17,21 +17,7 @@ from skatter.scatter.factors import (
     conditional_factor,
     domain_factor,
 )
-from skatter.tensors import (
-    Tall,
-    column_dots,
-    column_means,
-    device_of,
-    host,
-    is_tensor,
-    like,
-    multiply,
-    squared_distances_to_mean,
-    strips,
-    to_device,
-)
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class Scatters(NamedTuple):
@@ -54,8 +40,8 @@ class Geometry:
     @classmethod
     def of_features(cls, Z: Any) -> Geometry:
         """Feature space given explicitly, one row per sample."""
-        if is_tensor(Z):
-            return cls(squared_distances_to_mean(Z), lambda W: _energies_of_rows(Z, W))
+        if tensors.is_tensor(Z):
+            return cls(tensors.squared_distances_to_mean(Z), lambda W: _energies_of_rows(Z, W))
         if isinstance(Z, np.ndarray):
             # Scatters ignore a shift; without one, means far from zero would cost digits.
             Z = Z - Z.mean(axis=0, dtype=np.float64)
@@ -65,25 +51,28 @@ class Geometry:
         )
 
     @classmethod
-    def of_gram(cls, K: Tall) -> Geometry:
+    def of_gram(cls, K: tensors.Tall) -> Geometry:
         """Feature space of a Gram matrix, centred or not."""
-        return cls(host(K.diagonal()).astype(np.float64), lambda W: _energies_of_gram(K, W))
+        return cls(tensors.host(K.diagonal()).astype(np.float64), lambda W: _energies_of_gram(K, W))
 
     def energy(self, W: Array) -> float:
         """Return tr(Wᵀ K W)."""
         return float(np.sum(self.energies(W)))
 
 
-def _energies_of_gram(K: Tall, W: Array) -> Array:
-    W = to_device(W, device_of(K))
-    return column_dots(W, multiply(K, like(W, K)))
+def _energies_of_gram(K: tensors.Tall, W: Array) -> Array:
+    W = tensors.to_device(W, tensors.device_of(K))
+    return tensors.column_dots(W, tensors.multiply(K, tensors.like(W, K)))
 
 
-def _energies_of_rows(Z: Tall, W: Array) -> Array:
+def _energies_of_rows(Z: tensors.Tall, W: Array) -> Array:
     """Centre a tensor a strip of rows at a time, in float64."""
-    W, mean = to_device(W, device_of(Z)), column_means(Z)
-    parts = (multiply((Z[rows] - mean).T, W[rows]) for rows in strips(len(Z), 8 * Z.shape[1]))
-    return np.sum(np.square(host(sum(parts))), axis=0)
+    W, mean = tensors.to_device(W, tensors.device_of(Z)), tensors.column_means(Z)
+    parts = (
+        tensors.multiply((Z[rows] - mean).T, W[rows])
+        for rows in tensors.strips(len(Z), 8 * Z.shape[1])
+    )
+    return np.sum(np.square(tensors.host(sum(parts))), axis=0)
 
 
 def measure(geometry: Geometry, domains: Domains) -> Scatters:

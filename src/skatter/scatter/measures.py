@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import read_domains
 from skatter.scatter.factors import conditional_factor, domain_factor, indicator_means
@@ -17,8 +16,7 @@ from skatter.scatter.reading import (
     read_geometry,
     read_samples,
 )
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 def scatter(

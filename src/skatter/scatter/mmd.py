@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from skatter.checks import check_integer
 from skatter.kernels import check_gram, gram, resolve_kernel
 from skatter.scatter.reading import Projection, check_table
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class MMD(NamedTuple):

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from skatter.checks import FLOATS
 from skatter.domains import Domains, read_domains
 from skatter.kernels import check_gram, gram, resolve_kernel
 from skatter.scatter.geometry import Geometry
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 Projection = Callable[[Any], Array]
 
 

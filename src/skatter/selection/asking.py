@@ -44,8 +44,8 @@ from skatter.checks import check_integer, check_real
 from skatter.domains import is_unlabelled
 from skatter.formatting import percent
 from skatter.selection.criteria.evidence import seed_of
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 Codes = NDArray[np.intp]
 Draws = NDArray[np.float64]
 

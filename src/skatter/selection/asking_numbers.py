@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skatter.checks import check_integer
@@ -29,8 +28,7 @@ from skatter.selection.asking import (
     draw_from_strata,
 )
 from skatter.selection.criteria.evidence import seed_of
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 FOCUS = 0.6
 """Share of the labels that goes to rows on which the predictions are far apart."""

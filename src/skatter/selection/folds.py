@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
 from skatter.solve.blas import subtract_dot
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class FoldSolver:
@@ -36,15 +34,16 @@ class FoldSolver:
         space, total = self._space.relabelled(domains), self._space.scatters.total
         cross = None if new is None else space.cross(new)
         n_new = 0 if new is None else new.shape[0]
+        template = clone(self._template)  # other threads may solve other folds
         objectives = [
-            self._template.set_params(beta=beta, delta=delta).objective(domains, total)
+            template.set_params(beta=beta, delta=delta).objective(domains, total)
             for beta, delta in settings
         ]
         for solved in space.solve(objectives, k):
             if solved.nothing:
                 yield np.zeros((domains.n_samples, 1)), np.zeros((n_new, 1))
                 continue
-            scale, Z = solved.scale(self._template.scale), solved.projections
+            scale, Z = solved.scale(template.scale), solved.projections
             yield Z * scale, Z[:0] if cross is None else solved.project(cross) * scale
 
 

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -39,8 +39,9 @@ from skatter.selection.criteria.evidence import MakeJudge
 from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
+from skatter.tensors import Array
+from skatter.threads import in_threads
 
-Array = NDArray[Any]
 Point = tuple[int, float, float]
 """k, δ and β: sorted, so that ties go to the smaller k, then the smaller δ."""
 
@@ -337,25 +338,26 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         deltas: list[float],
     ) -> tuple[Array, Array]:
         """Scores of shape (settings in the order k, δ, β; folds), and seconds."""
-        scores = np.empty((len(ks), len(deltas), len(betas), len(folds)))
-        seconds = np.zeros((2, len(folds)))
-        points = list(product(range(len(deltas)), range(len(betas))))
-        for f, held in enumerate(folds):
-            start = perf_counter()
-            settings = [(betas[b], deltas[d]) for d, b in points]
-            projected = project(held, settings)
-            for (d, b), Z in zip(points, _timed(projected, seconds[0, f : f + 1]), strict=True):
-                guesses = self._predict(Z, domains, held, ks)
-                scores[:, d, b, f] = [score(held, guess) for guess in guesses]
-            seconds[1, f] = perf_counter() - start - seconds[0, f]
+        points = [(beta, delta) for delta, beta in product(deltas, betas)]
+
+        def judge(held: Codes) -> tuple[Array, Array]:
+            start, projecting = perf_counter(), np.zeros(1)
+            own = [
+                [score(held, guess) for guess in self._predict(Z, domains, held, ks)]
+                for Z in _timed(project(held, points), projecting)
+            ]
+            took = perf_counter() - start
+            return np.transpose(own), np.array([projecting[0], took - projecting[0]])
+
+        scores, seconds = np.empty((len(ks) * len(points), len(folds))), np.empty((2, len(folds)))
+        for f, found in enumerate(in_threads(partial(judge, held) for held in folds)):
+            scores[:, f], seconds[:, f] = found[0].ravel(), found[1]
             if self.verbose:
-                best = scores[..., f].max()
-                took = perf_counter() - start
                 print(
-                    f"[SCACV] fold {f + 1} of {len(folds)}: {len(points) * len(ks)} settings, "
-                    f"best {self.criterion_} {best:.3f}, {took:.1f} s"
+                    f"[SCACV] fold {f + 1} of {len(folds)}: {len(scores)} settings, "
+                    f"best {self.criterion_} {scores[:, f].max():.3f}, {seconds[:, f].sum():.1f} s"
                 )
-        return scores.reshape(-1, len(folds)), seconds
+        return scores, seconds
 
     def _predict(self, Z: Array, domains: Domains, held: Codes, ks: list[int]) -> Iterator[Codes]:
         """Predict held-out samples from the first k components, for each k."""

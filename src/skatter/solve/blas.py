@@ -38,14 +38,7 @@ Array = NDArray[Any]
 
 
 def dot(A: Tall, B: Tall) -> Tall:
-    """Return A B in Fortran order; a contiguous operand of either order is not copied.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dot(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
-    array([[11.]])
-    """
+    """Return A B in Fortran order; a contiguous operand of either order is not copied."""
     if is_tensor(A):
         return multiply(A, B)
     if not (A.size and B.size):
@@ -69,51 +62,22 @@ def subtract_dot(C: Tall, A: Tall, B: Tall) -> Tall:
 
 
 def inner(A: Tall, B: Tall) -> Array:
-    """Return AᵀB of tall arrays as a small one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> inner(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
-    array([[11.]])
-    """
+    """Return AᵀB of tall arrays as a small one."""
     return host(multiply(A.T, B)) if is_tensor(A) else dot(A.T, B)
 
 
 def combine(A: Tall, C: Array) -> Tall:
-    """Return A C: columns of a tall array, combined as a small one says.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> combine(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
-    array([[11.]])
-    """
+    """Return A C: columns of a tall array, combined as a small one says."""
     return multiply(A, like(C, A)) if is_tensor(A) else dot(A, C)
 
 
 def subtract_combination(W: Tall, A: Tall, C: Array) -> Tall:
-    """Return W - A C, tall less a combination of tall columns, overwriting ``W``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> subtract_combination(np.array([[11.5]]), np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
-    array([[0.5]])
-    """
+    """Return W - A C, tall less a combination of tall columns, overwriting ``W``."""
     return subtract_dot(W, A, like(C, A))
 
 
 def project_off(W: Tall, A: Tall) -> Tall:
-    """Return W - A Aᵀ W, overwriting ``W``: what is off the orthonormal columns of A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project_off(np.array([[1.0], [2.0]], order="F"), np.array([[1.0], [0.0]]))
-    array([[0.],
-           [2.]])
-    """
+    """Return W - A Aᵀ W, overwriting ``W``: what is off the orthonormal columns of A."""
     return subtract_dot(W, A, dot(A.T, W))
 
 
@@ -129,14 +93,7 @@ def subtract_symmetric(C: Tall, A: Tall, B: Tall) -> Tall:
 
 
 def pivoted_qr(W: Tall) -> tuple[Tall, Array, Array]:
-    """Return tall Q, small R and the order of the columns in W[:, order] = Q R, |R_ii| falling.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pivoted_qr(np.array([[1.0, 0.0], [0.0, 2.0]]))[2].tolist()
-    [1, 0]
-    """
+    """Return tall Q, small R and the order of the columns in W[:, order] = Q R, |R_ii| falling."""
     if not is_tensor(W):
         return qr(W, mode="economic", pivoting=True, check_finite=False)
     Q, R = orthonormalised(W)
@@ -145,14 +102,7 @@ def pivoted_qr(W: Tall) -> tuple[Tall, Array, Array]:
 
 
 def plain_qr(W: Tall) -> tuple[Tall, Array]:
-    """Return tall Q and small R of W = Q R, columns in their order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> abs(plain_qr(np.array([[3.0], [4.0]]))[1])
-    array([[5.]])
-    """
+    """Return tall Q and small R of W = Q R, columns in their order."""
     return orthonormalised(W) if is_tensor(W) else qr(W, mode="economic", check_finite=False)
 
 

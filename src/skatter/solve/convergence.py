@@ -21,12 +21,6 @@ def excess(eigenvalues: Array, residuals: Array, tol: float) -> float:
 
     Eigenvalues below the numerical rank must be known to be there; and rounding is relative to
     the largest one, so that small ones cannot do better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> excess(np.array([2.0, 1.0]), np.array([1e-3, 1e-2]), 1e-2)
-    1.0
     """
     largest = max(float(eigenvalues[0]), 0.0) if len(eigenvalues) else 0.0
     size = np.maximum(eigenvalues, rank_cutoff(eigenvalues.dtype) * largest)
@@ -36,14 +30,7 @@ def excess(eigenvalues: Array, residuals: Array, tol: float) -> float:
 
 
 def widest_cluster(eigenvalues: Array, gap: float) -> int:
-    """Count the eigenvalues in the longest run whose relative gaps are below ``gap``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> widest_cluster(np.array([3.0, 2.0, 2.0, 1.0]), 1e-3)
-    2
-    """
+    """Count the eigenvalues in the longest run whose relative gaps are below ``gap``."""
     apart = np.flatnonzero(-np.diff(eigenvalues) > gap * eigenvalues[:-1])
     ends = np.concatenate([[-1], apart, [len(eigenvalues) - 1]])
     return int(np.diff(ends).max())

@@ -123,19 +123,6 @@ def solve_iterative(
     ``progress`` is told the number of products so far and the worst residual. Where
     ``max_products`` are not enough, a ConvergenceWarning says so, and the residuals reached are
     measured and returned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.domains import read_domains
-    >>> from skatter.kernels import resolve_kernel
-    >>> from skatter.objective import usca
-    >>> X = np.random.default_rng(0).normal(size=(200, 3)) * [3.0, 2.0, 1.0]
-    >>> gram = TiledGram(X, resolve_kernel(X, "linear"), tile=64)
-    >>> domains = read_domains(None, np.zeros(200, int))
-    >>> found = solve_iterative(gram, domains, usca(0.0, ridge=1.0), 3, tol=1e-6)
-    >>> bool(np.allclose(found.eigenvalues, np.linalg.eigvalsh(np.cov(X.T, ddof=0))[::-1]))
-    True
     """
     check_integer("k", k, low=1)
     check_integer("max_products", max_products, low=2)

@@ -29,15 +29,7 @@ from skatter.solve.blas import (
     project_off,
     subtract_combination,
 )
-from skatter.tensors import (
-    Tall,
-    column_norms,
-    empty_columns,
-    fortran,
-    host_dtype,
-    hstack,
-    like,
-)
+from skatter.tensors import Tall, column_norms, empty_columns, fortran, host_dtype, hstack, like
 
 Array = NDArray[Any]
 Operator = Callable[[Tall], Tall]

@@ -17,42 +17,20 @@ def column_signs(W: Tall) -> Array:
     """Return the sign of the entry of largest magnitude of every column, on the host.
 
     Times these signs, components are the same in every run and on every machine.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> column_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
-    array([-1,  1])
     """
     columns = to_device(np.arange(W.shape[1]), device_of(W))
     return np.where(host(W[abs(W).argmax(0), columns]) < 0, -1, 1)
 
 
 def pad_rows(first: Array, rows: int) -> Array:
-    """Append rows of zeros: coordinates in a space are coordinates in a larger one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pad_rows(np.ones((1, 2)), 3)
-    array([[1., 1.],
-           [0., 0.],
-           [0., 0.]])
-    """
+    """Append rows of zeros: coordinates in a space are coordinates in a larger one."""
     out = np.zeros((rows, first.shape[1]), dtype=first.dtype, order="F")
     out[: len(first)] = first
     return out
 
 
 def leading(T: Array, k: int) -> tuple[Array, Array]:
-    """Return the largest ``k`` eigenpairs of a symmetric matrix, largest first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
-    array([3., 2.])
-    """
+    """Return the largest ``k`` eigenpairs of a symmetric matrix, largest first."""
     size = len(T)
     k = min(k, size)
     if not k:

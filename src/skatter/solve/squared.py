@@ -21,12 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import dot, subtract_dot
-from skatter.solve.convergence import (
-    Pace,
-    excess,
-    widest_cluster,
-    with_enough_directions,
-)
+from skatter.solve.convergence import Pace, excess, widest_cluster, with_enough_directions
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.small import leading, pad_rows
 from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, within_rank
@@ -47,14 +42,6 @@ def solve_squared(
     """Return the ``k`` largest eigenpairs of K (I − h hᵀ) K w = λ (μ I + K E Eᵀ K) w.
 
     ``product`` is W -> K W in double precision, and h, 1/√n to centre, is not longer than one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> K = np.diag([2.0, 1.0])
-    >>> h, E = np.full((2, 1), 0.5**0.5), np.zeros((2, 1))
-    >>> solve_squared(lambda W: K @ W, h, E, 0.5, 2, tol=1e-6).values
-    array([5.])
     """
     n = len(E)
     if n <= DENSE or 10 * k > n:

@@ -19,12 +19,7 @@ from scipy.linalg import get_blas_funcs, qr, solve_triangular
 from sklearn.utils import check_random_state
 
 from skatter.solve.blas import cholesky_in_place, dot, subtract_dot
-from skatter.solve.convergence import (
-    Pace,
-    excess,
-    widest_cluster,
-    with_enough_directions,
-)
+from skatter.solve.convergence import Pace, excess, widest_cluster, with_enough_directions
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.small import column_signs, leading
 from skatter.solve.solution import numerical_rank
@@ -56,14 +51,7 @@ def leading_pairs(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> Eigenpairs:
-    """Return the ``k`` largest eigenpairs of a positive semi-definite operator.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> leading_pairs(lambda W: np.diag([1.0, 3.0, 2.0]) @ W, 3, 2, tol=1e-6).values
-    array([3., 2.])
-    """
+    """Return the ``k`` largest eigenpairs of a positive semi-definite operator."""
     k = min(k, size)
     if size <= DENSE or 4 * k > size:
         T = apply(np.eye(size, dtype=dtype, order="F"))
@@ -178,15 +166,7 @@ def solve_pencil(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> Eigenpairs:
-    """Return the ``k`` largest eigenpairs of A w = λ C w.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> A, root = np.diag([3.0, 2.0]), DiagonalPlusThin(np.array([1.0, 2.0]), np.zeros((2, 1)))
-    >>> solve_pencil(lambda W: A @ W, root, 2, 2, tol=1e-6).values
-    array([3., 1.])
-    """
+    """Return the ``k`` largest eigenpairs of A w = λ C w."""
     pairs = leading_pairs(
         lambda V: root.transposed_times(numerator(root.times(V))),
         size,
@@ -211,13 +191,6 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
 
     They are exact to ``tol``, not randomised, and cost O(n p k): products with the centred
     samples, which are never formed where ``X`` is sparse.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> axes = principal_axes(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), 1)
-    >>> axes.directions.ravel(), axes.variances
-    (array([1., 0.]), array([1.]))
     """
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
@@ -246,8 +219,9 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
 
 
 def _gram(X: Array) -> Array:
-    """Return the smaller one of XᵀX and XXᵀ."""
-    return dot(X.T, X) if X.shape[1] <= X.shape[0] else dot(X, X.T)
+    """Return the smaller one of XᵀX and XXᵀ of a C-ordered X, in the lower triangle."""
+    syrk = get_blas_funcs("syrk", dtype=X.dtype)
+    return syrk(1.0, X.T, trans=X.shape[1] > X.shape[0], lower=True)
 
 
 def _centred_products(

@@ -13,13 +13,7 @@ from skatter.domains import Domains
 from skatter.kernels import Kernel, centre, check_gram, gram, require_memory
 from skatter.objective import Coefficients, Objective
 from skatter.scatter import Geometry, Scatters, measure
-from skatter.solve import (
-    INDEFINITE,
-    DualOperator,
-    DualPath,
-    Found,
-    canonical_order,
-)
+from skatter.solve import INDEFINITE, DualOperator, DualPath, Found, canonical_order
 from skatter.spaces.base import OnSamples, Problem, Solved, Space
 from skatter.tensors import device_of, host_dtype, is_tensor, take, trace
 

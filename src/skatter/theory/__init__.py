@@ -28,11 +28,7 @@ from skatter.theory.concentration import (
     rademacher_complexity,
     scatter_bound,
 )
-from skatter.theory.discrepancy import (
-    discrepancy,
-    discrepancy_bound,
-    printed_discrepancy_bound,
-)
+from skatter.theory.discrepancy import discrepancy, discrepancy_bound, printed_discrepancy_bound
 
 __all__ = [
     "NOTE",

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_integer, check_real
 from skatter.theory.concentration import (
@@ -23,9 +22,6 @@ from skatter.theory.discrepancy import (
     signed_mmd,
 )
 from skatter.theory.samples import Pair, check_alpha, check_radius, kernel_bound, read_pair
-
-Array = NDArray[Any]
-
 
 NOTE = "diagnostic, not a certificate"
 """How every :class:`AdaptationBound` is to be read."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter.checks import check_integer, check_real
 from skatter.kernels import Kernel
 from skatter.scatter import scatter
+from skatter.tensors import Array
 from skatter.theory.samples import (
     check_alpha,
     check_radius,
@@ -19,8 +19,6 @@ from skatter.theory.samples import (
     root,
     single_gram,
 )
-
-Array = NDArray[Any]
 
 
 class ScatterBound(NamedTuple):

@@ -5,21 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_real
+from skatter.tensors import Array
 from skatter.theory.samples import Pair, check_radius, read_pair, root
-
-Array = NDArray[Any]
 
 
 def discrepancy(
-    X: Any,
-    Y: Any,
-    *,
-    kernel: Any = "rbf",
-    gamma: Any = "median",
-    radius: float = 1.0,
+    X: Any, Y: Any, *, kernel: Any = "rbf", gamma: Any = "median", radius: float = 1.0
 ) -> float:
     """Exact discrepancy of two samples under squared loss, over the ball {‖f‖_H ≤ Λ}.
 
@@ -53,12 +46,7 @@ def discrepancy(
 
 
 def discrepancy_bound(
-    X: Any,
-    Y: Any,
-    *,
-    kernel: Any = "rbf",
-    gamma: Any = "median",
-    radius: float = 1.0,
+    X: Any, Y: Any, *, kernel: Any = "rbf", gamma: Any = "median", radius: float = 1.0
 ) -> float:
     """Upper bound 4 Λ² MMD_{k²} of the discrepancy, with the squared kernel k².
 
@@ -88,12 +76,7 @@ def discrepancy_bound(
 
 
 def printed_discrepancy_bound(
-    X: Any,
-    Y: Any,
-    *,
-    kernel: Any = "rbf",
-    gamma: Any = "median",
-    range_bound: float = 1.0,
+    X: Any, Y: Any, *, kernel: Any = "rbf", gamma: Any = "median", range_bound: float = 1.0
 ) -> float:
     """Discrepancy bound exactly as printed, 8 r √Ψ({μ_P, μ_Q}) = 4 r MMD_k; it is NOT valid.
 

@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from skatter.checks import check_real
 from skatter.kernels import Kernel, check_gram, gram, resolve_kernel
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +64,7 @@ def single_gram(X: Array, kernel: Any, gamma: Any) -> tuple[Kernel, Array]:
 
 
 def read_pair(
-    X: Any,
-    Y: Any,
-    kernel: Any,
-    gamma: Any,
-    *,
-    names: tuple[str, str] = ("X", "Y"),
-    least: int = 1,
+    X: Any, Y: Any, kernel: Any, gamma: Any, *, names: tuple[str, str] = ("X", "Y"), least: int = 1
 ) -> Pair:
     """Check two samples, or the rows of their joint Gram matrix."""
     X, Y = check_table(X, names[0], least=least), check_table(Y, names[1], least=least)

@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
@@ -24,8 +23,7 @@ from skatter.selection.criteria.predictions import is_collapsed, nearest_class_p
 from skatter.selection.criteria.scatters import unknown_target
 from skatter.selection.criteria.weights import importance_weights
 from skatter.selection.splitters import LeaveOneDomainOut
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 N_FOLDS = 5
 
@@ -52,22 +50,7 @@ class HeldOut(NamedTuple):
 
 
 class Evidence:
-    """A model, the samples it is judged on, and the fits that criteria share.
-
-    Parameters
-    ----------
-    model : classifier
-        Not fitted; it is cloned and stays as it is. One that does not take ``sample_domain`` is
-        fitted on the labelled samples.
-    X : array-like of shape (n_samples, n_features)
-        Samples of all domains.
-    y, sample_domain, labelled
-        As in :func:`skatter.domains.read_domains`.
-    random_state : int, RandomState instance or None
-        Shuffles folds; None is a fixed seed.
-    judges : dict or None
-        Judges made so far; those of one dictionary serve several models on the same samples.
-    """
+    """A model, the samples it is judged on, and the fits that criteria share."""
 
     def __init__(
         self,
@@ -150,9 +133,7 @@ class Evidence:
             correct[fold] = self._codes(fitted, held) == self.domains.label[held]
             features = self._features(fitted)
             weights[fold] = importance_weights(
-                features[np.setdiff1d(self.source, held)],
-                features[self.target],
-                at=features[held],
+                features[np.setdiff1d(self.source, held)], features[self.target], at=features[held]
             )
         return HeldOut(correct, weights)
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import pairwise_distances_argmin_min
@@ -29,8 +28,7 @@ from sklearn.utils import check_array, gen_batches
 from skatter.checks import check_real
 from skatter.domains import Codes
 from skatter.scatter.reading import check_table
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 STRIP = 1024
 """Rows of the matrix of similarities that are formed at once."""
@@ -208,10 +206,7 @@ def nearest_class_probabilities(
 
 def _read(probabilities: Any, *, least: int = 1) -> Array:
     P = check_array(
-        probabilities,
-        dtype=np.float64,
-        ensure_min_samples=least,
-        input_name="probabilities",
+        probabilities, dtype=np.float64, ensure_min_samples=least, input_name="probabilities"
     )
     if (P < 0).any() or not (P.sum(axis=1) > 0).all():
         raise ValueError(

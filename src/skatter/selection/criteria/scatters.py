@@ -24,15 +24,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.scatter import indicator_means
 from skatter.scatter.reading import check_table
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 
 class ClassScatter(NamedTuple):

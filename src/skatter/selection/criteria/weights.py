@@ -24,8 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skatter.checks import check_integer
 from skatter.scatter.reading import check_table
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 SURE = 1e-6
 """The domain classifier is never surer than this, so that weights are finite and positive."""
