@@ -40,7 +40,8 @@ def fit_chunks(
 
     Memory does not grow with the number of rows. A feature map that is not fitted yet is fitted on
     at most 20,000 rows, drawn at random under the estimator's ``random_state``; give it as
-    :class:`sklearn.frozen.FrozenEstimator` to keep it as it is.
+    :class:`sklearn.frozen.FrozenEstimator` to keep it as it is. Where a chunk cannot be used, the
+    error names it and the model stays as it was.
 
     Parameters
     ----------
@@ -61,13 +62,6 @@ def fit_chunks(
     -------
     model
         The same object, fitted.
-
-    Raises
-    ------
-    TypeError
-        Before any row is read, where a step cannot learn from a stream.
-    ValueError
-        Where a chunk cannot be used; the error names it. The model is then as it was before.
 
     Examples
     --------
@@ -114,12 +108,6 @@ def predict_chunks(model: Any, chunks: Iterable[Chunk], method: str = "predict")
     iterator of ndarray
         What the method returns, one array for each chunk.
 
-    Raises
-    ------
-    ValueError
-        At once where the model has no such method or is not fitted; later where a chunk cannot be
-        used, and the error names it.
-
     Examples
     --------
     >>> import numpy as np
@@ -160,11 +148,6 @@ def moments_of_chunks(
     Moments
         To be saved (``Moments.save``), merged (:func:`skatter.moments.merge_moments`) and learnt
         from (``SCA.fit_moments``).
-
-    Raises
-    ------
-    TypeError
-        Where the estimator has no explicit features, or a feature map of its own to fit.
 
     Examples
     --------
