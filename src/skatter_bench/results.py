@@ -13,7 +13,7 @@ from skatter_bench.cells import Cell, cells
 from skatter_bench.contestants import Contestant
 from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores
 from skatter_bench.scoring import share
-from skatter_bench.store import PackedStore, Store
+from skatter_bench.store import PackedStore, Record, Store
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -55,9 +55,6 @@ class SuiteResults:
 
     suite: Suite
     outcomes: list[Outcome]
-
-
-Record = Mapping[str, Any]
 
 
 def plan(
@@ -114,8 +111,9 @@ def _outcome(
     # None where there was nothing to choose from.
     names = [fold for fold in choosing_folds(protocol, task) if fold in scores]
     deciding = {fold: [share(score) for score in scores[fold]] for fold in names}
-    chosen, error = _chosen(deciding, scores[final_fold(protocol)], done)
-    best = None if chosen is None else scores[final_fold(protocol)][chosen]
+    final = scores[final_fold(protocol)]
+    chosen, error = _chosen(deciding, final, done)
+    best = None if chosen is None else final[chosen]
     score = None
     if chosen is not None and deciding:
         score = 100 * float(mean_scores(deciding)[chosen])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from skatter.datasets.facts import CITATIONS, SOURCES
-from skatter.datasets.mnist_usps import DIGITS, PIXELS
+from skatter.datasets.facts import FACTS, SOURCES
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
@@ -41,13 +40,5 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
     """
     path = SOURCE.find("all", data_home)
     X, y, angle = read_arrays(path, ("X", "y", "angle"))
-    X, y = check_labelled(path, X, y, first=0, n_classes=len(DIGITS))
-    return Dataset(
-        name="rotated_mnist",
-        X=X,
-        y=y,
-        domain=angle.astype(str),
-        class_names=DIGITS,
-        citation=CITATIONS["rotated_mnist"],
-        preprocessing=PIXELS,
-    )
+    X, y = check_labelled(path, X, y, first=0, n_classes=10)
+    return FACTS["rotated_mnist"].dataset(X, y, angle.astype(str))
