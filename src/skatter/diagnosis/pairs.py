@@ -85,4 +85,5 @@ def compare_pairs(
         )
         for i, (first, second) in enumerate(pairs)
     )
-    return shifts, n_permutations, min(n_tests / (n_permutations + 1), 1.0)
+    floor = 1 / (n_permutations + 1)
+    return shifts, n_permutations, min(n_tests * floor, 1.0)
