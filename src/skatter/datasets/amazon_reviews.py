@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ from sklearn.datasets import load_svmlight_file
 
 from skatter.checks import check_choice
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.home import data_home as find_home
 from skatter.datasets.reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets.record import Dataset, choose_domains
-
-Home = str | os.PathLike[str] | None
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 

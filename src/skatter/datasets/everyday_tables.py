@@ -9,7 +9,6 @@ repository.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -19,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skatter.datasets.facts import Facts
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.home import Home, KnownFile, Source
 from skatter.datasets.reading import AGAIN, read_arrays
 from skatter.datasets.record import Dataset
 
@@ -120,7 +119,7 @@ EVERYDAY_TABLES: Mapping[str, EverydayTable] = {
 """The catalogue, by name."""
 
 
-def load_everyday_table(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
+def load_everyday_table(name: str, *, data_home: Home = None) -> Dataset:
     """Load one of 72 tables with natural domains: 52 with classes, 20 with numbers as labels.
 
     Samples are as in the file, so prepare them: NaN is a missing value, and columns named by

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import read_tables
 from skatter.datasets.record import Dataset, choose_domains
 
 SOURCE = SOURCES["ixmas"]
 
 
-def load_ixmas(
-    *, domains: Iterable[str] | None = None, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_ixmas(*, domains: Iterable[str] | None = None, data_home: Home = None) -> Dataset:
     """Load the films of IXMAS, described by counts of 5,000 visual words.
 
     Five actions (check watch, cross arms, scratch head, sit down, get up), each filmed by five

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.preprocessing import normalize
 
 from skatter.checks import check_integer
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
@@ -29,7 +29,7 @@ def draw_mnist_usps(
     n_mnist: int = 2000,
     n_usps: int = 1800,
     preprocess: bool = False,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: Home = None,
     download_if_missing: bool = False,
 ) -> Dataset:
     """Draw digits at random from the 10,000 test images of MNIST and the 9,298 images of USPS.

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from sklearn.preprocessing import normalize
 
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["mnist_usps"]
 
 
-def load_mnist_usps(
-    *, preprocess: bool = False, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_mnist_usps(*, preprocess: bool = False, data_home: Home = None) -> Dataset:
     """Load the 2,000 MNIST and 1,800 USPS digits that Long et al. drew.
 
     The file is not part of skatter and is not downloaded.

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from sklearn.preprocessing import normalize
 
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["msrc_voc"]
 
 
-def load_msrc_voc(
-    *, preprocess: bool = True, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_msrc_voc(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     """Load 1,269 images of MSRC and 1,530 of VOC2007, as counts of 240 visual words (dense SIFT).
 
     The six classes are aeroplane, bicycle, bird, car, cow and sheep; which is which is not stated

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from skatter.checks import check_choice
 from skatter.datasets.facts import FACTS, SOURCES, Facts
-from skatter.datasets.home import Source
+from skatter.datasets.home import Home, Source
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset, choose_domains
 from skatter.tensors import Array
@@ -71,7 +70,7 @@ def load_office_caltech(
     *,
     domains: Iterable[str] | None = None,
     preprocess: bool = True,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: Home = None,
 ) -> Dataset:
     """Load the images of Office + Caltech10, described by features.
 
@@ -129,9 +128,7 @@ def load_office_caltech(
     return data.take(np.isin(domain, wanted))
 
 
-def _read(
-    features: FeatureSet, key: str, home: str | os.PathLike[str] | None
-) -> tuple[Array, Array, Array]:
+def _read(features: FeatureSet, key: str, home: Home) -> tuple[Array, Array, Array]:
     """Return samples, classes counted from 0, and domains of one file."""
     path = features.source.find(key, home)
     text = () if features.domains is None else (features.domains,)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 from sklearn.preprocessing import normalize
 
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["pacs"]
 
 
-def load_pacs(
-    *, preprocess: bool = True, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_pacs(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     """Load the images of PACS, described by 1,280 features of a deep network.
 
     Seven classes in 2,048 art paintings, 2,344 cartoons, 1,670 photos and 3,929 sketches. The

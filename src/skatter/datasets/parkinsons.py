@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from skatter.checks import check_choice
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
 
@@ -42,10 +42,7 @@ VOICE = (
 
 
 def load_parkinsons(
-    target: str = "motor",
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = False,
+    target: str = "motor", *, data_home: Home = None, download_if_missing: bool = False
 ) -> Dataset:
     """Load 5,875 recordings of 42 patients, with a clinical score each: a set for regression.
 

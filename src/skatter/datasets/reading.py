@@ -6,7 +6,6 @@ the file, what is wrong with it, and what is there instead.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.io import loadmat, whosmat
 
-from skatter.datasets.home import Source
+from skatter.datasets.home import Home, Source
 from skatter.tensors import Array
 
 AGAIN = "Get the file again, or put the right one in its place."
@@ -126,7 +125,7 @@ def read_table(
 
 
 def read_tables(
-    source: Source, names: tuple[str, ...], home: str | os.PathLike[str] | None, *, n_classes: int
+    source: Source, names: tuple[str, ...], home: Home, *, n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], Array]:
     """Return samples, classes and domains of one file a domain, each with one matrix ``data``."""
     tables = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -27,7 +26,7 @@ from skatter.datasets import (
     vlcs,
 )
 from skatter.datasets.facts import FACTS, Facts
-from skatter.datasets.home import Source
+from skatter.datasets.home import Home, Source
 from skatter.datasets.record import Dataset
 
 
@@ -89,11 +88,7 @@ class DatasetInfo:
         return self.source is not None and any(file.url for file in self.source.files.values())
 
     def load(
-        self,
-        *,
-        domains: Iterable[str] | None = None,
-        data_home: str | os.PathLike[str] | None = None,
-        **options: Any,
+        self, *, domains: Iterable[str] | None = None, data_home: Home = None, **options: Any
     ) -> Dataset:
         """Load the data set, with the same two arguments for all of them.
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["rotated_mnist"]
 
 
-def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Dataset:
+def load_rotated_mnist(*, data_home: Home = None) -> Dataset:
     """Load 1,000 MNIST digits, 100 of each class, rotated by 0, 15, 30, 45, 60 and 75 degrees.
 
     The angles are the domains. Row i of each domain is **the same digit** at another angle: rows

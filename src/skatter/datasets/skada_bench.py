@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from skatter.checks import check_choice
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.mnist_usps import load_mnist_usps
 from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
@@ -58,9 +58,7 @@ def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
     return part
 
 
-def load_mushrooms(
-    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_mushrooms(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """Load 8,124 mushrooms, edible or poisonous; the shape of the stalk is the domain.
 
     All 22 columns are one-hot, that of the stalk's shape among them, as in SKADA-Bench. The file is
@@ -76,9 +74,7 @@ def load_mushrooms(
     return _parted(FACTS["mushrooms"].dataset(X.astype(np.float64), y, domain), random_state)
 
 
-def load_phishing(
-    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_phishing(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """Load 11,055 web sites, phishing or not; whether the address is an IP number is the domain.
 
     All 30 columns are features, the one that tells the domain among them, as in SKADA-Bench. The
@@ -93,9 +89,7 @@ def load_phishing(
     return _parted(FACTS["phishing"].dataset(X, y, domain), random_state)
 
 
-def load_digits_parts(
-    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_digits_parts(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """Load the digits of :func:`~skatter.datasets.load_mnist_usps`, parted 80 to 20 percent.
 
     SKADA-Bench has 3,000 digits of each collection and reduces them to 50 whitened principal

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import read_tables
 from skatter.datasets.record import Dataset, choose_domains
 
@@ -21,7 +21,7 @@ def load_vlcs(
     *,
     domains: Iterable[str] | None = None,
     random_state: int | np.random.Generator | None = 0,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: Home = None,
 ) -> Dataset:
     """Load the images of VLCS, described by 4,096 activations of a deep network (DeCAF6).
 
