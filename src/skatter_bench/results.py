@@ -13,7 +13,7 @@ from skatter_bench.cells import Cell, cells
 from skatter_bench.contestants import Contestant
 from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores
 from skatter_bench.scoring import share
-from skatter_bench.store import PackedStore, Store
+from skatter_bench.store import Record, Records
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -57,9 +57,6 @@ class SuiteResults:
     outcomes: list[Outcome]
 
 
-Record = Mapping[str, Any]
-
-
 def plan(
     suite: Suite, rows: Sequence[Contestant], protocols: Sequence[str], seeds: Sequence[int] = (0,)
 ) -> list[Cell]:
@@ -83,7 +80,7 @@ def outcomes(
     suite: Suite,
     rows: Sequence[Contestant],
     protocol: str,
-    store: Store | PackedStore,
+    store: Records,
     seeds: Sequence[int] = (0,),
 ) -> list[Outcome]:
     """Read what was reached; what has not been run yet is left out."""
@@ -95,12 +92,7 @@ def outcomes(
 
 
 def _outcome(
-    suite: str,
-    task: Task,
-    contestant: Contestant,
-    protocol: str,
-    seed: int,
-    store: Store | PackedStore,
+    suite: str, task: Task, contestant: Contestant, protocol: str, seed: int, store: Records
 ) -> Outcome | None:
     records = {
         fold: [store.get(cell.key) for cell in cells(task, contestant, fold, seed)]
@@ -114,8 +106,9 @@ def _outcome(
     # None where there was nothing to choose from.
     names = [fold for fold in choosing_folds(protocol, task) if fold in scores]
     deciding = {fold: [share(score) for score in scores[fold]] for fold in names}
-    chosen, error = _chosen(deciding, scores[final_fold(protocol)], done)
-    best = None if chosen is None else scores[final_fold(protocol)][chosen]
+    final = scores[final_fold(protocol)]
+    chosen, error = _chosen(deciding, final, done)
+    best = None if chosen is None else final[chosen]
     score = None
     if chosen is not None and deciding:
         score = 100 * float(mean_scores(deciding)[chosen])
@@ -184,7 +177,7 @@ class Stamp:
     finished: str
 
 
-def stamps(store: Store | PackedStore) -> Stamp:
+def stamps(store: Records) -> Stamp:
     """Return where and when the records of a store were made, several values with commas."""
     records = list(store)
     names = dict.fromkeys(name for record in records for name in record["versions"])
@@ -199,7 +192,7 @@ def _listed(values: Iterable[str]) -> str:
     return ", ".join(sorted({value for value in values if value}))
 
 
-def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[dict[str, Any]]:
+def tidy_outcomes(found: Iterable[Outcome], store: Records) -> list[dict[str, Any]]:
     """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
     stamp = stamps(store)
     made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
@@ -209,7 +202,7 @@ def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[
     ]
 
 
-def tidy(store: Store | PackedStore) -> list[dict[str, Any]]:
+def tidy(store: Records) -> list[dict[str, Any]]:
     """Return every score in the store as one flat row: a table for your own questions.
 
     Settings are columns named ``setting.beta`` and the like; accuracies are shares.

@@ -221,6 +221,10 @@ class PackedStore:
         return iter(self._records.values())
 
 
+Records = Store | PackedStore
+"""Where records are read from."""
+
+
 def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> int:
     """Write the records of stores into one file, and return their number.
 
@@ -237,7 +241,7 @@ def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> in
     return len(lines)
 
 
-def open_store(path: str | os.PathLike[str]) -> Store | PackedStore:
+def open_store(path: str | os.PathLike[str]) -> Records:
     """Open a folder of records, or the file that they were packed into, to read them."""
     return PackedStore(path) if os.path.isfile(path) else Store(path)
 
