@@ -23,17 +23,23 @@ from skatter.methods.machines import (
     source_weights,
 )
 from skatter.methods.quadratic import box, minimise
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.parameters import POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
 
-ITERATIONS = 200
-"""Of the interior-point method, which takes one or two dozen."""
+ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
 
 
+@method(
+    "a-svm",
+    when="a few labels in the target, and sources that are nearly right",
+    uses=("several sources",),
+    cost="n_l² p + C support vector machines per source + C t³, t target labels",
+    grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
+)
 @declared
 class AdaptiveSVM(KernelMachine):
-    """Adaptive support vector machine (A-SVM): source classifiers, corrected by a few labels.
+    """Adaptive SVM (A-SVM): source classifiers with a small correction from target labels.
 
         f(x) = Σ_s t_s f_s(x) + wᵀφ(x)
         minimise  ½ ‖w‖² + C Σ_i max(0, 1 − y_i f(x_i))    over labelled target samples x_i
@@ -140,17 +146,3 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
             "The kernel is not positive semi-definite on the labelled target samples. Choose "
             "another one (rbf, linear, polynomial with coef0 >= 0)."
         ) from error
-
-
-METHODS = (
-    Method(
-        name="a-svm",
-        estimator=AdaptiveSVM,
-        summary="source classifiers with a small correction from target labels",
-        when="a few labels in the target, and sources that are nearly right",
-        needs=("source labels", "one target", "target labels"),
-        uses=("several sources",),
-        cost="n_l² p + C support vector machines per source + C t³, t target labels",
-        grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
-    ),
-)

@@ -26,7 +26,7 @@ from skatter.methods.base import RivalClassifier, Transfer, in_columns
 from skatter.methods.iteration import Iterative
 from skatter.methods.matching import Guesses, mean_differences, nearest_classes
 from skatter.methods.neighbourhood import Neighbourhood
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import feature_mean
 from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
@@ -145,6 +145,14 @@ def laplacian(U: Array, n_neighbors: int) -> Any:
     return (sparse.eye_array(len(U)) - root @ W @ root).tocsr()
 
 
+@method(
+    "artl",
+    when="classes form clusters, and a first guess of the target is fair",
+    uses=("target labels",),
+    cost="n²p + 2n³/3 + C n² per round",
+    grid={"mmd": (0.1, 1.0, 10.0, 100.0), "smoothness": (0.0, 0.1, 1.0, 10.0)},
+    coarse=Tuning({}, why="Long et al. 2014 fix all"),
+)
 @declared
 class ARTL(AdaptationRegularized):
     """Adaptation regularisation (ARTL): means of domains and classes agree in the decision values.
@@ -187,18 +195,3 @@ class ARTL(AdaptationRegularized):
 
     def _balance(self, Z: Array, transfer: Transfer, guess: Codes) -> tuple[float, float]:
         return float(len(transfer.classes)), 1.0
-
-
-METHODS = (
-    Method(
-        name="artl",
-        estimator=ARTL,
-        summary="a smooth kernel classifier whose values have the same means in both domains",
-        when="classes form clusters, and a first guess of the target is fair",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + 2n³/3 + C n² per round",
-        grid={"mmd": (0.1, 1.0, 10.0, 100.0), "smoothness": (0.0, 0.1, 1.0, 10.0)},
-        coarse=Tuning({}, why="Long et al. 2014 fix all"),
-    ),
-)

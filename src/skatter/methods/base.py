@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
+from skatter.methods.record import Need
 from skatter.parameters import Declared
 from skatter.tensors import Array
 
@@ -87,8 +88,8 @@ class Transfer:
 class Rival(Declared, BaseEstimator):
     """Base of all rivals: validation before any heavy work, and the words for what is missing.
 
-    A rival sets the class attributes that say what it needs, declares its ``_parameters`` and
-    implements ``_fit``.
+    A rival sets the class attributes that say what it needs, declares its parameters and implements
+    ``_fit``.
 
     Attributes
     ----------
@@ -103,6 +104,13 @@ class Rival(Declared, BaseEstimator):
     _needs_labels: ClassVar[bool] = False
     _needs_target_labels: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = False
+
+    @classmethod
+    def needs(cls) -> tuple[Need, ...]:
+        """Return what must be there to fit, in the words of the registry."""
+        labels: tuple[Need, ...] = ("source labels",) if cls._needs_labels else ()
+        of_target: tuple[Need, ...] = ("target labels",) if cls._needs_target_labels else ()
+        return (*labels, "one target", *of_target)
 
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn from the samples of all domains.

@@ -23,17 +23,13 @@ from sklearn.utils import gen_batches
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
 from skatter.tensors import Array
 
+# Changes of coefficients and intercepts; see :meth:`Copies.factored`.
 Solver = Callable[[Array, Array], tuple[Array, Array]]
-"""Changes of coefficients and intercepts; see :meth:`Copies.factored`."""
 
+# Curvature, as a share of the regulariser's, that the samples left out of a step may have.
 NEGLIGIBLE = 1e-2
-"""Curvature, as a share of the regulariser's, that the samples left out of a step may have."""
-
-JITTER = 1e-15
-"""Share of itself that is added to the diagonal of a matrix before it is factored."""
-
-BATCH = 512
-"""Samples whose outer products are summed at a time: what is copied stays in the cache."""
+JITTER = 1e-15  # share of itself that is added to the diagonal of a matrix before it is factored
+BATCH = 512  # samples whose outer products are summed at a time: what is copied stays in the cache
 
 
 class Copies:

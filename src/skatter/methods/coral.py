@@ -23,15 +23,22 @@ from scipy import sparse
 
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.methods.subspaces import MapTransformer, feature_mean
 from skatter.parameters import NON_NEGATIVE, choice, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "coral",
+    when="features are standardised and all of them shall be kept",
+    cost="n p m + m³, m = min(n, p)",
+    linear=True,
+    grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
+)
 @declared
 class CORAL(MapTransformer):
-    """Correlation alignment.
+    """Correlation alignment (CORAL): gives the source the covariance of the target.
 
     Whitens the source and colours it with the covariance of the target; the target stays as it
     is:
@@ -194,17 +201,3 @@ def _divided_difference(s: Array, ridge: float, power: float) -> Array:
     low, high = np.sqrt(ridge), np.sqrt(ridge + s)
     of_root = (s > 0) / (low + high)
     return of_root if power > 0 else -of_root / (low * high)
-
-
-METHODS = (
-    Method(
-        name="coral",
-        estimator=CORAL,
-        summary="gives the source the covariance of the target",
-        when="features are standardised and all of them shall be kept",
-        needs=("one target",),
-        cost="n p m + m³, m = min(n, p)",
-        linear=True,
-        grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
-    ),
-)

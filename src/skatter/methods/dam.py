@@ -27,14 +27,29 @@ from skatter.methods.machines import (
     read_log_weights,
     source_weights,
 )
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "dam",
+    when="several sources of unequal worth, or as the last step after any features",
+    uses=("target labels", "several sources"),
+    cost="n² p + C support vector machines per source, C regressions on the target",
+    grid={
+        "C": (0.01, 0.1, 1.0, 10.0, 100.0),
+        "theta": (0.01, 0.1, 1.0, 10.0),
+        "epsilon": (0.01, 0.1, 0.3),
+        "C_source": (0.1, 1.0, 10.0, 100.0),
+    },
+    coarse=Tuning(
+        {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
+    ),
+)
 @declared
 class DAM(KernelMachine):
-    """Domain adaptation machine (FastDAM): a target regressor that follows source classifiers.
+    """Domain adaptation machine: a regressor on the target that follows source classifiers.
 
         minimise  ½ ‖w‖² + C Σ_i |wᵀφ(x_i) + b − f_i|_ε
                   + θ/2 ( Σ_labelled (f_i − y_i)² + Σ_s γ_s Σ_unlabelled (f_i − f_s(x_i))² )
@@ -189,25 +204,3 @@ def _discrepancies(K: Array, transfer: Transfer) -> Array:
         ]
     )
     return np.sqrt(np.maximum(np.einsum("is,is->s", E, K @ E), 0))
-
-
-METHODS = (
-    Method(
-        name="dam",
-        estimator=DAM,
-        summary="a regressor on the target that follows source classifiers",
-        when="several sources of unequal worth, or as the last step after any features",
-        needs=("source labels", "one target"),
-        uses=("target labels", "several sources"),
-        cost="n² p + C support vector machines per source, C regressions on the target",
-        grid={
-            "C": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "theta": (0.01, 0.1, 1.0, 10.0),
-            "epsilon": (0.01, 0.1, 0.3),
-            "C_source": (0.1, 1.0, 10.0, 100.0),
-        },
-        coarse=Tuning(
-            {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
-        ),
-    ),
-)

@@ -25,17 +25,14 @@ from skatter.kernels import median_distance
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes, principal_axes
 from skatter.tensors import Array
 
-DEFAULT_COMPONENTS = 20
-"""Dimension of the subspace where none is given and the samples allow it."""
-
-BLOCK = 256
-"""Rows of the kernel at a time: large enough for BLAS, small enough for the cache."""
+DEFAULT_COMPONENTS = 20  # dimension of the subspace where none is given and the samples allow it
+BLOCK = 256  # rows of the kernel at a time: large enough for BLAS, small enough for the cache
 
 _STOPS = (1e-3, 1e-2)
 
@@ -89,8 +86,7 @@ class ClassSpread:
         return self._weight * float(np.vdot(residuals, residuals)), derivative
 
 
-Term = Callable[[Array], tuple[float, Array]]
-"""Z -> a value and its derivative by Z."""
+Term = Callable[[Array], tuple[float, Array]]  # Z -> a value and its derivative by Z
 
 
 def _check_bandwidth(name: str, value: Any) -> None:
@@ -100,9 +96,16 @@ def _check_bandwidth(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be 'median' or a number, got {value!r}.")
 
 
+@method(
+    "dip",
+    when="a few directions carry the shift and can be given up",
+    cost="iterations × (n²d + nrd), r = min(n, p)",
+    grid={"n_components": SUBSPACES, "tol": _STOPS},
+    coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
+)
 @declared
 class DIP(Iterative, RivalTransformer):
-    """Domain Invariant Projection.
+    """Domain invariant projection (DIP): the subspace in which source and target look most alike.
 
     Finds a subspace in which the squared maximum mean discrepancy of source and target is small:
 
@@ -208,9 +211,18 @@ class DIP(Iterative, RivalTransformer):
         return np.asarray(Z, dtype=X.dtype)
 
 
+@method(
+    "dip-cc",
+    when="as dip, and the labels of the source can be trusted",
+    cost="iterations × (n²d + nrd), r = min(n, p)",
+    grid={"n_components": SUBSPACES, "lam": (0.1, 1.0, 10.0), "tol": _STOPS},
+    coarse=Tuning(
+        {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"
+    ),
+)
 @declared
 class DIPCC(DIP):
-    """Domain Invariant Projection with Class Clustering.
+    """DIP with class clustering: source and target alike, source classes compact.
 
     As :class:`DIP`, and the source samples of a class shall lie together:
 
@@ -279,29 +291,3 @@ def _principal_basis(X: Array, W: Array) -> Array:
     Z = X @ W
     _, rotation = np.linalg.eigh(Z.T @ Z)
     return W @ rotation[:, ::-1]
-
-
-METHODS = (
-    Method(
-        name="dip",
-        estimator=DIP,
-        summary="the subspace in which source and target look most alike",
-        when="a few directions carry the shift and can be given up",
-        needs=("one target",),
-        cost="iterations × (n²d + nrd), r = min(n, p)",
-        grid={"n_components": SUBSPACES, "tol": _STOPS},
-        coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
-    ),
-    Method(
-        name="dip-cc",
-        estimator=DIPCC,
-        summary="source and target alike, source classes compact",
-        when="as dip, and the labels of the source can be trusted",
-        needs=("source labels", "one target"),
-        cost="iterations × (n²d + nrd), r = min(n, p)",
-        grid={"n_components": SUBSPACES, "lam": (0.1, 1.0, 10.0), "tol": _STOPS},
-        coarse=Tuning(
-            {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"
-        ),
-    ),
-)

@@ -21,7 +21,7 @@ from skatter.domains import Codes, Domains, which_domain
 from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
@@ -66,9 +66,18 @@ class _Copies(NamedTuple):
         return np.repeat(c, n_samples, axis=0)
 
 
+@method(
+    "easyadapt",
+    when="a few labels in the target, and a linear classifier to follow",
+    uses=("several sources",),
+    cost="n p (m + 1), m domains",
+    linear=True,
+    grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
+    wants=("target labels",),
+)
 @declared
 class EasyAdapt(RivalTransformer):
-    """EasyAdapt: features copied, once for all domains and once for each domain alone.
+    """EasyAdapt: one copy of the features for all domains, one more for each.
 
         source s: x -> (√a x, 0, .., x, .., 0)        target: x -> (√a x, x, 0, .., 0)
 
@@ -157,9 +166,16 @@ def _times_rows(factor: Array, X: Any) -> Any:
     return scale @ X
 
 
+@method(
+    "ea++",
+    when="a few labels in the target, and many target samples without",
+    uses=("several sources",),
+    cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
+    grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
+)
 @declared
 class EasyAdaptSVM(KernelMachine):
-    """Support vector machine on EasyAdapt's copies of a feature space; EA++ by default.
+    """EasyAdapt SVM (EA++): shared and private machines that agree on unlabelled target samples.
 
         k~(x, x') = (a + [same domain]) k(x, x')
 
@@ -268,29 +284,3 @@ def _training_set(domains: Domains, copies: _Copies, unlabelled_weight: float) -
         np.vstack([signs, both, -both]),
         np.repeat([1.0, unlabelled_weight], [len(labelled), 2 * len(again)]),
     )
-
-
-METHODS = (
-    Method(
-        name="easyadapt",
-        estimator=EasyAdapt,
-        summary="one copy of the features for all domains, one more for each",
-        when="a few labels in the target, and a linear classifier to follow",
-        needs=("one target",),
-        uses=("several sources",),
-        cost="n p (m + 1), m domains",
-        linear=True,
-        grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
-        wants=("target labels",),
-    ),
-    Method(
-        name="ea++",
-        estimator=EasyAdaptSVM,
-        summary="shared and private machines that agree on unlabelled target samples",
-        when="a few labels in the target, and many target samples without",
-        needs=("source labels", "one target", "target labels"),
-        uses=("several sources",),
-        cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
-        grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
-    ),
-)

@@ -16,12 +16,20 @@ from scipy.spatial.distance import cdist
 from skatter.domains import Codes, Mask
 from skatter.methods.base import RivalClassifier, Transfer, source_classes
 from skatter.methods.coral import CORAL
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.tensors import Array
 
 
+@method(
+    "easytl",
+    when="a fast classifier with nothing to tune, on standardised domains",
+    cost="n p m + m³, m = min(n, p)",
+    linear=True,
+    grid={"align": (True, False), "ridge": (0.01, 0.1, 1.0, 10.0)},
+    coarse=Tuning({}, why="Wang et al. 2019 tune nothing"),
+)
 @declared
 class EasyTL(RivalClassifier):
     """Easy transfer learning: nearest class means, after the source got the target's covariance.
@@ -108,18 +116,3 @@ def cheapest_classes(distances: Array) -> Codes:
         codes, rows = linear_sum_assignment(regret.T)
         guess[rows] = np.where(regret[rows, codes] > 0, codes, guess[rows])
     return guess
-
-
-METHODS = (
-    Method(
-        name="easytl",
-        estimator=EasyTL,
-        summary="nearest class means, after the source got the target's covariance",
-        when="a fast classifier with nothing to tune, on standardised domains",
-        needs=("source labels", "one target"),
-        cost="n p m + m³, m = min(n, p)",
-        linear=True,
-        grid={"align": (True, False), "ridge": (0.01, 0.1, 1.0, 10.0)},
-        coarse=Tuning({}, why="Wang et al. 2019 tune nothing"),
-    ),
-)

@@ -15,6 +15,7 @@ import numpy as np
 from skatter.domains import Domains
 from skatter.kernels import check_gram
 from skatter.methods.base import Rival, RivalTransformer, Transfer
+from skatter.methods.record import Need
 from skatter.tensors import Array
 
 
@@ -26,27 +27,10 @@ class Generalizer(Rival):
 
     _needs_several: ClassVar[bool] = False
 
-    def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
-        """Learn from the labelled samples of the source domains.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of the sources, in any order; others are left out.
-        y : array-like of shape (n_samples,)
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample, integers or strings; where integers carry signs, a negative id
-            is a target, which is left out. None: all labelled samples are of one source.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return super().fit(X, y, sample_domain=sample_domain, labelled=labelled)
+    @classmethod
+    def needs(cls) -> tuple[Need, ...]:
+        """Return what must be there to fit, in the words of the registry."""
+        return ("source labels", "several sources") if cls._needs_several else ("source labels",)
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
         """Keep the labelled samples of the sources."""
@@ -86,9 +70,6 @@ class GeneralizingTransformer(Generalizer, RivalTransformer):
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
     ) -> Array:
-        """Learn from the labelled sources, and return the features of all samples.
-
-        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
-        """
+        """Learn from the labelled sources, and return the features of all samples in ``X``."""
         self.fit(X, y, sample_domain=sample_domain, labelled=labelled)
         return self.transform(X, sample_domain=sample_domain)

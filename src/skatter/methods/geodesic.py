@@ -33,11 +33,9 @@ from scipy.linalg import svd
 
 from skatter.tensors import Array
 
+# Sine of an angle that rounding may have made: such directions are taken to be shared.
 COINCIDE = 1e-14
-"""Sine of an angle that rounding may have made: such directions are taken to be shared."""
-
-SMALL = 0.02
-"""Angle below which ½ − sin θ/2θ loses digits and its series does not."""
+SMALL = 0.02  # angle below which ½ − sin θ/2θ loses digits and its series does not
 
 
 @dataclass(frozen=True, eq=False)

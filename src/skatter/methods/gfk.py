@@ -16,7 +16,7 @@ from skatter.checks import check_integer
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.geodesic import geodesic
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import (
     MapTransformer,
     centred_times,
@@ -32,17 +32,20 @@ from skatter.tensors import Array
 
 SOURCE_BASES = ("pca", "pls")
 PLS = "source_basis='pls'"
-
-DISAGREE = 0.99
-"""Subspace disagreement that counts as one."""
-
-FIRST_LOOK = 32
-"""Dimensions looked at first; they are doubled until the subspaces disagree."""
+DISAGREE = 0.99  # subspace disagreement that counts as one
+FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspaces disagree
 
 
+@method(
+    "gfk",
+    when="the domains vary along different directions, and labels are few or none",
+    cost="n p d",
+    linear=True,
+    grid={"n_components": SUBSPACES},
+)
 @declared
 class GFK(MapTransformer):
-    """Geodesic flow kernel.
+    """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.
 
     Compares samples in all the subspaces on the shortest path from the principal subspace of the
     source to that of the target:
@@ -216,17 +219,3 @@ def _turned(R: Array, X: Any, mean: Array) -> Array:
     _, Q = eigh(Z.T @ Z, check_finite=False)
     turned = R @ Q[:, ::-1][:, : len(R)]
     return (turned * column_signs(turned)).astype(X.dtype)
-
-
-METHODS = (
-    Method(
-        name="gfk",
-        estimator=GFK,
-        summary="compares samples in all subspaces between source and target",
-        when="the domains vary along different directions, and labels are few or none",
-        needs=("one target",),
-        cost="n p d",
-        linear=True,
-        grid={"n_components": SUBSPACES},
-    ),
-)

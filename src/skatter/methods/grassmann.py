@@ -29,20 +29,15 @@ import numpy as np
 from skatter.methods.iteration import Iterations
 from skatter.tensors import Array
 
+# W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q.
 ValueAndGradient = Callable[[Array], tuple[float, Array]]
-"""W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q."""
 
+# Wolfe conditions: the value falls by a share of what the slope says, and the slope flattens.
 DECREASE, CURVATURE = 1e-4, 0.3
-"""Wolfe conditions: the value falls by a share of what the slope says, and the slope flattens."""
 
-ANGLE = np.pi / 8
-"""By how much a step may turn the subspace at most."""
-
-TRIALS = 20
-"""Steps tried at most in one line search."""
-
-ROUNDING = 1e-13
-"""Length of a gradient, relative to the value or to 1, that is not told from zero."""
+ANGLE = np.pi / 8  # by how much a step may turn the subspace at most
+TRIALS = 20  # steps tried at most in one line search
+ROUNDING = 1e-13  # length of a gradient, relative to the value or to 1, that is not told from zero
 
 
 class Point(NamedTuple):

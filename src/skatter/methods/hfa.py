@@ -32,7 +32,7 @@ from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, kernel_of, require_memory
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods.machines import support_vector_machines
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
@@ -51,9 +51,19 @@ class _Side(NamedTuple):
         return self.kernel(X, self.samples).astype(np.float64, copy=False)
 
 
+@method(
+    "hfa",
+    when="a few labels in the target, whose features mean something else",
+    cost="n_l² p + C support vector machines of n_l samples",
+    grid={
+        "lam": (1.0, 10.0, 100.0, 1000.0),
+        "C_source": (0.01, 0.1, 1.0, 10.0),
+        "C_target": (0.1, 1.0, 10.0),
+    },
+)
 @declared
 class HFA(WithKernel, RivalClassifier):
-    """Heterogeneous feature augmentation: a machine each for source and target, one intercept.
+    """Heterogeneous feature augmentation: SVMs of source and target with a common intercept.
 
         minimise    ½ ‖w_s‖² + ½ ‖w_t‖² + (1 + λ) (C_s Σ_source ξ_i + C_t Σ_target ξ_i)
         subject to  y_i (w_sᵀφ_s(x_i) + b) ≥ 1 − ξ_i  in the source, w_t and φ_t in the target
@@ -155,20 +165,3 @@ class HFA(WithKernel, RivalClassifier):
             if here.any():
                 values[here] = side.similarity(X[here]) @ coef
         return values + self.intercept_
-
-
-METHODS = (
-    Method(
-        name="hfa",
-        estimator=HFA,
-        summary="support vector machines of source and target with a common intercept",
-        when="a few labels in the target, whose features mean something else",
-        needs=("source labels", "one target", "target labels"),
-        cost="n_l² p + C support vector machines of n_l samples",
-        grid={
-            "lam": (1.0, 10.0, 100.0, 1000.0),
-            "C_source": (0.01, 0.1, 1.0, 10.0),
-            "C_target": (0.1, 1.0, 10.0),
-        },
-    ),
-)

@@ -19,30 +19,20 @@ from sklearn.exceptions import ConvergenceWarning
 from skatter.methods.copies import Copies
 from skatter.tensors import Array
 
-ITERATIONS = 100
-"""Of the interior-point method, which takes two dozen."""
-
+ITERATIONS = 100  # of the interior-point method, which takes two dozen
+# Of a step's direction, at most: each is cheap beside the factorisation that they share.
 CORRECTIONS = 3
-"""Of a step's direction, at most: each is cheap beside the factorisation that they share."""
 
+# Of a solution, for the digits that its factors, or the samples left out, have cost it.
 REFINEMENTS = 2
-"""Of a solution, for the digits that its factors, or the samples left out, have cost it."""
-
-BOUNDARY = 0.995
-"""Share of the way to the boundary that a step may go."""
-
+BOUNDARY = 0.995  # share of the way to the boundary that a step may go
+# Share of its cost that a coefficient of the smaller class begins with, at least.
 SMALLEST_START = 0.01
-"""Share of its cost that a coefficient of the smaller class begins with, at least."""
-
-ROUNDING = 1e-6
-"""Share of the objective below which a duality gap that no longer falls will do."""
-
-PATIENCE = 3
-"""Iterations without a smaller gap after which it is taken for rounding."""
-
+ROUNDING = 1e-6  # share of the objective below which a duality gap that no longer falls will do
+PATIENCE = 3  # iterations without a smaller gap after which it is taken for rounding
+# Shares by which a coefficient may miss a bound and count as being there, the largest that does
+# no harm.
 NEAR = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-"""Shares by which a coefficient may miss a bound and count as being there, the largest that does
-no harm."""
 
 
 class Optimum(NamedTuple):

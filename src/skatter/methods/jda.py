@@ -17,7 +17,7 @@ from skatter.domains import Codes
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterative
 from skatter.methods.matching import Guesses, mean_differences, nearest_classes
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.transfer_components import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve import Eigenpairs
@@ -78,9 +78,21 @@ class JointMatching(Iterative, TransferComponents):
         return normalize(Z) if self.unit_samples else Z
 
 
+@method(
+    "jda",
+    when="classes are balanced alike in both domains and a first guess is fair",
+    uses=("target labels",),
+    cost="n²p + k n² per round",
+    grid={"n_components": SUBSPACES, "penalty": (0.01, 0.1, 1.0, 10.0)},
+    coarse=Tuning(
+        {"n_components": (20, 100), "penalty": (0.1, 1.0)},
+        {"max_iter": 10},
+        why="Long et al. 2013: 100 bases, 10 iterations",
+    ),
+)
 @declared
 class JDA(JointMatching):
-    """Joint distribution adaptation: one mean for the domains, and one for each of their classes.
+    """Joint distribution adaptation: means of domains and of guessed classes together.
 
         minimise    c₀ ‖mean_s(Z) − mean_t(Z)‖² + Σ_c ‖mean_s^c(Z) − mean_t^c(Z)‖² + λ ‖A‖²
         subject to  scatter of Z = K A is I
@@ -119,22 +131,3 @@ class JDA(JointMatching):
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
         weight = len(transfer.classes) if self.marginal_weight is None else self.marginal_weight
         return mean_differences(transfer, guess, marginal=weight, normalize=self.normalize_mmd)
-
-
-METHODS = (
-    Method(
-        name="jda",
-        estimator=JDA,
-        summary="means of domains and of their classes together, classes guessed",
-        when="classes are balanced alike in both domains and a first guess is fair",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + k n² per round",
-        grid={"n_components": SUBSPACES, "penalty": (0.01, 0.1, 1.0, 10.0)},
-        coarse=Tuning(
-            {"n_components": (20, 100), "penalty": (0.1, 1.0)},
-            {"max_iter": 10},
-            why="Long et al. 2013: 100 bases, 10 iterations",
-        ),
-    ),
-)

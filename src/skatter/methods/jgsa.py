@@ -18,7 +18,7 @@ from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.iteration import Iterative
 from skatter.methods.matching import Guesses, mean_differences, nearest_classes
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
 from skatter.parameters import (
     COUNT,
@@ -34,19 +34,27 @@ from skatter.solve import CholeskyRoot, solve_pencil
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
-COMPONENTS = 30
-"""Features where none are named and the samples allow it."""
-
-JITTER = 1e-9
-"""Added to the diagonal of the right-hand side, as in the authors' program."""
-
-EIGEN_TOL = 1e-8
-"""Residual of each component relative to its own eigenvalue."""
+COMPONENTS = 30  # features where none are named and the samples allow it
+JITTER = 1e-9  # added to the diagonal of the right-hand side, as in the authors' program
+EIGEN_TOL = 1e-8  # residual of each component relative to its own eigenvalue
 
 
+@method(
+    "jgsa",
+    when="the domains need maps of their own, and classes are shared",
+    uses=("target labels",),
+    cost="n p² + (8p³/3 + k p²) per round",
+    linear=True,
+    grid={
+        "n_components": SUBSPACES,
+        "discrimination": (0.01, 0.1, 1.0),
+        "target_variance": (0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
+)
 @declared
 class JGSA(Iterative, RivalTransformer):
-    """Joint geometrical and statistical alignment: maps of source and target that nearly agree.
+    """Joint geometrical and statistical alignment: near maps, same means, compact source classes.
 
         maximise    tr(μ Bᵀ S_t B + β Aᵀ S_b A)
         subject to  MMD(A, B) + α ‖A − B‖² + β tr Aᵀ S_w A + μ ‖B‖² = 1
@@ -191,23 +199,3 @@ class _Pencil:
         return np.asfortranarray(
             np.vstack([between.T @ (between @ W[:p]), spread.T @ (spread @ W[p:])])
         )
-
-
-METHODS = (
-    Method(
-        name="jgsa",
-        estimator=JGSA,
-        summary="near maps of source and target: means agree, source classes compact",
-        when="the domains need maps of their own, and classes are shared",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n p² + (8p³/3 + k p²) per round",
-        linear=True,
-        grid={
-            "n_components": SUBSPACES,
-            "discrimination": (0.01, 0.1, 1.0),
-            "target_variance": (0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
-    ),
-)

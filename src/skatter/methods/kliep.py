@@ -15,16 +15,23 @@ from sklearn.utils import gen_batches
 from skatter.kernels import WithKernel, kernel_of
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.methods.subspaces import feature_mean
 from skatter.methods.weighting import BATCH, WeightedClassifier
 from skatter.parameters import COUNT, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "kliep",
+    kind="weights",
+    when="as kmm, with many source samples",
+    cost="n p b + n_t b per iteration, b centres",
+    grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
+)
 @declared
 class KLIEP(WithKernel, Iterative, WeightedClassifier):
-    """Kullback-Leibler importance estimation: train on the source, weighted by a density ratio.
+    """KL importance estimation (KLIEP): source samples weighted by an estimated density ratio.
 
         w(x) = Σ_l α_l k(x, c_l)
         maximise    Σ_target log w(t_j)    over α ≥ 0 with a mean of w over the source of 1
@@ -122,17 +129,3 @@ def spread_rows(X: Any, k: int) -> Array:
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.sum(X * X, axis=1)
     order = np.argsort(np.asarray(squares).ravel() - 2 * (X @ mean), kind="stable")
     return np.sort(order[np.linspace(0, n - 1, k).astype(int)])
-
-
-METHODS = (
-    Method(
-        name="kliep",
-        estimator=KLIEP,
-        kind="weights",
-        summary="source samples weighted by an estimate of the density ratio",
-        when="as kmm, with many source samples",
-        needs=("source labels", "one target"),
-        cost="n p b + n_t b per iteration, b centres",
-        grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
-    ),
-)

@@ -17,15 +17,23 @@ from skatter.kernels import Kernel, WithKernel, gram, kernel_of
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.weighting import BATCH, WeightedClassifier
 from skatter.parameters import NON_NEGATIVE, declared, optional, parameter, real
 from skatter.tensors import Array
 
 
+@method(
+    "kmm",
+    kind="weights",
+    when="the domains overlap and differ in where samples lie, not in their classes",
+    cost="n_s² p + n_s n_t p + 20 n_s³/3",
+    grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
+    coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
+)
 @declared
 class KMM(WithKernel, Iterative, WeightedClassifier):
-    """Kernel mean matching: train on source samples, weighted to look like the target.
+    """Kernel mean matching: source samples weighted to match the target's mean in feature space.
 
         minimise    ‖(1/n_s) Σ b_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²
         subject to  0 ≤ b_i ≤ max_weight,   |mean(b) − 1| ≤ eps
@@ -154,18 +162,3 @@ def _weights_allowed(n: int, max_weight: float, eps: float | None) -> Region:
     if eps == 0:
         return box(np.zeros(n), upper, E=ones)
     return box(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])
-
-
-METHODS = (
-    Method(
-        name="kmm",
-        estimator=KMM,
-        kind="weights",
-        summary="source samples weighted to match the target's mean in feature space",
-        when="the domains overlap and differ in where samples lie, not in their classes",
-        needs=("source labels", "one target"),
-        cost="n_s² p + n_s n_t p + 20 n_s³/3",
-        grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
-        coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
-    ),
-)

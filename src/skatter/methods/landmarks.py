@@ -32,38 +32,23 @@ from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
 from skatter.parameters import COUNT, POSITIVE, choice, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
-SCALES = tuple(2.0**q for q in range(-6, 7))
-"""Scales r that are looked at unless others are named."""
-
+SCALES = tuple(2.0**q for q in range(-6, 7))  # scales r that are looked at unless others are named
+# Share of its mean diagonal that is added to the matrix whose minimum is sought. It makes the
+# weights unique where many of them match the means to the last digit.
 RIDGE = 1e-6
-"""Share of its mean diagonal that is added to the matrix whose minimum is sought.
-
-It makes the weights unique where many of them match the means to the last digit.
-"""
-
-WEIGHT = 1e-8
-"""A landmark has more weight than this."""
-
-MOST = 2 / 3
-"""A scale at which a larger share of the source has weight tells landmarks from no one."""
-
-LEAST = 1 / 3
-"""Share of each class that is made landmarks."""
-
+WEIGHT = 1e-8  # a landmark has more weight than this
+MOST = 2 / 3  # a scale at which a larger share of the source has weight tells landmarks from no one
+LEAST = 1 / 3  # share of each class that is made landmarks
+# Share of their scale up to which squared distances of means are found. Weights that should be
+# zero are then far below ``WEIGHT``, and all others far above.
 TOL = 1e-12
-"""Share of their scale up to which squared distances of means are found.
-
-Weights that should be zero are then far below ``WEIGHT``, and all others far above.
-"""
-
-MAX_ITER = 100
-"""Iterations of the interior-point method at most; two dozen are many."""
+MAX_ITER = 100  # iterations of the interior-point method at most; two dozen are many
 
 
 def _check_scales(name: str, value: Any) -> None:
@@ -73,9 +58,21 @@ def _check_scales(name: str, value: Any) -> None:
         POSITIVE(name, scale)
 
 
+@method(
+    "landmarks",
+    when="part of the source resembles the target, and the rest misleads",
+    cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
+    grid={
+        "n_components": SUBSPACES,
+        "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),
+        "balance": ("half", "exact"),
+        "mixing": ("alignment", "uniform"),
+    },
+    coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
+)
 @declared
 class Landmarks(RivalClassifier):
-    """Landmarks: trains on the source samples that could be the target's.
+    """Landmarks: trains on source samples that could be the target's, at several scales.
 
     At each of several scales, the landmarks are the source samples that have weight where the
     weighted mean of the source is nearest to the mean of the target,
@@ -363,22 +360,3 @@ def aligned_weights(features: list[Array], label: Array) -> Array:
     weights, _ = nnls(root[:, None] * V[:, sound].T, V[:, sound].T @ with_classes / root)
     total = weights.sum()
     return weights / total if total > 0 else np.full(len(features), 1 / len(features))
-
-
-METHODS = (
-    Method(
-        name="landmarks",
-        estimator=Landmarks,
-        summary="trains on source samples that could be the target's, at several scales",
-        when="part of the source resembles the target, and the rest misleads",
-        needs=("source labels", "one target"),
-        cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
-        grid={
-            "n_components": SUBSPACES,
-            "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),
-            "balance": ("half", "exact"),
-            "mixing": ("alignment", "uniform"),
-        },
-        coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
-    ),
-)

@@ -33,22 +33,16 @@ from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import Expansion, KernelMachine, canonical
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import in_span
 from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
-GAIN = 1e-5
-"""Share of its objective that an exemplar may still gain when a round leaves it."""
-
-STEPS = 50
-"""Of an exemplar's search in one round; it takes a handful."""
-
-REGRESSION_TOL = 1e-3
-"""How far the conditions of optimality of the regressors may be violated."""
-
+GAIN = 1e-5  # share of its objective that an exemplar may still gain when a round leaves it
+STEPS = 50  # of an exemplar's search in one round; it takes a handful
+REGRESSION_TOL = 1e-3  # how far the conditions of optimality of the regressors may be violated
+# Singular values above this share of the norm are as good when found through their squares.
 SQUARES = 1e-6
-"""Singular values above this share of the norm are as good when found through their squares."""
 
 
 @declared
@@ -145,9 +139,21 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         return scores
 
 
+@method(
+    "lre-svm",
+    when="unseen domains, and sources that are mixtures of unnamed domains",
+    cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
+    grid={
+        "C_positive": (0.1, 1.0, 10.0),
+        "C_negative": (0.1, 1.0, 10.0),
+        "rank_weight": (0.1, 1.0, 10.0),
+        "tie_weight": (0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({}, why="Xu et al. 2014 fix all"),
+)
 @declared
 class LRESVM(Generalizer, _ExemplarLearner):
-    """Low-rank exemplar classifiers (LRE-SVM): latent domains, found by how exemplars agree.
+    """Low-rank exemplar SVMs: one classifier per sample, tied by likelihoods of low rank.
 
         minimise  Σ_i [ ‖w_i‖² + C₊ log(1 + exp(−w_iᵀx_i)) + C₋ Σ_j log(1 + exp(w_iᵀx_j⁻)) ]
                   + λ₁ ‖F‖_* + λ₂ ‖F − G(W)‖²,    G(W)_il = s(w_iᵀx_l)
@@ -199,6 +205,20 @@ class LRESVM(Generalizer, _ExemplarLearner):
         return in_columns(scores)
 
 
+@method(
+    "lre-svm-da",
+    when="sources that are mixtures, some of it like the target",
+    uses=("target labels",),
+    cost="that of lre-svm + C regressions on the target",
+    grid={
+        "C_positive": (0.1, 1.0, 10.0),
+        "C_negative": (0.1, 1.0, 10.0),
+        "rank_weight": (0.1, 1.0, 10.0),
+        "tie_weight": (0.1, 1.0, 10.0),
+        "beta": (0.0, 1.0, 10.0),
+    },
+    coarse=Tuning({}, why="Xu et al. 2014 fix all"),
+)
 @declared
 class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     """LRE-SVM for domain adaptation: exemplars near the target teach a regressor on the target.
@@ -420,39 +440,3 @@ def shares(scores: Array) -> Array:
     """Return scores that sum to one for each sample; equal ones where all are zero."""
     scores = scores + np.finfo(float).tiny
     return np.asarray(scores / scores.sum(axis=1, keepdims=True))
-
-
-METHODS = (
-    Method(
-        name="lre-svm",
-        estimator=LRESVM,
-        summary="one classifier per sample, tied by likelihoods of low rank",
-        when="unseen domains, and sources that are mixtures of unnamed domains",
-        needs=("source labels",),
-        cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
-        grid={
-            "C_positive": (0.1, 1.0, 10.0),
-            "C_negative": (0.1, 1.0, 10.0),
-            "rank_weight": (0.1, 1.0, 10.0),
-            "tie_weight": (0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
-    ),
-    Method(
-        name="lre-svm-da",
-        estimator=LRESVMAdaptation,
-        summary="exemplars near the target teach a regressor on the target",
-        when="sources that are mixtures, some of it like the target",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="that of lre-svm + C regressions on the target",
-        grid={
-            "C_positive": (0.1, 1.0, 10.0),
-            "C_negative": (0.1, 1.0, 10.0),
-            "rank_weight": (0.1, 1.0, 10.0),
-            "tie_weight": (0.1, 1.0, 10.0),
-            "beta": (0.0, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
-    ),
-)

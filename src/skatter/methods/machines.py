@@ -18,9 +18,9 @@ from skatter.parameters import declared
 from skatter.spaces import ordered_gram
 from skatter.tensors import Array
 
+# Of the decomposition method, which changes two coefficients in a step. Its kernel values are in
+# single precision, so that a tolerance may be out of reach: it would go on for ever.
 STEPS = 1_000_000
-"""Of the decomposition method, which changes two coefficients in a step. Its kernel values are in
-single precision, so that a tolerance may be out of reach: it would go on for ever."""
 
 
 @declared

@@ -25,14 +25,26 @@ from skatter.kernels import Kernel, resolve_kernel
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "marginal-svm",
+    when="many sources whose classifiers change with their distributions",
+    needs=("source labels", "several sources", "a set of new samples"),
+    uses=("one target",),
+    cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
+    grid={
+        "C": (0.1, 1.0, 10.0, 100.0),
+        "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
+    },
+    coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
+)
 @declared
 class MarginalKernelSVM(Generalizer, KernelMachine):
-    """Support vector machine on pairs of a domain's marginal distribution and a sample.
+    """Marginal kernel SVM: kernel on pairs of a domain's distribution and a sample.
 
         k̄((P, x), (P', x')) = exp(−γ_P ‖μ_P − μ_P'‖²) k(x, x')
 
@@ -303,21 +315,3 @@ def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
     for d, row in enumerate(factors[:, domain]):
         for i in np.flatnonzero(domain == d):
             K[i] *= row
-
-
-METHODS = (
-    Method(
-        name="marginal-svm",
-        estimator=MarginalKernelSVM,
-        summary="kernel on pairs of a domain's distribution and a sample",
-        when="many sources whose classifiers change with their distributions",
-        needs=("source labels", "several sources", "a set of new samples"),
-        uses=("one target",),
-        cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
-        grid={
-            "C": (0.1, 1.0, 10.0, 100.0),
-            "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
-        },
-        coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
-    ),
-)

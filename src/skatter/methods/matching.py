@@ -21,8 +21,7 @@ from skatter.scatter import indicator_means
 from skatter.selection import nearest_labels
 from skatter.tensors import Array
 
-BATCH = 2**25
-"""Distances between labelled and unlabelled samples that are held at once."""
+BATCH = 2**25  # distances between labelled and unlabelled samples that are held at once
 
 
 def mean_differences(

@@ -24,7 +24,7 @@ import numpy as np
 
 from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
 from skatter.sca import ridge_weight
@@ -75,9 +75,24 @@ def discrepancy_factor(domains: Domains) -> Array:
     return np.hstack([part * np.sqrt(w) for part, w in zip(parts, weights, strict=True)])
 
 
+@method(
+    "mda",
+    when="several labelled sources of very different size",
+    needs=("source labels",),
+    uses=("target labels", "several sources"),
+    cost="n²p + n_l³/3 + m C n²",
+    grid={
+        "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
+        "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
+        "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
+    },
+    nested=True,
+    wants=("several sources",),
+    coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
+)
 @declared
 class MDA(RidgedComponents, LabelledComponents):
-    """Multidomain discriminant analysis: classes apart, each class together over the domains.
+    """Multidomain discriminant analysis: class means apart, all domains weighing the same.
 
         maximise    β class discrepancy + (1-β) between-class scatter
         subject to  γ domain discrepancy + α within-class scatter + ridge · ‖W‖² = 1
@@ -151,24 +166,3 @@ class MDA(RidgedComponents, LabelledComponents):
             conditional_domain=1.0,
             ridge=ridge_weight(self.ridge, self.normalize, total),
         )
-
-
-METHODS = (
-    Method(
-        name="mda",
-        estimator=MDA,
-        summary="class means apart, all domains weighing the same",
-        when="several labelled sources of very different size",
-        needs=("source labels",),
-        uses=("target labels", "several sources"),
-        cost="n²p + n_l³/3 + m C n²",
-        grid={
-            "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
-            "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-        },
-        nested=True,
-        wants=("several sources",),
-        coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
-    ),
-)

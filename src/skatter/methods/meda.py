@@ -14,15 +14,26 @@ from skatter.domains import Codes
 from skatter.methods.artl import AdaptationRegularized
 from skatter.methods.base import Transfer
 from skatter.methods.geodesic import geodesic
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import domain_axes, feature_mean
 from skatter.parameters import COUNT, SHARE, declared, named_or, optional, parameter
 from skatter.tensors import Array
 
-SMALLEST = 1e-3
-"""A smaller share of the class means counts as none, as in the authors' program."""
+SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the authors' program
 
 
+@method(
+    "meda",
+    when="one target of the source's classes, and accuracy matters more than time",
+    uses=("target labels",),
+    cost="n²d + 2n³/3 + C n² per round",
+    grid={
+        "n_components": SUBSPACES,
+        "mmd": (0.1, 1.0, 10.0, 100.0),
+        "smoothness": (0.0, 0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({}, why="Wang et al. 2018 fix all"),
+)
 @declared
 class MEDA(AdaptationRegularized):
     """Manifold embedded distribution alignment (MEDA): ARTL along the geodesic flow.
@@ -114,22 +125,3 @@ def a_distance(A: Array, B: Array) -> float:
     X, side = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
     error = 1 - LinearSVC(dual=False, random_state=0).fit(X, side).score(X, side)
     return max(2 * (1 - 2 * float(error)), 0.0)
-
-
-METHODS = (
-    Method(
-        name="meda",
-        estimator=MEDA,
-        summary="geodesic flow, then a smooth classifier with means weighed by their distance",
-        when="one target of the source's classes, and accuracy matters more than time",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²d + 2n³/3 + C n² per round",
-        grid={
-            "n_components": SUBSPACES,
-            "mmd": (0.1, 1.0, 10.0, 100.0),
-            "smoothness": (0.0, 0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="Wang et al. 2018 fix all"),
-    ),
-)

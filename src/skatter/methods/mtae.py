@@ -22,7 +22,7 @@ from skatter.domains import Codes, Domains, Mask
 from skatter.methods.base import Transfer
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import (
     COUNT,
     NON_NEGATIVE,
@@ -36,16 +36,27 @@ from skatter.parameters import (
 )
 from skatter.tensors import Array
 
-N_HIDDEN = 500
-"""Hidden units of the published experiments."""
-
-WINDOW = 5
-"""Epochs over which the objective is averaged to see it fall: corruption makes it noisy."""
+N_HIDDEN = 500  # hidden units of the published experiments
+WINDOW = 5  # epochs over which the objective is averaged to see it fall: corruption makes it noisy
 
 
+@method(
+    "mtae",
+    when="the same objects were seen in several domains, and linear maps are too stiff",
+    uses=("several sources",),
+    cost="epochs × n p r m, r hidden units, m sources",
+    linear=True,
+    grid={
+        "n_components": (100, 250, 500, 1000),
+        "corruption": (0.0, 0.1, 0.3, 0.5),
+        "weight_decay": (3e-7, 3e-6, 3e-5),
+    },
+    extra="torch",
+    coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
+)
 @declared
 class MTAE(Iterative, GeneralizingTransformer):
-    """Multi-task autoencoder.
+    """Multi-task autoencoder (MTAE): hidden units that redraw a sample in every source domain.
 
     Learns hidden units from which every view of an object, in whatever source domain it was seen,
     redraws the object in all source domains:
@@ -333,24 +344,3 @@ def _import_torch() -> ModuleType:
             '"skatter[torch]"'
         ) from error
     return torch
-
-
-METHODS = (
-    Method(
-        name="mtae",
-        estimator=MTAE,
-        summary="hidden units that redraw a sample in every source domain",
-        when="the same objects were seen in several domains, and linear maps are too stiff",
-        needs=("source labels",),
-        uses=("several sources",),
-        cost="epochs × n p r m, r hidden units, m sources",
-        linear=True,
-        grid={
-            "n_components": (100, 250, 500, 1000),
-            "corruption": (0.0, 0.1, 0.3, 0.5),
-            "weight_decay": (3e-7, 3e-6, 3e-5),
-        },
-        extra="torch",
-        coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
-    ),
-)

@@ -12,8 +12,7 @@ from sklearn.utils import gen_batches
 
 from skatter.tensors import Array
 
-BATCH = 2**22
-"""Distances between new and training samples that are held at once."""
+BATCH = 2**22  # distances between new and training samples that are held at once
 
 
 class Neighbourhood:

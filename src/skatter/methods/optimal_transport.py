@@ -17,27 +17,29 @@ from skatter.domains import Codes, Mask
 from skatter.kernels import require_memory
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.methods.subspaces import MapTransformer
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
+# Of sweeps over rows and columns in one round, at most, and sweeps in each.
 BLOCKS, SWEEPS = 100, 20
-"""Of sweeps over rows and columns in one round, at most, and sweeps in each."""
 
-MARGINAL = 1e-7
-"""Total deviation of the rows' sums at which sweeps end."""
-
-FLOOR = 1e-3
-"""Added to shares of classes under the root, whose slope at zero is infinite."""
-
-BATCH = 1024
-"""New samples whose distances to the training samples are held at once."""
+MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
+FLOOR = 1e-3  # added to shares of classes under the root, whose slope at zero is infinite
+BATCH = 1024  # new samples whose distances to the training samples are held at once
 
 
+@method(
+    "ot",
+    when="each domain is a moved or bent copy of the other, of like size",
+    uses=("source labels",),
+    cost="n_s n_t p + n_s n_t per sweep",
+    grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
+)
 @declared
 class OptimalTransport(Iterative, MapTransformer):
-    """Optimal transport with entropy and classes: the source, moved onto the target.
+    """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
 
         minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
         over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t
@@ -153,9 +155,16 @@ def nearest_rows(X: Array, samples: Array) -> Codes:
     return np.asarray(pairwise_distances_argmin(X - origin, samples - origin))
 
 
+@method(
+    "linear-ot",
+    when="as coral, with means to be matched as well",
+    cost="n p² + p³",
+    linear=True,
+    grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
+)
 @declared
 class LinearTransport(MapTransformer):
-    """Linear optimal transport: the map between two normal distributions with the least cost.
+    """Linear transport: the linear map with the least motion that matches mean and covariance.
 
         source:  x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½)
 
@@ -221,27 +230,3 @@ def power(C: Array, exponent: float) -> Array:
     s, U = np.linalg.eigh((C + C.T) / 2)
     kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
     return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)
-
-
-METHODS = (
-    Method(
-        name="ot",
-        estimator=OptimalTransport,
-        summary="source samples moved onto the target, classes kept apart",
-        when="each domain is a moved or bent copy of the other, of like size",
-        needs=("one target",),
-        uses=("source labels",),
-        cost="n_s n_t p + n_s n_t per sweep",
-        grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
-    ),
-    Method(
-        name="linear-ot",
-        estimator=LinearTransport,
-        summary="the linear map with the least motion that matches mean and covariance",
-        when="as coral, with means to be matched as well",
-        needs=("one target",),
-        cost="n p² + p³",
-        linear=True,
-        grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
-    ),
-)

@@ -22,14 +22,13 @@ from skatter.methods.iteration import Iterations
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
 from skatter.tensors import Array
 
+# Share of the mean diagonal that is added to the matrix of each step, never to the objective.
 JITTER = 1e-8
-"""Share of the mean diagonal that is added to the matrix of each step, never to the objective."""
 
+# Duality gap, as a share of the objective's scale, below which a step brings nothing.
 ROUNDING = 100 * np.finfo(np.float64).eps
-"""Duality gap, as a share of the objective's scale, below which a step brings nothing."""
 
-BOUNDARY = 0.995
-"""Share of the way to the boundary that a step may go."""
+BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from scipy.linalg import qr
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
 from skatter.methods.geodesic import Geodesic, geodesic
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import (
     MapTransformer,
     centred_times,
@@ -28,9 +28,17 @@ from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
 
+@method(
+    "sgf",
+    when="subspaces on the way are wanted as features, with or without labels",
+    cost="n p d + n d² N",
+    linear=True,
+    grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
+    coarse=Tuning({"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"),
+)
 @declared
 class SGF(MapTransformer):
-    """Sampling geodesic flow.
+    """Sampling geodesic flow (SGF): sees samples in several subspaces between source and target.
 
     Sees a sample in N subspaces at equal distances on the shortest path from the principal
     subspace of the source to that of the target:
@@ -130,20 +138,3 @@ def _sampled(path: Geodesic, n_subspaces: int) -> Array:
     angles = np.linspace(0, 1, n_subspaces)[:, None] * path.angles
     blocks = [np.vstack([np.diag(np.cos(a)), np.diag(np.sin(a))]) for a in angles]
     return np.hstack([block @ path.rotation.T for block in blocks])
-
-
-METHODS = (
-    Method(
-        name="sgf",
-        estimator=SGF,
-        summary="sees samples in several subspaces between source and target",
-        when="subspaces on the way are wanted as features, with or without labels",
-        needs=("one target",),
-        cost="n p d + n d² N",
-        linear=True,
-        grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
-        coarse=Tuning(
-            {"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"
-        ),
-    ),
-)

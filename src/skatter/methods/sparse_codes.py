@@ -25,11 +25,8 @@ from scipy import sparse
 
 from skatter.tensors import Array
 
-ADVANCE = 10
-"""Proximal steps before each Newton move."""
-
-NEWTON = 200
-"""Conjugate gradient steps for one Newton move, at most."""
+ADVANCE = 10  # proximal steps before each Newton move
+NEWTON = 200  # conjugate gradient steps for one Newton move, at most
 
 
 class Effort(NamedTuple):

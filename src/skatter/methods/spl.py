@@ -18,16 +18,25 @@ from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes, Mask
 from skatter.methods.base import RivalClassifier, Transfer, in_columns, source_classes
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.parameters import BOOLEAN, COUNT, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
 
+@method(
+    "spl",
+    when="deep features, and a target whose classes form clusters",
+    uses=("target labels",),
+    cost="n p d + T (n d² + d³), d axes, T rounds",
+    linear=True,
+    grid={"n_components": SUBSPACES, "structured": (True, False)},
+    coarse=Tuning({}, why="Wang and Breckon 2020 fix all"),
+)
 @declared
 class SPL(RivalClassifier):
-    """Selective pseudo-labelling (SPL): a projection that learns from the surest target samples.
+    """Selective pseudo-labelling: a projection that learns from the surest guesses of each class.
 
         maximise    Σ_i n_{c(i)} ‖Pᵀx_i‖²    over    Σ_i n_{c(i)} ‖Pᵀ(x_i − m_{c(i)})‖² + ‖P‖²
 
@@ -170,19 +179,3 @@ def surest(likely: Array, share: float) -> Codes:
         wanted = int(len(own) * min(share, 1.0))
         rows.append(own[np.argsort(-size[own], kind="stable")[:wanted]])
     return np.sort(np.concatenate(rows)) if rows else np.arange(0)
-
-
-METHODS = (
-    Method(
-        name="spl",
-        estimator=SPL,
-        summary="a projection that learns from the surest guesses of each class",
-        when="deep features, and a target whose classes form clusters",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n p d + T (n d² + d³), d axes, T rounds",
-        linear=True,
-        grid={"n_components": SUBSPACES, "structured": (True, False)},
-        coarse=Tuning({}, why="Wang and Breckon 2020 fix all"),
-    ),
-)

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import kneighbors_graph
 
 from skatter.methods.base import Transfer
-from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
@@ -41,9 +41,26 @@ from skatter.solve.symmetric import Root
 from skatter.tensors import Array
 
 
+@method(
+    "sstca",
+    when="labels are few and unlabelled neighbours tell something",
+    uses=("target labels",),
+    cost="n²p + 7n³/3 + 2k n²",
+    grid={
+        "n_components": COMPONENTS,
+        "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3),
+        "dependence": (0.0, 0.1, 0.5, 0.9),
+        "smoothness": (0.0, 0.1, 1.0, 10.0),
+    },
+    nested=True,
+    coarse=Tuning(
+        {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
+        why="Pan et al. 2011, fewer values",
+    ),
+)
 @declared
 class SSTCA(TransferComponents):
-    """Semi-supervised TCA: one mean for the domains, features that follow labels and neighbours.
+    """Semi-supervised TCA: TCA whose features follow labels and neighbours.
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖² + (λ/2n²) Σ_ij w_ij ‖z_i − z_j‖²
         subject to  γ (label dependence of Z) + (1 − γ) (scatter of Z) = I,      Z = K W
@@ -154,27 +171,3 @@ class SSTCA(TransferComponents):
         return kneighbors_graph(
             np.sqrt(squared), n_neighbors, mode="distance", metric="precomputed"
         )
-
-
-METHODS = (
-    Method(
-        name="sstca",
-        estimator=SSTCA,
-        summary="TCA whose features follow labels and neighbours",
-        when="labels are few and unlabelled neighbours tell something",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + 7n³/3 + 2k n²",
-        grid={
-            "n_components": COMPONENTS,
-            "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3),
-            "dependence": (0.0, 0.1, 0.5, 0.9),
-            "smoothness": (0.0, 0.1, 1.0, 10.0),
-        },
-        nested=True,
-        coarse=Tuning(
-            {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
-            why="Pan et al. 2011, fewer values",
-        ),
-    ),
-)

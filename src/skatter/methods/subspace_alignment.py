@@ -11,7 +11,7 @@ from sklearn.utils.extmath import row_norms
 from skatter.checks import check_real
 from skatter.domains import Mask
 from skatter.methods.base import Transfer
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import MapTransformer, centred_times, domain_axes
 from skatter.parameters import COUNT, declared, optional, parameter
 from skatter.solve import principal_axes
@@ -19,9 +19,16 @@ from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
 
+@method(
+    "sa",
+    when="a quick first try without labels, one number to choose",
+    cost="n p d",
+    linear=True,
+    grid={"n_components": SUBSPACES},
+)
 @declared
 class SubspaceAlignment(MapTransformer):
-    """Subspace alignment.
+    """Subspace alignment: turns the principal axes of the source towards the target's.
 
     Gives the coordinates of target samples along their principal axes X_T, and those of source
     samples along the source's axes X_S brought as close to X_T as a linear map can:
@@ -149,17 +156,3 @@ def _largest_square(X: Any, axes: PrincipalAxes) -> float:
     else:
         squares = row_norms(X - axes.mean, squared=True)
     return float(squares.max())
-
-
-METHODS = (
-    Method(
-        name="sa",
-        estimator=SubspaceAlignment,
-        summary="turns the principal axes of the source towards the target's",
-        when="a quick first try without labels, one number to choose",
-        needs=("one target",),
-        cost="n p d",
-        linear=True,
-        grid={"n_components": SUBSPACES},
-    ),
-)

@@ -15,8 +15,7 @@ from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
-DIMENSION = 20
-"""Dimension of a subspace unless told."""
+DIMENSION = 20  # dimension of a subspace unless told
 
 
 class MapTransformer(RivalTransformer):

@@ -34,11 +34,11 @@ from skatter.solve.small import column_signs
 from skatter.solve.symmetric import Root
 from skatter.tensors import Array
 
+# Up to this many, a linear kernel is looked at in the coordinates of its features.
 FEW_FEATURES = 1000
-"""Up to this many, a linear kernel is looked at in the coordinates of its features."""
 
+# Residual of each component relative to its own eigenvalue, inside iterative methods.
 EIGEN_TOL = 1e-8
-"""Residual of each component relative to its own eigenvalue, inside iterative methods."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.dictionary import Dictionary, update_dictionary
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.neighbourhood import Neighbourhood
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
 from skatter.parameters import (
     BOOLEAN,
@@ -36,22 +36,32 @@ from skatter.parameters import (
 )
 from skatter.tensors import Array
 
-STEPS = 10
-"""Proximal steps for the codes after each change of the dictionary."""
-
+STEPS = 10  # proximal steps for the codes after each change of the dictionary
+# How exactly the codes of all training samples solve their joint problem in the end.
 TOGETHER = Effort(tol=1e-9, steps=300)
-"""How exactly the codes of all training samples solve their joint problem in the end."""
 
-WORK = 10**6
-"""Small problems are given more steps: so many codes times steps."""
-
+WORK = 10**6  # small problems are given more steps: so many codes times steps
+# How exactly the code of a sample solves its own problem: no company must make a difference.
 ALONE = Effort(tol=1e-12, steps=10_000)
-"""How exactly the code of a sample solves its own problem: no company must make a difference."""
 
 
+@method(
+    "tsc",
+    when="samples are made of parts that recur in both domains, and time is no matter",
+    cost="n²p + t (n r p + n r² + r³)",
+    grid={
+        "n_components": (32, 64, 128, 256),
+        "mmd": (0.0, 1e3, 1e4, 1e5, 1e6),
+        "smoothness": (0.1, 1.0, 10.0),
+        "sparsity": (0.02, 0.1, 0.2, 0.5),
+    },
+    coarse=Tuning(
+        {"mmd": (1000.0, 100000.0)}, {"n_components": 128}, why="Long et al. 2013: 128 atoms"
+    ),
+)
 @declared
 class TSC(Iterative, RivalTransformer):
-    """Transfer sparse coding.
+    """Transfer sparse coding (TSC): sparse codes, smooth over neighbours, domains together.
 
     Learns a dictionary B, and for every sample a sparse code: the atoms it is made of. Codes of
     neighbours are alike, and source and target have the same mean code as far as possible:
@@ -279,24 +289,3 @@ def _problem(X: Any, dictionary: Dictionary, coupling: Coupling, sparsity: float
 def _squared_norm(X: Any) -> float:
     values = X.data if sparse.issparse(X) else X
     return float(np.vdot(values, values))
-
-
-METHODS = (
-    Method(
-        name="tsc",
-        estimator=TSC,
-        summary="sparse codes, smooth over neighbours, domains together",
-        when="samples are made of parts that recur in both domains, and time is no matter",
-        needs=("one target",),
-        cost="n²p + t (n r p + n r² + r³)",
-        grid={
-            "n_components": (32, 64, 128, 256),
-            "mmd": (0.0, 1e3, 1e4, 1e5, 1e6),
-            "smoothness": (0.1, 1.0, 10.0),
-            "sparsity": (0.02, 0.1, 0.2, 0.5),
-        },
-        coarse=Tuning(
-            {"mmd": (1000.0, 100000.0)}, {"n_components": 128}, why="Long et al. 2013: 128 atoms"
-        ),
-    ),
-)

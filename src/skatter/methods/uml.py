@@ -42,7 +42,7 @@ from skatter.methods.base import Transfer, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import centred_times, in_span
 from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, optional, parameter
 from skatter.solve import principal_axes
@@ -50,22 +50,27 @@ from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
-DEFAULT_COMPONENTS = 100
-"""Rank of the metric where none is given and the samples allow it."""
-
-STEPS = 20
-"""Of L-BFGS in a round."""
-
-NOTHING = 1e-6
-"""Trace of a metric, as a share of that at the start, that is none."""
-
-BATCH = 2**17
-"""Numbers held at once where pairs of samples are compared: what a cache holds."""
+DEFAULT_COMPONENTS = 100  # rank of the metric where none is given and the samples allow it
+STEPS = 20  # of L-BFGS in a round
+NOTHING = 1e-6  # trace of a metric, as a share of that at the start, that is none
+BATCH = 2**17  # numbers held at once where pairs of samples are compared: what a cache holds
 
 
+@method(
+    "uml",
+    when="nearest neighbours shall not rely on what is peculiar to a source",
+    uses=("several sources",),
+    cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
+    grid={
+        "n_neighbors": (3, 5),
+        "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
+        "reg": (1e-3, 1e-2, 0.1, 1.0),
+    },
+    coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
+)
 @declared
 class UML(Iterative, GeneralizingTransformer):
-    """Unbiased metric learning: a surrogate of the published method, by triplets.
+    """Unbiased metric learning: a metric with neighbours of one class in all data sets (surrogate).
 
         minimise  Σ_q Σ_i w_qi Σ_j h(1 + d(q, i) − d(q, j)) / W + reg tr M / tr M₀
 
@@ -423,22 +428,3 @@ def _lower(loss: TripletLoss, A: Array) -> Array:
 
     found = minimize(flat, A.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     return np.asarray(found.x).reshape(A.shape)
-
-
-METHODS = (
-    Method(
-        name="uml",
-        estimator=UML,
-        summary="a metric with neighbours of one class in all data sets (surrogate)",
-        when="nearest neighbours shall not rely on what is peculiar to a source",
-        needs=("source labels",),
-        uses=("several sources",),
-        cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
-        grid={
-            "n_neighbors": (3, 5),
-            "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
-            "reg": (1e-3, 1e-2, 0.1, 1.0),
-        },
-        coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
-    ),
-)

@@ -32,14 +32,25 @@ from skatter.methods.copies import Copies, FeatureCopies, GramCopies
 from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "undo-bias",
+    when="several labelled sources with habits of their own, and a linear machine",
+    cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
+    grid={
+        "C_shared": (0.1, 1.0, 10.0, 100.0),
+        "C_domain": (0.1, 1.0, 10.0, 100.0),
+        "bias_weight": (0.01, 0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({}, why="defaults: a fit is slow"),
+)
 @declared
 class UndoBias(Generalizer, KernelMachine):
-    """Undo-Bias: one machine for the visual world, which every domain bends a little.
+    """Undo-Bias: a machine for the visual world, and what each domain adds to it.
 
         minimise  ½ ‖w‖² + λ/2 Σ_d ‖D_d‖² + C₁ Σ_i h(y_i (wᵀφ_i + b))
                                           + C₂ Σ_i h(y_i ((w + D_d)ᵀφ_i + b + b_d))
@@ -331,21 +342,3 @@ class _Space:
         if self.samples is None:
             return np.tensordot(self.mean, coef, axes=1)
         return self.weights(coef) @ self.mean
-
-
-METHODS = (
-    Method(
-        name="undo-bias",
-        estimator=UndoBias,
-        summary="a machine for the visual world, and what each domain adds to it",
-        when="several labelled sources with habits of their own, and a linear machine",
-        needs=("source labels", "several sources"),
-        cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
-        grid={
-            "C_shared": (0.1, 1.0, 10.0, 100.0),
-            "C_domain": (0.1, 1.0, 10.0, 100.0),
-            "bias_weight": (0.01, 0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="defaults: a fit is slow"),
-    ),
-)

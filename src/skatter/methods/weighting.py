@@ -18,8 +18,7 @@ from skatter.methods.base import RivalClassifier, Transfer, source_classes
 from skatter.parameters import declared, optional, parameter
 from skatter.tensors import Array
 
-BATCH = 1024
-"""Samples whose kernel with others is held at a time."""
+BATCH = 1024  # samples whose kernel with others is held at a time
 
 
 def takes_weights(name: str, value: Any) -> None:
