@@ -23,8 +23,7 @@ from skatter.components import BATCH
 from skatter.domains import Codes, Mask
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, in_columns
-from skatter.methods.iteration import Iterative
-from skatter.methods.matching import Guesses, mean_differences, nearest_classes
+from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import feature_mean
@@ -33,7 +32,7 @@ from skatter.tensors import Array
 
 
 @declared
-class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
+class AdaptationRegularized(WithKernel, Guessing, RivalClassifier):
     """Base of ARTL and MEDA, which differ in the features and in the weights of M.
 
     Parameters
@@ -46,17 +45,11 @@ class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
         η, weight of the norm of f.
     n_neighbors : int
         Neighbours of each sample in the graph.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel of samples of unit length, as in :class:`~skatter.SCA`.
-    tol : float >= 0
-        Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         β.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
     """
 
     mmd: float = parameter(NON_NEGATIVE, default=10.0)
@@ -105,12 +98,9 @@ class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
         guesses.keep_in(self)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        batches = gen_batches(X.shape[0], BATCH)
-        F = np.vstack([self._expand(X[rows]) for rows in batches])
+        batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))
+        F = np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
         return in_columns(F)
-
-    def _expand(self, X: Array) -> Array:
-        return np.asarray(self.kernel_(normalize(self._map(X)), self.X_fit_) @ self.dual_coef_)
 
 
 class StructuralRisk:

@@ -27,17 +27,8 @@ from skatter.tensors import Array
 class Transfer:
     """What a rival learns from: samples, their labels, and who is source and who is target.
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        All samples, validated.
-    domains : Domains
-        Labels and domains.
-    source, target : ndarray of bool of shape (n_samples,)
-        Which samples belong to the pooled sources and to the target. Both are all samples where
-        no domain was named and nothing is unlabelled: there is no shift to be seen then.
-    rows : ndarray of int of shape (n_samples,)
-        Which of the samples given to ``fit`` these are.
+    Both masks are all samples where no domain was named and nothing is unlabelled: there is no
+    shift to be seen then. ``rows`` says which of the samples given to ``fit`` these are.
     """
 
     X: Any
@@ -64,10 +55,8 @@ class Transfer:
     @cached_property
     def mean_difference(self) -> Array:
         """Vector e with 1/n_s on source rows and -1/n_t on target rows: Zᵀe = mean_s − mean_t."""
-        e = self.source / np.count_nonzero(self.source) - self.target / np.count_nonzero(
-            self.target
-        )
-        return np.asarray(e, dtype=self.X.dtype)
+        of_source, of_target = (part / part.sum() for part in (self.source, self.target))
+        return np.asarray(of_source - of_target, dtype=self.X.dtype)
 
     @property
     def label(self) -> Array:
@@ -115,6 +104,8 @@ class Rival(Declared, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn from the samples of all domains.
 
+        A method of domain generalization leaves out all but the labelled samples of sources.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -148,9 +139,7 @@ class Rival(Declared, BaseEstimator):
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
         """Check everything the user gave before any heavy work."""
         self.check_parameters()
-        X = check_samples(
-            self, X, reset=True, precomputed=self._precomputed, sparse=self._takes_sparse
-        )
+        X = self._checked(X, reset=True)
         unnamed = sample_domain is None
         if y is None and unnamed:
             sample_domain = np.zeros(X.shape[0], dtype=int)
@@ -224,9 +213,11 @@ class Rival(Declared, BaseEstimator):
 
     def _new_samples(self, X: Any) -> Any:
         check_is_fitted(self)
-        return check_samples(
-            self, X, reset=False, precomputed=self._precomputed, sparse=self._takes_sparse
-        )
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        precomputed, sparse = self._precomputed, self._takes_sparse
+        return check_samples(self, X, reset=reset, precomputed=precomputed, sparse=sparse)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -237,9 +228,14 @@ class Rival(Declared, BaseEstimator):
 
 
 class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival):
-    """Base of rivals that give features; ``_fit`` returns those of the training samples.
+    """Base of rivals that give features; a fitted one implements ``_transform``.
 
-    A fitted one has ``n_components_`` and implements ``_transform``.
+    ``_fit`` returns the features of the training samples, or nothing where ``_transform`` gives them.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features.
     """
 
     __metadata_request__transform: ClassVar = {"sample_domain": True}
@@ -251,7 +247,12 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
 
         Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
         """
-        return self._fit(self._read(X, y, sample_domain, labelled))
+        transfer = self._read(X, y, sample_domain, labelled)
+        features = self._fit(transfer)
+        if features is not None:
+            return features
+        # A domain that is both is treated as new samples are: as the target.
+        return self._transform(transfer.X, transfer.source & ~transfer.target)
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the features of samples, seen before or not.
@@ -299,26 +300,17 @@ class RivalClassifier(ScoresLabelled, Rival):
     _needs_labels: ClassVar[bool] = True
 
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return how much speaks for each class.
+        """Return how much speaks for each class: one column per class, or one value for two.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains, for methods that treat source and target differently. None, and ids
-            that ``fit`` has not seen: the target.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; for two classes one value, positive for the second.
+        A value is positive for the second of two classes. ``sample_domain`` holds the domains of
+        the samples, for methods that treat source and target differently; None, and ids that
+        ``fit`` has not seen, are the target.
         """
         values = self._values(self._new_samples(X), sample_domain)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the class of each sample; takes what :meth:`decision_function` takes."""
+        """Return the class of each sample, by what :meth:`decision_function` says."""
         values = self.decision_function(X, sample_domain=sample_domain)
         codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]
@@ -334,6 +326,27 @@ class RivalClassifier(ScoresLabelled, Rival):
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
         require_two_classes(transfer, type(self).__name__)
+
+
+class SourceClassifier(RivalClassifier):
+    """Base of classifiers that know the classes of the source alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Classes of the labelled source samples.
+    """
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        source_classes(transfer, type(self).__name__)
+
+    def _source_labels(self, transfer: Transfer) -> Codes:
+        """Set ``classes_``, and return labels as indices into it, -1 for none or another class."""
+        codes = source_classes(transfer, type(self).__name__)
+        self.classes_ = transfer.classes[codes]
+        known = transfer.labelled & np.isin(transfer.label, codes)
+        return np.where(known, np.searchsorted(codes, np.maximum(transfer.label, 0)), -1)
 
 
 def require_two_classes(transfer: Transfer, name: str) -> None:
@@ -354,6 +367,16 @@ def source_classes(transfer: Transfer, name: str) -> Array:
             f"({transfer.classes[codes[0]]}). Give labelled source samples of another one."
         )
     return codes
+
+
+def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
+    """Say where fewer components were found than a user asked for."""
+    if wanted is not None and found < wanted:
+        warnings.warn(
+            f"n_components={wanted} exceeds the rank of the problem; {found} components are "
+            "returned.",
+            stacklevel=stacklevel,
+        )
 
 
 def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:

@@ -22,9 +22,9 @@ import numpy as np
 from scipy import sparse
 
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.record import method
-from skatter.methods.subspaces import MapTransformer, feature_mean
+from skatter.methods.subspaces import feature_mean
 from skatter.parameters import NON_NEGATIVE, choice, declared, parameter
 from skatter.tensors import Array
 
@@ -37,7 +37,7 @@ from skatter.tensors import Array
     grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
 )
 @declared
-class CORAL(MapTransformer):
+class CORAL(RivalTransformer):
     """Correlation alignment (CORAL): gives the source the covariance of the target.
 
     Whitens the source and colours it with the covariance of the target; the target stays as it

@@ -186,8 +186,7 @@ class DIP(Iterative, RivalTransformer):
         directions = axes.directions @ _principal_basis(X, W)
         self.components_ = (directions * column_signs(directions)).T
         self.n_components_ = d
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
+        iterations.keep_in(self)
         return self._transform(given, transfer.source)
 
     def _dimension(self, rank: int) -> int:

@@ -14,18 +14,18 @@ from scipy.linalg import eigh, svdvals
 
 from skatter.checks import check_integer
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.geodesic import geodesic
 from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import (
-    MapTransformer,
+    OnSubspaces,
     centred_times,
     domain_axes,
     feature_mean,
     partial_least_squares,
     require_classes,
 )
-from skatter.parameters import COUNT, choice, declared, optional, parameter
+from skatter.parameters import choice, declared, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
@@ -44,7 +44,7 @@ FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspa
     grid={"n_components": SUBSPACES},
 )
 @declared
-class GFK(MapTransformer):
+class GFK(OnSubspaces, RivalTransformer):
     """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.
 
     Compares samples in all the subspaces on the shortest path from the principal subspace of the
@@ -102,7 +102,6 @@ class GFK(MapTransformer):
     2.0
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     source_basis: str = parameter(choice("pca", "pls"), default="pca")
 
     _takes_sparse: ClassVar[bool] = True

@@ -15,8 +15,7 @@ from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import Iterative
-from skatter.methods.matching import Guesses, mean_differences, nearest_classes
+from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.transfer_components import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, optional, parameter
@@ -25,7 +24,7 @@ from skatter.tensors import Array
 
 
 @declared
-class JointMatching(Iterative, TransferComponents):
+class JointMatching(Guessing, TransferComponents):
     """Base of JDA and BDA, which implement ``_differences``: rounds of features and guesses.
 
     Parameters
@@ -38,16 +37,6 @@ class JointMatching(Iterative, TransferComponents):
         Divide M by its Frobenius norm, as the release does.
     unit_samples : bool
         Scale the features of every sample to unit length, as the release does.
-    tol : float >= 0
-        Stop when at most this share of the guessed labels changed, or when all are as they were
-        after an earlier round, since rounds would then repeat; 0 runs all of ``max_iter``.
-
-    Attributes
-    ----------
-    objective_ : ndarray of shape (n_iter_,)
-        The objective above after each round, for the classes that the round was given.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
     """
 
     _needs_labels: ClassVar[bool] = True

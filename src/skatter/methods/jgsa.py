@@ -9,15 +9,13 @@ their span.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skatter.domains import Mask
-from skatter.methods.base import RivalTransformer, Transfer
-from skatter.methods.iteration import Iterative
-from skatter.methods.matching import Guesses, mean_differences, nearest_classes
+from skatter.methods.base import RivalTransformer, Transfer, warn_of_rank
+from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
 from skatter.parameters import (
@@ -53,7 +51,7 @@ EIGEN_TOL = 1e-8  # residual of each component relative to its own eigenvalue
     coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
 )
 @declared
-class JGSA(Iterative, RivalTransformer):
+class JGSA(Guessing, RivalTransformer):
     """Joint geometrical and statistical alignment: near maps, same means, compact source classes.
 
         maximise    tr(μ Bᵀ S_t B + β Aᵀ S_b A)
@@ -77,8 +75,6 @@ class JGSA(Iterative, RivalTransformer):
         β, weight of the scatters of the source's classes.
     agreement : float > 0
         α, weight of the distance of the two maps.
-    tol : float >= 0
-        Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
     random_state : int, RandomState instance or None
         Seeds Lanczos. None is a fixed seed.
 
@@ -88,10 +84,6 @@ class JGSA(Iterative, RivalTransformer):
         A and B, each column of the two together of unit length.
     eigenvalues_ : ndarray of shape (n_components_,)
         Of the pencil, largest first.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
-    n_components_ : int
-        Number of features.
 
     Notes
     -----
@@ -139,12 +131,7 @@ class JGSA(Iterative, RivalTransformer):
             A, B = W[: len(W) // 2], W[len(W) // 2 :]
             Z = np.where(transfer.target[:, None], X @ B, X @ A)
             guesses.record(float(pairs.values.sum()), nearest_classes(Z, transfer))
-        if self.n_components is not None and len(pairs.values) < self.n_components:
-            warnings.warn(
-                f"n_components={self.n_components} exceeds the rank of the problem; "
-                f"{len(pairs.values)} components are returned.",
-                stacklevel=3,
-            )
+        warn_of_rank(self.n_components, len(pairs.values), stacklevel=4)
         signs = column_signs(Z)
         self.source_map_, self.target_map_ = (
             (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)

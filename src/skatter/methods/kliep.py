@@ -101,7 +101,7 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         # The common factor keeps numbers away from zero where source and target are far apart.
         sizes = np.maximum(here.mean(axis=0), np.finfo(float).tiny)
         proportions = mixture_proportions(there / sizes, iterations, self.tol)
-        self.objective_, self.n_iter_ = iterations.objective, len(iterations.objective)
+        iterations.keep_in(self)
         return np.asarray((here / sizes) @ proportions)
 
 

@@ -116,7 +116,7 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
             eps=self.eps,
             tol=self.tol,
         )
-        self.objective_, self.n_iter_ = iterations.objective, len(iterations.objective)
+        iterations.keep_in(self)
         return b
 
 

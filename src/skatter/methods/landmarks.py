@@ -27,14 +27,14 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from skatter.domains import Mask
 from skatter.kernels import median_distance, require_memory
-from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
+from skatter.methods.base import SourceClassifier, Transfer, one_against_rest
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
-from skatter.parameters import COUNT, POSITIVE, choice, declared, optional, parameter
+from skatter.methods.subspaces import OnSubspaces, centred_times, domain_geodesic, feature_mean
+from skatter.parameters import POSITIVE, choice, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
@@ -71,7 +71,7 @@ def _check_scales(name: str, value: Any) -> None:
     coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
 )
 @declared
-class Landmarks(RivalClassifier):
+class Landmarks(OnSubspaces, SourceClassifier):
     """Landmarks: trains on source samples that could be the target's, at several scales.
 
     At each of several scales, the landmarks are the source samples that have weight where the
@@ -79,7 +79,8 @@ class Landmarks(RivalClassifier):
 
         minimise    ‖Σ β_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²    over β ≥ 0, Σ β = 1, classes balanced.
 
-    From the source without landmarks to the target with them runs a geodesic flow for each scale.
+    From the source without landmarks to the target with them runs a geodesic flow for each scale;
+    its subspaces have fewer dimensions where there are fewer samples.
     A support vector machine on the landmarks of all scales uses the kernels of these flows
     together, Σ w_r xᵀG_r z. Sources are pooled. Unlabelled source samples are in the flows, but
     are no landmarks; labels of the target are not used. Standardise each domain first, as the
@@ -91,9 +92,6 @@ class Landmarks(RivalClassifier):
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension of the subspaces, capped in auxiliary tasks of fewer samples. None: 20, or fewer
-        where the rank of a domain is lower.
     C : float > 0
         Cost of a sample on the wrong side of the margin. Kernels have a trace of one.
     scales : sequence of float > 0, or None
@@ -122,8 +120,6 @@ class Landmarks(RivalClassifier):
         Intercepts, for samples less ``mean_``.
     mean_ : ndarray of shape (n_features_in_,)
         Mean of all training samples.
-    classes_ : ndarray
-        Classes of the labelled source samples.
 
     References
     ----------
@@ -153,7 +149,6 @@ class Landmarks(RivalClassifier):
     True
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     C: float = parameter(POSITIVE, default=2.0**10)
     scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
     balance: str = parameter(choice("half", "exact"), default="half")
@@ -164,24 +159,17 @@ class Landmarks(RivalClassifier):
     def _scales(self) -> Array:
         return np.ravel(SCALES if self.scales is None else self.scales)
 
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
-
     def _fit(self, transfer: Transfer) -> None:
         # Which samples are landmarks is all or nothing: single precision would choose others.
         transfer = replace(transfer, X=transfer.X.astype(np.float64, copy=False))
         candidates = np.flatnonzero(transfer.source & transfer.labelled)
         require_memory(len(candidates) + int(np.count_nonzero(transfer.target)), 8)
-        codes = source_classes(transfer, type(self).__name__)
-        label = np.searchsorted(codes, transfer.label[candidates])
-        axes = domain_axes(transfer, self.n_components)
-        flow = geodesic(*(domain.directions for domain in axes))
+        label = self._source_labels(transfer)[candidates]
+        flow = domain_geodesic(transfer, self.n_components)
         self.mean_, self.dimension_ = feature_mean(transfer.X), flow.dimension
         tasks = self._tasks(transfer, candidates, label, flow)
         self.landmarks_ = np.column_stack([task.landmarks for task in tasks])
         self.scales_ = np.array([task.scale for task in tasks])
-        self.classes_ = transfer.classes[codes]
         trained_on = self.landmarks_[candidates].any(axis=1)
         self._train(
             transfer.X[candidates[trained_on]], label[trained_on], [task.factor for task in tasks]

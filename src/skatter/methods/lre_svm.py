@@ -117,7 +117,7 @@ class _ExemplarLearner(Iterative, RivalClassifier):
                 W[k], values = solve(problem, W[k], F, tol=GAIN, max_iter=STEPS)
                 objective += float(values.sum()) + self.rank_weight * nuclear_norm
             rounds.record(objective, note=f"rank {ranks.mean():.1f} on average")
-        self.objective_, self.n_iter_ = rounds.objective, len(rounds.objective)
+        rounds.keep_in(self)
         return W, ranks
 
     def _problem(self, Z: Array, own: Array, *, tie: float) -> Exemplars:

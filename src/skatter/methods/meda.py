@@ -13,10 +13,9 @@ from sklearn.svm import LinearSVC
 from skatter.domains import Codes
 from skatter.methods.artl import AdaptationRegularized
 from skatter.methods.base import Transfer
-from skatter.methods.geodesic import geodesic
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.methods.subspaces import domain_axes, feature_mean
-from skatter.parameters import COUNT, SHARE, declared, named_or, optional, parameter
+from skatter.methods.subspaces import OnSubspaces, domain_geodesic, feature_mean
+from skatter.parameters import SHARE, declared, named_or, parameter
 from skatter.tensors import Array
 
 SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the authors' program
@@ -35,7 +34,7 @@ SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the 
     coarse=Tuning({}, why="Wang et al. 2018 fix all"),
 )
 @declared
-class MEDA(AdaptationRegularized):
+class MEDA(OnSubspaces, AdaptationRegularized):
     """Manifold embedded distribution alignment (MEDA): ARTL along the geodesic flow.
 
         minimise over f    Σ_labelled ‖y_i − f(z_i)‖² + η ‖f‖² + λ tr FᵀM F + ρ tr FᵀL F
@@ -50,9 +49,6 @@ class MEDA(AdaptationRegularized):
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension of the subspaces of the geodesic flow. None is 20, or fewer where the rank of a
-        domain is lower.
     mu : "adaptive" or float in [0, 1]
         μ, the share of the class means; ``"adaptive"`` compares A-distances.
 
@@ -89,13 +85,11 @@ class MEDA(AdaptationRegularized):
     1.0
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     mu: float | str = parameter(named_or(SHARE, "adaptive"), default="adaptive")
 
     def _learn_map(self, transfer: Transfer) -> None:
-        axes = domain_axes(transfer, self.n_components)
         self.mean_ = feature_mean(transfer.X.astype(np.float64))
-        self.metric_factor_ = geodesic(*(domain.directions for domain in axes)).factor()
+        self.metric_factor_ = domain_geodesic(transfer, self.n_components).factor()
 
     def _map(self, X: Array) -> Array:
         return np.asarray((X.astype(np.float64) - self.mean_) @ self.metric_factor_)

@@ -235,8 +235,7 @@ class MTAE(Iterative, GeneralizingTransformer):
                 value = np.average(losses, weights=[np.sum(batch >= 0) for batch in batches])
                 settled = stands_still([*iterations.objective, value], self.tol)
                 iterations.record(float(value), settled=settled)
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
+        iterations.keep_in(self)
         return Network(*(w.detach().numpy().astype(np.float64) for w in weights))
 
     def _scaled(self, X: Array) -> Array:

@@ -15,10 +15,9 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from skatter.domains import Codes, Mask
 from skatter.kernels import require_memory
-from skatter.methods.base import Transfer
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import method
-from skatter.methods.subspaces import MapTransformer
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
@@ -38,7 +37,7 @@ BATCH = 1024  # new samples whose distances to the training samples are held at 
     grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
 )
 @declared
-class OptimalTransport(Iterative, MapTransformer):
+class OptimalTransport(Iterative, RivalTransformer):
     """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
 
         minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
@@ -66,8 +65,6 @@ class OptimalTransport(Iterative, MapTransformer):
         T, for source and target samples in their order in ``X``.
     X_source_, moved_ : ndarray of shape (n_source, n_features_in_)
         Source samples, and where they go.
-    n_components_ : int
-        Number of features.
 
     References
     ----------
@@ -163,7 +160,7 @@ def nearest_rows(X: Array, samples: Array) -> Codes:
     grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
 )
 @declared
-class LinearTransport(MapTransformer):
+class LinearTransport(RivalTransformer):
     """Linear transport: the linear map with the least motion that matches mean and covariance.
 
         source:  x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½)

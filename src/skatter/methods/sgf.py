@@ -12,13 +12,13 @@ import numpy as np
 from scipy.linalg import qr
 
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
-from skatter.methods.geodesic import Geodesic, geodesic
+from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.geodesic import Geodesic
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import (
-    MapTransformer,
+    OnSubspaces,
     centred_times,
-    domain_axes,
+    domain_geodesic,
     feature_mean,
     partial_least_squares,
     require_classes,
@@ -37,7 +37,7 @@ from skatter.tensors import Array
     coarse=Tuning({"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"),
 )
 @declared
-class SGF(MapTransformer):
+class SGF(OnSubspaces, RivalTransformer):
     """Sampling geodesic flow (SGF): sees samples in several subspaces between source and target.
 
     Sees a sample in N subspaces at equal distances on the shortest path from the principal
@@ -50,8 +50,6 @@ class SGF(MapTransformer):
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
     n_subspaces : int >= 2
         Number N of subspaces, both ends included.
     pls_components : int or None
@@ -95,7 +93,6 @@ class SGF(MapTransformer):
     (80, 10)
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     n_subspaces: int = parameter(integer(2), default=10)
     pls_components: int | None = parameter(optional(COUNT), default=None)
 
@@ -107,8 +104,7 @@ class SGF(MapTransformer):
             require_classes(transfer, "pls_components")
 
     def _fit(self, transfer: Transfer) -> None:
-        source, target = domain_axes(transfer, self.n_components)
-        path = geodesic(source.directions, target.directions)
+        path = domain_geodesic(transfer, self.n_components)
         basis, coefficients = np.hstack([path.A, path.Bq]), _sampled(path, self.n_subspaces)
         self.mean_ = feature_mean(transfer.X)
         self.basis_ = basis.astype(transfer.X.dtype)

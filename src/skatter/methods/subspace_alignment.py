@@ -10,10 +10,10 @@ from sklearn.utils.extmath import row_norms
 
 from skatter.checks import check_real
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.record import SUBSPACES, method
-from skatter.methods.subspaces import MapTransformer, centred_times, domain_axes
-from skatter.parameters import COUNT, declared, optional, parameter
+from skatter.methods.subspaces import OnSubspaces, centred_times, domain_axes
+from skatter.parameters import declared
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
@@ -27,7 +27,7 @@ from skatter.tensors import Array
     grid={"n_components": SUBSPACES},
 )
 @declared
-class SubspaceAlignment(MapTransformer):
+class SubspaceAlignment(OnSubspaces, RivalTransformer):
     """Subspace alignment: turns the principal axes of the source towards the target's.
 
     Gives the coordinates of target samples along their principal axes X_T, and those of source
@@ -36,21 +36,14 @@ class SubspaceAlignment(MapTransformer):
         source:  (x − mean_s) X_S X_SᵀX_T,        target:  (x − mean_t) X_T.
 
     Each domain is centred at its own mean, so that with domains that are standardised each for
-    itself, as the authors do it, this is the published map to the letter.
+    itself, as the authors do it, this is the published map to the letter. The authors' bound on the
+    dimension is :func:`max_dimension_by_bound`.
 
     Which map a new sample takes depends on its domain: ``transform`` takes samples for the
     target's unless ``sample_domain`` names a source.
 
-    Parameters
-    ----------
-    n_components : int or None
-        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
-        :func:`max_dimension_by_bound` is the authors' bound on it.
-
     Attributes
     ----------
-    n_components_ : int
-        Dimension d of the subspaces, and number of features.
     alignment_ : ndarray of shape (n_components_, n_components_)
         M = X_SᵀX_T.
     source_map_ : ndarray of shape (n_features_in_, n_components_)
@@ -78,8 +71,6 @@ class SubspaceAlignment(MapTransformer):
     >>> np.abs(Z[:40].mean(axis=0) - Z[40:].mean(axis=0)).round(6)
     array([0., 0.])
     """
-
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
 
     _takes_sparse: ClassVar[bool] = True
 

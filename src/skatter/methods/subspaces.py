@@ -1,4 +1,4 @@
-"""What linear methods share: bases of the two domains, centred products, a map of samples."""
+"""What linear methods share: bases of the two domains, and centred products."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from scipy import sparse
 from scipy.linalg import qr
 from sklearn.cross_decomposition import PLSRegression
 
-from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.base import Transfer
+from skatter.methods.geodesic import Geodesic, geodesic
+from skatter.parameters import COUNT, Declared, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
@@ -18,20 +20,23 @@ from skatter.tensors import Array
 DIMENSION = 20  # dimension of a subspace unless told
 
 
-class MapTransformer(RivalTransformer):
-    """Base of rivals that learn a map of single samples: ``_fit`` maps none and returns nothing."""
+@declared
+class OnSubspaces(Declared):
+    """The parameter of methods that compare the principal subspaces of source and target.
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> Array:
-        """Learn, and return the features of ``X``, each sample treated by its domain.
+    Parameters
+    ----------
+    n_components : int or None
+        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
+    """
 
-        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
-        """
-        transfer = self._read(X, y, sample_domain, labelled)
-        self._fit(transfer)
-        # A domain that is both is treated as new samples are: as the target.
-        return self._transform(transfer.X, transfer.source & ~transfer.target)
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+
+
+def domain_geodesic(transfer: Transfer, n_components: int | None) -> Geodesic:
+    """Return the geodesic from the principal subspace of the source to that of the target."""
+    source, target = domain_axes(transfer, n_components)
+    return geodesic(source.directions, target.directions)
 
 
 def domain_axes(

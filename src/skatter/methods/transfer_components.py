@@ -25,7 +25,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from skatter.components import BATCH
 from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, gram, kernel_of
-from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.base import RivalTransformer, Transfer, warn_of_rank
 from skatter.parameters import BOOLEAN, COUNT, choice, declared, optional, parameter
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
@@ -110,12 +110,10 @@ def centred(W: Array) -> Array:
 
 @declared
 class TransferComponents(WithKernel, RivalTransformer):
-    """Base of TCA, SSTCA, TJM and JDA; one of them implements ``_solve``.
+    """Base of TCA, SSTCA, TJM and JDA, which implement ``_solve``. The kernel is not centred.
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. It is not centred.
     scale : {"unit", "constraint"}
         Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
         have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
@@ -136,8 +134,6 @@ class TransferComponents(WithKernel, RivalTransformer):
         Directions in input space (linear kernel only).
     residuals_ : ndarray of shape (n_components_,)
         How exactly each component solves its equation, relative to its eigenvalue.
-    n_components_ : int
-        Number of components.
     """
 
     n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
@@ -207,12 +203,7 @@ class TransferComponents(WithKernel, RivalTransformer):
                 stacklevel=5,
             )
             return Eigenpairs(np.zeros(1), np.zeros((n, 1)), np.zeros(1))
-        if self.n_components is not None and found < self.n_components:
-            warnings.warn(
-                f"n_components={self.n_components} exceeds the rank of the problem; {found} "
-                "components are returned.",
-                stacklevel=5,
-            )
+        warn_of_rank(self.n_components, found, stacklevel=6)
         return pairs
 
     def _keep(self, X: Any, kernel: Kernel, pairs: Eigenpairs) -> None:

@@ -228,8 +228,7 @@ class TSC(Iterative, RivalTransformer):
             problem = _problem(X, dictionary, coupling, self.sparsity)
             S, value = problem.descend(S, STEPS)
             iterations.record(size + 2 * value)
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
+        iterations.keep_in(self)
         effort = TOGETHER._replace(steps=max(TOGETHER.steps, WORK // S.size))
         return dictionary, problem.solve(S, effort)[0]
 

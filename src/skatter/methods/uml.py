@@ -186,8 +186,7 @@ class UML(Iterative, GeneralizingTransformer):
         self.mean_ = axes.mean
         self.components_ = space.components(A)
         self.n_components_ = len(A)
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
+        iterations.keep_in(self)
 
     def _search(
         self, space: _Space, targets: _Targets, label: Array, iterations: Iterations

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.methods.base import RivalClassifier, Transfer, source_classes
+from skatter.methods.base import SourceClassifier, Transfer
 from skatter.parameters import declared, optional, parameter
 from skatter.tensors import Array
 
@@ -42,7 +42,7 @@ def _estimator_has(name: str) -> Callable[[WeightedClassifier], bool]:
 
 
 @declared
-class WeightedClassifier(RivalClassifier):
+class WeightedClassifier(SourceClassifier):
     """Base of methods that weigh the source samples; one of them implements ``_weigh``.
 
     Parameters
@@ -58,8 +58,6 @@ class WeightedClassifier(RivalClassifier):
         In the order of the samples; 0 for the target.
     estimator_ : classifier
         Trained on the weighted source.
-    classes_ : ndarray
-        Classes of the labelled source samples.
     """
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
@@ -72,10 +70,6 @@ class WeightedClassifier(RivalClassifier):
         """Return the weights of the source samples."""
         raise NotImplementedError
 
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
-
     def _fit(self, transfer: Transfer) -> None:
         self.weights_ = np.zeros(transfer.n_samples)
         self.weights_[transfer.source] = self._weigh(transfer)
@@ -83,43 +77,26 @@ class WeightedClassifier(RivalClassifier):
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
         estimator = _default_classifier(X) if self.estimator is None else clone(self.estimator)
         self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
-        self.classes_ = transfer.classes[source_classes(transfer, type(self).__name__)]
+        self._source_labels(transfer)
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : ignored
-            All samples are treated alike.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
-        X = self._new_samples(X)
-        return self.estimator_.predict(X)
+        """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
+        return self.estimator_.predict(self._new_samples(X))
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.decision_function(X)
+        return self.estimator_.decision_function(self._new_samples(X))
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the probability of each class; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(self._new_samples(X))
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.predict_log_proba(X)
+        return self.estimator_.predict_log_proba(self._new_samples(X))
 
 
 def _default_classifier(X: Any) -> Pipeline:
