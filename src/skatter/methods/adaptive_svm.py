@@ -101,7 +101,6 @@ class AdaptiveSVM(KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     C_source: float = parameter(POSITIVE, default=1.0)
     source_weights: Any = parameter(named_or(source_weights, "uniform"), default="uniform")
-    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_target_labels: ClassVar[bool] = True
 

@@ -230,7 +230,7 @@ class Rival(Declared, BaseEstimator):
 class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival):
     """Base of rivals that give features; a fitted one implements ``_transform``.
 
-    ``_fit`` returns the features of the training samples, or nothing where ``_transform`` gives them.
+    ``_fit`` returns the features of the training samples, or nothing where ``_transform`` does.
 
     Attributes
     ----------

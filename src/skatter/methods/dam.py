@@ -84,8 +84,6 @@ class DAM(KernelMachine):
         True: the kernel is divided by the scatter of all samples in its feature space, so that
         ``C``, ``theta``, ``C_source`` and ``beta`` do not depend on the units of the features.
         False: the kernel as it is.
-    tol : float > 0
-        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
 
     Attributes
     ----------
@@ -134,7 +132,6 @@ class DAM(KernelMachine):
     rho: float = parameter(NON_NEGATIVE, default=2.0)
     normalize: bool = parameter(BOOLEAN, default=True)
     kernel: Any = "linear"
-    tol: float = parameter(POSITIVE, default=1e-3)
 
     def _resolve_kernel(self, X: Any) -> Kernel:
         kernel = kernel_of(self, X)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -26,9 +26,18 @@ from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, optional, parameter
+from skatter.parameters import (
+    BOOLEAN,
+    COUNT,
+    NON_NEGATIVE,
+    POSITIVE,
+    declared,
+    named_or,
+    optional,
+    parameter,
+)
 from skatter.solve.small import column_signs
-from skatter.solve.symmetric import PrincipalAxes, principal_axes
+from skatter.solve.symmetric import principal_axes
 from skatter.tensors import Array
 
 DEFAULT_COMPONENTS = 20  # dimension of the subspace where none is given and the samples allow it
@@ -137,8 +146,6 @@ class DIP(Iterative, RivalTransformer):
         first; the largest entry of each is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of all samples.
-    n_components_ : int
-        Dimension of the subspace.
     sigma_ : float
         Bandwidth that was used.
     objective_ : list of float
@@ -174,16 +181,30 @@ class DIP(Iterative, RivalTransformer):
     def _fit(self, transfer: Transfer) -> Array:
         given = transfer.X
         transfer = replace(transfer, X=given.astype(np.float64))
-        axes = _span(transfer.X)
+        axes = principal_axes(transfer.X, min(given.shape[0] - 1, given.shape[1]))
+        if not axes.variances.size:
+            raise ValueError(
+                "All samples coincide, so that there is no direction to project on. Check X."
+            )
         X = (transfer.X - axes.mean) @ axes.directions
         d = self._dimension(X.shape[1])
         start = np.eye(X.shape[1], d)
         self.sigma_ = median_distance(X[:, :d]) if self.sigma == "median" else float(self.sigma)
         terms = self._terms(transfer)
+
+        def objective(W: Array) -> tuple[float, Array]:
+            """Return the sum of terms at Z = X W, and its derivative by W."""
+            Z = X @ W
+            values, derivatives = zip(*(term(Z) for term in terms), strict=True)
+            return sum(values), X.T @ sum(derivatives)
+
         iterations = Iterations.of(self)
-        W = minimise(lambda W: _at_projections(terms, X, W), start, iterations, tol=self.tol)
+        W = minimise(objective, start, iterations, tol=self.tol)
+        # In this basis of the subspace, projections are uncorrelated.
+        Z = X @ W
+        _, rotation = np.linalg.eigh(Z.T @ Z)
+        directions = axes.directions @ (W @ rotation[:, ::-1])
         self.mean_ = axes.mean
-        directions = axes.directions @ _principal_basis(X, W)
         self.components_ = (directions * column_signs(directions)).T
         self.n_components_ = d
         iterations.keep_in(self)
@@ -266,27 +287,3 @@ class DIPCC(DIP):
         label = np.where(transfer.source, transfer.label, UNLABELLED)
         unit = np.count_nonzero(label != UNLABELLED) * self.sigma_ if self.normalize else 1.0
         return [*super()._terms(transfer), ClassSpread(label, self.lam / unit)]
-
-
-def _span(X: Array) -> PrincipalAxes:
-    """Return all principal axes of the samples that have some variance."""
-    axes = principal_axes(X, min(X.shape[0] - 1, X.shape[1]))
-    if not axes.variances.size:
-        raise ValueError(
-            "All samples coincide, so that there is no direction to project on. Check X."
-        )
-    return axes
-
-
-def _at_projections(terms: list[Term], X: Array, W: Array) -> tuple[float, Array]:
-    """Return the sum of terms at Z = X W, and its derivative by W."""
-    Z = X @ W
-    values, derivatives = zip(*(term(Z) for term in terms), strict=True)
-    return sum(values), X.T @ sum(derivatives)
-
-
-def _principal_basis(X: Array, W: Array) -> Array:
-    """Return the basis of the same subspace in which projections are uncorrelated."""
-    Z = X @ W
-    _, rotation = np.linalg.eigh(Z.T @ Z)
-    return W @ rotation[:, ::-1]

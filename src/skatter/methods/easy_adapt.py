@@ -196,8 +196,6 @@ class EasyAdaptSVM(KernelMachine):
         relative to ``C``.
     shared_weight : float > 0
         a, the weight of what all domains share; 1 is the published method.
-    tol : float > 0
-        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
 
     Attributes
     ----------
@@ -231,7 +229,6 @@ class EasyAdaptSVM(KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     unlabelled_weight: float = parameter(NON_NEGATIVE, default=1.0)
     shared_weight: float = parameter(POSITIVE, default=1.0)
-    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_target_labels: ClassVar[bool] = True
 

@@ -156,9 +156,6 @@ class Landmarks(OnSubspaces, SourceClassifier):
 
     _takes_sparse: ClassVar[bool] = True
 
-    def _scales(self) -> Array:
-        return np.ravel(SCALES if self.scales is None else self.scales)
-
     def _fit(self, transfer: Transfer) -> None:
         # Which samples are landmarks is all or nothing: single precision would choose others.
         transfer = replace(transfer, X=transfer.X.astype(np.float64, copy=False))
@@ -180,12 +177,19 @@ class Landmarks(OnSubspaces, SourceClassifier):
     ) -> list[_Task]:
         """Return the auxiliary tasks, one at least."""
         Z = centred_times(transfer.X, self.mean_, flow.factor())
-        matches = _matches(Z[candidates], Z[transfer.target], label, self._scales(), self.balance)
+        scales = np.ravel(SCALES if self.scales is None else self.scales)
+        matches = _matches(Z[candidates], Z[transfer.target], label, scales, self.balance)
         tasks = [_auxiliary_task(transfer, candidates, match, flow.dimension) for match in matches]
         told = [task for task in tasks if task is not None]
         if told:
             return told
-        _warn_of_no_landmarks()
+        warnings.warn(
+            "No scale tells landmarks from the other source samples: at each, more than two thirds "
+            "of them match the target, or too few are left over. All labelled source samples are "
+            "trained on, with the geodesic flow kernel of source and target. Smaller scales choose "
+            "fewer.",
+            stacklevel=4,
+        )
         everyone = np.isin(np.arange(transfer.n_samples), candidates)
         return [_Task(np.inf, everyone, flow.factor())]
 
@@ -217,11 +221,7 @@ class Match(NamedTuple):
     label: Array
 
     def landmarks(self) -> Mask | None:
-        """Return who is a landmark; None where too many have weight.
-
-        Classes with fewer landmarks than a third of their samples are given more, those that are
-        nearest to having weight.
-        """
+        """Return who is a landmark, at least a third of each class; None where too many are."""
         chosen = self.weights > WEIGHT
         if np.count_nonzero(chosen) > MOST * len(chosen):
             return None
@@ -229,7 +229,7 @@ class Match(NamedTuple):
             members = np.flatnonzero(self.label == code)
             wanted = int(np.ceil(LEAST * len(members)))
             missing = wanted - np.count_nonzero(chosen[members])
-            if missing > 0:
+            if missing > 0:  # the others that are nearest to having weight
                 others = members[~chosen[members]]
                 chosen[others[np.argsort(self.slope[others])[:missing]]] = True
         return chosen
@@ -251,11 +251,10 @@ def _matches(
 
 
 def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float) -> Array:
-    """Return inner products of source samples, seen from the mean of the target.
+    """Return Δ, for which βᵀΔβ is the squared distance of the means where Σ β = 1.
 
-    They are k(x, x') − mean_t k(x, t) − mean_t k(t, x') + mean_tt' k(t, t') for the kernel
-    k = exp(−r D), and Δ the matrix of them: βᵀΔβ is the squared distance of the means where
-    Σ β = 1. With exp(−r D) − 1 in place of exp(−r D), no digits are lost at small scales.
+    Δ holds k(x, x') − mean_t k(x, t) − mean_t k(t, x') + mean_tt' k(t, t') for the kernel
+    k = exp(−r D). With exp(−r D) − 1 in place of it, no digits are lost at small scales.
     """
     towards = np.expm1(-scale * D_across).mean(axis=1)
     delta = np.expm1(-scale * D_source)
@@ -301,10 +300,7 @@ class _Task(NamedTuple):
 def _auxiliary_task(
     transfer: Transfer, candidates: Array, match: Match, dimension: int
 ) -> _Task | None:
-    """Return the flow from the source without landmarks to the target with them.
-
-    None where the landmarks are not told from the rest, or the rest spans no subspace.
-    """
+    """Return the flow to the target with landmarks; None without landmarks, or without a rest."""
     chosen = match.landmarks()
     if chosen is None:
         return None
@@ -319,15 +315,6 @@ def _auxiliary_task(
         return None
     factor = geodesic(*(basis[:, :common] for basis in bases)).factor()
     return _Task(match.scale, landmarks, factor)
-
-
-def _warn_of_no_landmarks() -> None:
-    warnings.warn(
-        "No scale tells landmarks from the other source samples: at each, more than two thirds of "
-        "them match the target, or too few are left over. All labelled source samples are trained "
-        "on, with the geodesic flow kernel of source and target. Smaller scales choose fewer.",
-        stacklevel=5,
-    )
 
 
 def aligned_weights(features: list[Array], label: Array) -> Array:

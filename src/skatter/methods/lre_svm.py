@@ -43,6 +43,8 @@ STEPS = 50  # of an exemplar's search in one round; it takes a handful
 REGRESSION_TOL = 1e-3  # how far the conditions of optimality of the regressors may be violated
 # Singular values above this share of the norm are as good when found through their squares.
 SQUARES = 1e-6
+_WEIGHTS = ("C_positive", "C_negative", "rank_weight", "tie_weight")
+_GRID = dict.fromkeys(_WEIGHTS, (0.1, 1.0, 10.0))
 
 
 @declared
@@ -92,7 +94,7 @@ class _ExemplarLearner(Iterative, RivalClassifier):
 
     def _learn_exemplars(self, X: Array, label: Array, rows: Array) -> Array:
         """Learn one classifier for each sample, and return their order, class by class."""
-        frame = Frame.of(X) if self.normalize else Frame.raw(X.shape[1])
+        frame = Frame.of(X) if self.normalize else Frame(np.zeros(X.shape[1]), 1.0)
         Z, basis = in_span(frame(X))
         members = [np.flatnonzero(label == code) for code in np.unique(label)]
         W, self.ranks_ = self._alternate(Z, members)
@@ -107,7 +109,8 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         """Return the exemplars of each class, in its order, and the rank of F for each class."""
         W = [_independent(self._problem(Z, own, tie=0.0)) for own in members]
         rounds = Iterations.of(self)
-        threshold = _threshold(self.rank_weight, self.tie_weight)
+        ratio = self.rank_weight / (2 * self.tie_weight) if self.tie_weight else np.inf
+        threshold = ratio if self.rank_weight else 0.0
         ranks = np.zeros(len(members), dtype=int)
         for _ in rounds:
             objective = 0.0
@@ -143,12 +146,7 @@ class _ExemplarLearner(Iterative, RivalClassifier):
     "lre-svm",
     when="unseen domains, and sources that are mixtures of unnamed domains",
     cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
-    grid={
-        "C_positive": (0.1, 1.0, 10.0),
-        "C_negative": (0.1, 1.0, 10.0),
-        "rank_weight": (0.1, 1.0, 10.0),
-        "tie_weight": (0.1, 1.0, 10.0),
-    },
+    grid=_GRID,
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
 @declared
@@ -201,8 +199,7 @@ class LRESVM(Generalizer, _ExemplarLearner):
         self._learn_exemplars(X, transfer.label, transfer.rows)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        scores = self._class_scores(X, np.ones(len(self.exemplars_)))
-        return in_columns(scores)
+        return in_columns(self._class_scores(X, np.ones(len(self.exemplars_))))
 
 
 @method(
@@ -210,13 +207,7 @@ class LRESVM(Generalizer, _ExemplarLearner):
     when="sources that are mixtures, some of it like the target",
     uses=("target labels",),
     cost="that of lre-svm + C regressions on the target",
-    grid={
-        "C_positive": (0.1, 1.0, 10.0),
-        "C_negative": (0.1, 1.0, 10.0),
-        "rank_weight": (0.1, 1.0, 10.0),
-        "tie_weight": (0.1, 1.0, 10.0),
-        "beta": (0.0, 1.0, 10.0),
-    },
+    grid={**_GRID, "beta": (0.0, 1.0, 10.0)},
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
 @declared
@@ -255,13 +246,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         exemplars, and the kernel by the target's scatter in its feature space for the regression,
         so that costs do not depend on origin and units of the features. False: as they are.
     kernel : str or callable
-        Of the regressor: any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two
-        arrays that returns the matrix of kernel values. A linear one cannot say all that several
+        Of the regressor, as in :class:`~skatter.SCA`. A linear one cannot say all that several
         exemplars say.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0, kernel_params
-        As in :class:`~skatter.SCA`.
 
     Attributes
     ----------
@@ -314,11 +300,9 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         X = transfer.X.astype(np.float64, copy=False)
         rows = np.flatnonzero(transfer.source & transfer.labelled)
         order = self._learn_exemplars(X[rows], transfer.label[rows], transfer.rows[rows])
-        self.exemplar_weights_ = self._weights(
-            X[rows[order]], X[transfer.source], X[transfer.target]
-        )
         target = np.flatnonzero(transfer.target)
-        opinions = self._virtual_labels(transfer, X[target], target)
+        self.exemplar_weights_ = self._weights(X[rows[order]], X[transfer.source], X[target])
+        opinions = self._virtual_labels(X[target], transfer.label[target])
         K = self._gram(X, target)
         unit = scatter_of_gram(K) if self.normalize else 1.0
         coef, intercept = regress(
@@ -336,12 +320,11 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
             log_weights[own] -= log_weights[own].max()
         return np.asarray(np.exp(log_weights))
 
-    def _virtual_labels(self, transfer: Transfer, X: Array, rows: Array) -> Array:
+    def _virtual_labels(self, X: Array, label: Array) -> Array:
         """Return ỹ of target samples: labels where known, opinions of exemplars elsewhere."""
-        scores = self._class_scores(X, self.exemplar_weights_)
-        opinions = in_columns(shares(scores)) if scores.shape[1] == 2 else 2 * shares(scores) - 1
-        label = transfer.label[rows]
-        labels = one_against_rest(label, len(transfer.classes))
+        share = shares(self._class_scores(X, self.exemplar_weights_))
+        opinions = in_columns(share) if share.shape[1] == 2 else 2 * share - 1
+        labels = one_against_rest(label, len(self.classes_))
         return np.where((label >= 0)[:, None], labels, opinions)
 
 
@@ -357,11 +340,6 @@ class Frame(NamedTuple):
         origin = X.mean(axis=0, dtype=np.float64)
         scatter = float(((X - origin) ** 2).sum(axis=1).mean())
         return cls(origin, np.sqrt(scatter) if scatter > 0 else 1.0)
-
-    @classmethod
-    def raw(cls, n_features: int) -> Frame:
-        """Leave samples as they are."""
-        return cls(np.zeros(n_features), 1.0)
 
     def __call__(self, X: Array) -> Array:
         """Return ((x − origin)/unit, 1) for each sample."""
@@ -380,13 +358,6 @@ def _independent(problem: Exemplars) -> Array:
     P = problem.n_positives
     start = np.tile(common_start(problem), (P, 1))
     return solve(problem, start, np.zeros((P, P)), tol=GAIN, max_iter=STEPS)[0]
-
-
-def _threshold(rank_weight: float, tie_weight: float) -> float:
-    """Return λ₁/(2λ₂), below which singular values vanish."""
-    if rank_weight == 0:
-        return 0.0
-    return rank_weight / (2 * tie_weight) if tie_weight else np.inf
 
 
 def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
@@ -420,20 +391,19 @@ def best_average(likelihood: Array, weights: Array, n_best: int) -> Array:
 def distances_to_target(
     exemplars: Array, X_source: Array, X_target: Array, n_neighbors: int
 ) -> Array:
-    """Return the squared distance between source and target about each exemplar.
+    """Return ‖m_s − m_t‖² with the means of each exemplar's nearest source and target samples.
 
-    It is the maximum mean discrepancy of the two where the exemplar is, ‖m_s − m_t‖² with the
-    means of its nearest source and of its nearest target samples. Between all of the source and
-    all of the target it would be small for whatever lies in the middle, between the classes.
+    Between all of the source and all of the target, the discrepancy would be small for whatever
+    lies in the middle, between the classes.
     """
-    source, target = (_means_of_nearest(exemplars, X, n_neighbors) for X in (X_source, X_target))
-    return np.asarray(np.einsum("if,if->i", source - target, source - target))
 
+    def mean_of_nearest(X: Array) -> Array:
+        search = NearestNeighbors(n_neighbors=min(n_neighbors, len(X))).fit(X)
+        found = search.kneighbors(exemplars, return_distance=False)
+        return np.vstack([X[near].mean(axis=0) for near in found])
 
-def _means_of_nearest(places: Array, X: Array, n_neighbors: int) -> Array:
-    nearest = NearestNeighbors(n_neighbors=min(n_neighbors, len(X))).fit(X)
-    found = nearest.kneighbors(places, return_distance=False)
-    return np.vstack([X[near].mean(axis=0) for near in found])
+    gap = mean_of_nearest(X_source) - mean_of_nearest(X_target)
+    return np.asarray(np.einsum("if,if->i", gap, gap))
 
 
 def shares(scores: Array) -> Array:

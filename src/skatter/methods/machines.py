@@ -14,7 +14,7 @@ from skatter.components import BATCH
 from skatter.domains import Domains, Mask
 from skatter.kernels import Kernel, WithKernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
-from skatter.parameters import declared
+from skatter.parameters import POSITIVE, declared, parameter
 from skatter.spaces import ordered_gram
 from skatter.tensors import Array
 
@@ -27,7 +27,12 @@ STEPS = 1_000_000
 class KernelMachine(WithKernel, RivalClassifier):
     """Base of classifiers f(x) = Σ_i α_i k(x_i, x) + b, with a column of α for each class.
 
-    One has the parameters of a kernel, and implements ``_learn``.
+    One implements ``_learn``.
+
+    Parameters
+    ----------
+    tol : float > 0
+        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
 
     Attributes
     ----------
@@ -38,6 +43,8 @@ class KernelMachine(WithKernel, RivalClassifier):
     intercept_ : ndarray of shape (n_machines,)
         b.
     """
+
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _takes_sparse: ClassVar[bool] = True
 

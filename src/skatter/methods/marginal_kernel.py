@@ -85,16 +85,9 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         Bandwidth of the Gaussian kernel exp(−γ' ‖x − x'‖²) that μ_P is the mean of;
         ``"median"``: 1 / median of ‖x − x'‖² over the samples of the sources.
     kernel : str or callable
-        k: any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. A precomputed kernel also takes the place
-        of the Gaussian one, and new samples must then be of a domain of ``fit``: their kernel
-        among themselves is not known.
-    gamma : "median", "printed", float or None
-        Bandwidth of k; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0, kernel_params
-        As in :class:`~skatter.SCA`.
-    tol : float > 0
-        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
+        k, as in :class:`~skatter.SCA`. A precomputed one also takes the place of the Gaussian
+        kernel, and new samples must then be of a domain of ``fit``: their kernel among themselves
+        is not known.
 
     Attributes
     ----------
@@ -135,7 +128,6 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     marginal_gamma: Any = parameter(named_or(NON_NEGATIVE, "median"), default="median")
     embedding_gamma: Any = parameter(named_or(POSITIVE, "median"), default="median")
-    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_several: ClassVar[bool] = True
 
@@ -161,7 +153,8 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         domains, n_sources = transfer.domains, transfer.domains.n_domains
         self._embeddings = MeanEmbeddings.of(transfer, self._embedding_kernel(transfer.X))
         distances = self._embeddings.between()
-        self.marginal_gamma_ = self._resolve_marginal_gamma(distances)
+        named = isinstance(self.marginal_gamma, str)
+        self.marginal_gamma_ = median_bandwidth(distances) if named else float(self.marginal_gamma)
         rows = np.arange(domains.n_samples)
         K = self._gram(transfer.X, rows)
         times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
@@ -180,11 +173,6 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         if self._precomputed:
             return self.kernel_
         return resolve_kernel(X, "rbf", gamma=self.embedding_gamma, random_state=self.random_state)
-
-    def _resolve_marginal_gamma(self, distances: Array) -> float:
-        if isinstance(self.marginal_gamma, str):
-            return median_bandwidth(distances)
-        return float(self.marginal_gamma)
 
     def _know_targets(self, given: _Given) -> None:
         """Compare targets with the sources; say who is meant where no domain is named."""
@@ -302,10 +290,7 @@ def _squared_distance(first: Array, second: Array, inner: Array) -> Array:
 
 
 def median_bandwidth(distances: Array) -> float:
-    """Return 1/2 / median over pairs of domains that differ, 1 where none do.
-
-    In exp(−‖μ_P − μ_P'‖² / 2s²), s² is the median.
-    """
+    """Return 1/2 / median over pairs of domains that differ, 1 where none do."""
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
 

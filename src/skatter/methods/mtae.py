@@ -1,4 +1,4 @@
-"""MTAE, multi-task autoencoder: features from which an object can be redrawn in every domain.
+"""Multi-task autoencoder: features from which an object can be redrawn in every domain.
 
 An object is one thing in several views, or samples of one class that were paired at random. N
 counts the inputs, and x̃ is x with a random part of its p features set to zero.
@@ -110,8 +110,6 @@ class MTAE(Iterative, GeneralizingTransformer):
         Of each feature over the source samples, which are scaled to [0, 1].
     objective_ : list of float
         Mean over the steps of each epoch.
-    n_components_ : int
-        Number of hidden units.
 
     Notes
     -----
@@ -165,8 +163,7 @@ class MTAE(Iterative, GeneralizingTransformer):
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         rows, pairs_of_epoch, rank = self._pairing(transfer.X, transfer.domains, rng)
         n_features = transfer.X.shape[1]
-        wanted = min(2 * n_features, N_HIDDEN) if self.n_components is None else self.n_components
-        self.n_components_ = int(wanted)
+        self.n_components_ = int(self.n_components or min(2 * n_features, N_HIDDEN))
         self.minimum_ = transfer.X.min(axis=0).astype(np.float64)
         self.range_ = transfer.X.max(axis=0) - self.minimum_
 
@@ -184,7 +181,7 @@ class MTAE(Iterative, GeneralizingTransformer):
         Neither the order of the rows nor the names of classes and domains may change what is drawn
         at random; so samples are sorted, and classes and domains numbered as they turn up.
         """
-        rows = sorted_rows(X, domains)
+        rows = np.lexsort((domains.domain, domains.label, *X.T[::-1]))
         label_rank, domain_rank = (
             np.argsort(np.argsort(np.unique(codes[rows], return_index=True)[1]))
             for codes in (domains.label, domains.domain)
@@ -290,17 +287,8 @@ def stands_still(values: list[Any], tol: float) -> bool:
     return bool(before - now < tol * now)
 
 
-def sorted_rows(X: Array, domains: Domains) -> Codes:
-    """Return the rows sorted by the values in them; equal ones by class and domain."""
-    return np.lexsort((domains.domain, domains.label, *X.T[::-1]))
-
-
 def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes:
-    """Draw objects: samples of the same class, one of each domain that has the class.
-
-    No sample is drawn twice. A class gives as many objects as it has samples in the domain, among
-    those that have any, where it has the fewest.
-    """
+    """Draw objects: samples of the same class, one of each domain that has it, none twice."""
     objects = []
     for k in range(label.max() + 1):
         members = [np.flatnonzero((label == k) & (domain == d)) for d in range(domain.max() + 1)]

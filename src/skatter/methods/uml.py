@@ -1,4 +1,4 @@
-"""UML, unbiased metric learning: neighbours of a class in the other data sets count as one's own.
+"""Unbiased metric learning: neighbours of a class in the other data sets count as one's own.
 
 In the objective of :class:`UML`,
 
@@ -9,16 +9,7 @@ In the objective of :class:`UML`,
     M₀   the projection on the first r principal axes, times the factor that makes d_M₀(q, i) one on
          average; it is where the search starts.
 
-**This is a surrogate.** The published method learns M by structural metric learning to rank
-(McFee and Lanckriet, ICML 2010): a slack for each q, bounded by the ranking of all samples that
-violates its margin most, and a cutting-plane solver over positive semidefinite M. What is kept is
-what makes the metric unbiased, that the relevant samples of q mix its own data set with the others,
-and a trace as regulariser. What differs is the loss, a hinge over triplets of near samples as in
-large-margin nearest neighbours (LMNN), and the search, over A of rank r with M = AᵀA. The published
-method also learns several metrics and picks one on weakly labelled web images; here parameters are
-chosen on the sources, as for any other estimator.
-
-**The search.** A hinge falls with d_M(q, j), so the J nearest j are those with the largest hinges,
+A hinge falls with d_M(q, j), so the J nearest j are those with the largest hinges,
 and F is the maximum over all choices of J impostors for each q: one function of M, and a convex
 one. The J nearest among the impostors known so far give a lower bound of F. A round lowers the
 bound by some steps of L-BFGS over A; then those nearest under the new metric become known too, and
@@ -114,8 +105,6 @@ class UML(Iterative, GeneralizingTransformer):
         largest variance first; the entry of largest magnitude of each row is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
-    n_components_ : int
-        Number of features, r.
     objective_ : list of float
         Value after each round, with the impostors that are nearest then. It falls as a rule, and
         may rise where new impostors come near; the metric of the lowest value is kept.
@@ -124,10 +113,10 @@ class UML(Iterative, GeneralizingTransformer):
     -----
     A surrogate, not the published algorithm. The same: relevant samples are drawn from the own
     and from the other data sets, against irrelevant ones of any; a trace regularises. Different:
-    the published method ranks all samples with structural metric learning to rank, margin
-    rescaling and a cutting-plane solver; here near samples form triplets. It learns several metrics
-    and selects one by weakly labelled web images; here ``own_weight`` and the rest are chosen on
-    the sources, for instance by leaving one of them out.
+    the published method ranks all samples with structural metric learning to rank (McFee and
+    Lanckriet, ICML 2010), margin rescaling and a cutting-plane solver; here near samples form
+    triplets. It learns several metrics and selects one by weakly labelled web images; here
+    ``own_weight`` and the rest are chosen on the sources, for instance by leaving one of them out.
 
     References
     ----------
@@ -287,7 +276,7 @@ class _Targets(NamedTuple):
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
     """Return the nearest samples of the same class in each data set."""
-    found = _nobody(domains.n_samples, domains.n_domains * k)
+    found = np.repeat(np.arange(domains.n_samples)[:, None], domains.n_domains * k, axis=1)
     for code in range(len(domains.classes)):
         of_class = domains.label == code
         for d in range(domains.n_domains):
@@ -309,15 +298,11 @@ def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float
 
 def nearest_impostors(Z: Array, label: Array, k: int) -> Array:
     """Return the nearest samples of other classes."""
-    found = _nobody(len(Z), k)
+    found = np.repeat(np.arange(len(Z))[:, None], k, axis=1)
     for code in np.unique(label):
         members = label == code
         _fill_nearest(found, Z, np.flatnonzero(members), np.flatnonzero(~members))
     return found
-
-
-def _nobody(n_samples: int, k: int) -> Array:
-    return np.repeat(np.arange(n_samples)[:, None], k, axis=1)
 
 
 def _fill_nearest(found: Array, X: Any, of: Array | None, among: Array) -> None:
@@ -360,7 +345,9 @@ class TripletLoss:
         Z = np.ascontiguousarray(self._X @ A.T)
         impostors, away = self._nearest(Z)
         loss, pull, push = _hinges(_distances(Z, self._targets), away, self._weights)
-        P = _graph(np.hstack([self._targets, impostors]), np.hstack([pull, -push]))
+        rows, weights = np.hstack([self._targets, impostors]), np.hstack([pull, -push])
+        n, k = rows.shape
+        P = sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
         penalty = self._reg / len(A)
         derivative = np.asarray(self._X.T @ laplacian_times(P, Z)).T
         return loss + penalty * float(np.vdot(A, A)), 2 * (derivative + penalty * A)
@@ -398,12 +385,6 @@ def _distances(Z: Array, rows: Array) -> Array:
         difference = Z[rows[part]] - Z[part, None]
         out[part] = np.einsum("qir,qir->qi", difference, difference)
     return out
-
-
-def _graph(rows: Array, weights: Array) -> Any:
-    """Return the sparse matrix P with P[q, rows[q]] = weights[q]."""
-    n, k = rows.shape
-    return sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
 
 
 def laplacian_times(P: Any, Z: Array) -> Array:

@@ -70,9 +70,8 @@ class UndoBias(Generalizer, KernelMachine):
     bias_weight : float > 0
         λ, how much domains are kept together. Large, they share one machine; towards 0, each
         domain has a machine of its own, and w is left with the first loss.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. ``"linear"`` is the published
-        method.
+    kernel : str or callable
+        As in :class:`~skatter.SCA`; ``"linear"`` is the published method.
     tol : float > 0
         Accuracy of decision values.
 
@@ -130,7 +129,6 @@ class UndoBias(Generalizer, KernelMachine):
     C_domain: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
     bias_weight: float = parameter(POSITIVE, default=1.0, kw_only=False)
     kernel: Any = "linear"
-    tol: float = parameter(POSITIVE, default=1e-3)
 
     _needs_several: ClassVar[bool] = True
 
@@ -198,15 +196,11 @@ class UndoBias(Generalizer, KernelMachine):
             coef[parts[d], 1 + d] = gamma / self.bias_weight
         b, *intercepts = optimum.intercepts
         scores = copies.values(optimum.alpha * y)[: len(signs)]
-        of_domains = self._plain_intercepts(b, signs, scores, parts)
+        # b + b_d of domains with D_d = 0, then that of the others
+        plain = [next_to(b, signs[p], scores[p]) if self.C_domain else b for p in parts]
+        of_domains = np.array(plain)
         of_domains[bent] = intercepts
         return _Machine(coef, np.array([b, *(of_domains - b)]), optimum.objective)
-
-    def _plain_intercepts(self, b: float, signs: Array, scores: Array, parts: list[slice]) -> Array:
-        """Return b + b_d of domains with D_d = 0."""
-        if self.C_domain == 0:
-            return np.full(len(parts), b)
-        return np.array([next_to(b, signs[part], scores[part]) for part in parts])
 
     @property
     def coef_(self) -> Array:
@@ -239,15 +233,10 @@ class UndoBias(Generalizer, KernelMachine):
         return values
 
     def predict_set(self, X: Any, *, sample_domain: Any = None) -> Mask:
-        """Return all classes whose machine is positive, as the paper on SCA scores this method.
+        """Return whether the machine of each class is positive, as the paper on SCA scores it.
 
-        Takes what :meth:`decision_function` takes. A set may be empty or have several classes;
-        see :func:`set_accuracy`. To predict, use :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_samples, n_classes)
-            Whether f_k(x) > 0; for two classes, of -f and f of the one machine.
+        Takes what :meth:`decision_function` takes, and returns an array of shape (n_samples,
+        n_classes). A set may be empty or have several classes; see :func:`set_accuracy`.
         """
         values = self.decision_function(X, sample_domain=sample_domain)
         return (np.column_stack([-values, values]) if values.ndim == 1 else values) > 0
