@@ -267,10 +267,13 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_)
-            Features.
+        ndarray or CSR matrix of shape (n_samples, n_components_)
+            Features; sparse ones where a method says so.
         """
-        X = self._new_samples(X)
+        return self._features(self._new_samples(X), sample_domain)
+
+    def _features(self, X: Any, sample_domain: Any) -> Array:
+        """Return the features of validated samples, for those that know several sources."""
         return self._transform(X, self._from_source(sample_domain, X.shape[0]))
 
     def _transform(self, X: Any, from_source: Mask) -> Array:

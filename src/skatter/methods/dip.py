@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -32,7 +32,6 @@ from skatter.parameters import (
     NON_NEGATIVE,
     POSITIVE,
     declared,
-    named_or,
     optional,
     parameter,
 )

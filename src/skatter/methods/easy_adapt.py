@@ -124,26 +124,9 @@ class EasyAdapt(RivalTransformer):
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
         self.copy_ids_ = self._copies.ids
         self.n_components_ = transfer.X.shape[1] * self._copies.n_copies
-        ids = self.domain_ids_[transfer.domains.domain]
-        private = self._copies.private(ids, transfer.n_samples)
-        return copied(transfer.X, self._copies.coefficients(private))
+        return self._features(transfer.X, self.domain_ids_[transfer.domains.domain])
 
-    def transform(self, X: Any, *, sample_domain: Any = None) -> Any:
-        """Return the copied features of samples, seen before or not.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. None: the target. An id that ``fit`` has not seen: the shared copy only.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_samples, n_components_)
-            Features; sparse where the samples are.
-        """
-        X = self._new_samples(X)
+    def _features(self, X: Any, sample_domain: Any) -> Any:
         private = self._copies.private(sample_domain, X.shape[0])
         return copied(X, self._copies.coefficients(private))
 
@@ -236,18 +219,15 @@ class EasyAdaptSVM(KernelMachine):
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
         self.copy_ids_ = self._copies.ids
         rows = np.flatnonzero(transfer.labelled | (transfer.target & (self.unlabelled_weight > 0)))
-        training = _training_set(transfer.domains.take(rows), self._copies, self.unlabelled_weight)
-        require_memory(len(training.sample), np.dtype(np.float64).itemsize)
-        K = self._gram(transfer.X, rows)
+        sample, c, signs = _training_set(transfer.domains.take(rows), self._copies)
+        require_memory(len(sample), np.dtype(np.float64).itemsize)
+        weight = np.where(transfer.labelled[rows][sample], 1.0, self.unlabelled_weight)
+        K = (c @ c.T) * self._gram(transfer.X, rows)[np.ix_(sample, sample)]
         coef, intercept = support_vector_machines(
-            (training.c @ training.c.T) * K[np.ix_(training.sample, training.sample)],
-            training.signs,
-            C=self.C,
-            tol=self.tol,
-            sample_weight=training.weight,
+            K, signs, C=self.C, tol=self.tol, sample_weight=weight
         )
         in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
-        np.add.at(in_copies, training.sample, training.c[:, :, None] * coef[:, None, :])
+        np.add.at(in_copies, sample, c[:, :, None] * coef[:, None, :])
         return Expansion(rows, in_copies, intercept)
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
@@ -258,26 +238,16 @@ class EasyAdaptSVM(KernelMachine):
         return values + self.intercept_
 
 
-class _TrainingSet(NamedTuple):
-    """What the machine is trained on; a sample may be there several times."""
-
-    sample: Array
-    c: Array
-    signs: Array
-    weight: Array
-
-
-def _training_set(domains: Domains, copies: _Copies, unlabelled_weight: float) -> _TrainingSet:
-    """Return the labelled samples, then the disagreements about the others with both labels."""
+def _training_set(domains: Domains, copies: _Copies) -> tuple[Codes, Array, Array]:
+    """Return rows, coefficients and signs: labelled samples, then disagreements with both signs."""
     labelled, unlabelled = np.flatnonzero(domains.labelled), np.flatnonzero(~domains.labelled)
     signs = one_against_rest(domains.label[labelled], len(domains.classes))
     of_domain = copies.private(domains.domain_ids[domains.domain[labelled]], len(labelled))
     disagreements = copies.disagreements(len(unlabelled))
     again = np.tile(unlabelled, len(copies.ids) - 1)
     both = np.ones((len(again), signs.shape[1]))
-    return _TrainingSet(
+    return (
         np.concatenate([labelled, again, again]),
         np.vstack([copies.coefficients(of_domain), disagreements, disagreements]),
         np.vstack([signs, both, -both]),
-        np.repeat([1.0, unlabelled_weight], [len(labelled), 2 * len(again)]),
     )

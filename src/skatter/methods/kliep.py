@@ -48,8 +48,6 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         their distance from the mean.
     kernel : str or callable
         A kernel without negative values, as in :class:`~skatter.SCA`.
-    gamma, degree, coef0, kernel_params
-        Of the kernel, as in :class:`~skatter.SCA`.
     tol : float >= 0
         Stop when the mean log-likelihood rises by less; 0 runs all of ``max_iter``.
 

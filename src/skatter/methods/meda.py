@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from skatter.domains import Codes
-from skatter.methods.artl import AdaptationRegularized
+from skatter.methods.artl import ARTL
 from skatter.methods.base import Transfer
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.methods.subspaces import OnSubspaces, domain_geodesic, feature_mean
+from skatter.methods.subspaces import OnSubspaces, domain_geodesic
 from skatter.parameters import SHARE, declared, named_or, parameter
 from skatter.tensors import Array
 
@@ -34,18 +34,16 @@ SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the 
     coarse=Tuning({}, why="Wang et al. 2018 fix all"),
 )
 @declared
-class MEDA(OnSubspaces, AdaptationRegularized):
+class MEDA(OnSubspaces, ARTL):
     """Manifold embedded distribution alignment (MEDA): ARTL along the geodesic flow.
 
         minimise over f    Σ_labelled ‖y_i − f(z_i)‖² + η ‖f‖² + λ tr FᵀM F + ρ tr FᵀL F
         M = (1 − μ) C e eᵀ + μ Σ_c e_c e_cᵀ
 
     Samples z are seen through the geodesic flow kernel of source and target, as by :class:`GFK`,
-    and scaled to unit length. M counts the distances of the means of the domains and of their
-    classes in the decision values F; μ weighs the two, and is measured in every round. The graph
-    Laplacian L asks neighbours for similar values. Target classes are guessed, at first by the
-    nearest labelled neighbour, then round by round by f. Sources are pooled; labels of the target
-    are used. Standardise each domain first, as the authors do.
+    and scaled to unit length; all else is as in :class:`ARTL`, but for μ, which weighs the means of
+    the domains against those of their classes, and is measured in every round. Standardise each
+    domain first, as the authors do.
 
     Parameters
     ----------
@@ -58,8 +56,6 @@ class MEDA(OnSubspaces, AdaptationRegularized):
         μ of the last round.
     metric_factor_ : ndarray of shape (n_features_in_, 2d)
         R with R Rᵀ = G, the metric of the geodesic flow kernel.
-    mean_ : ndarray of shape (n_features_in_,)
-        Mean of all training samples.
 
     Notes
     -----
@@ -88,11 +84,11 @@ class MEDA(OnSubspaces, AdaptationRegularized):
     mu: float | str = parameter(named_or(SHARE, "adaptive"), default="adaptive")
 
     def _learn_map(self, transfer: Transfer) -> None:
-        self.mean_ = feature_mean(transfer.X.astype(np.float64))
+        super()._learn_map(transfer)
         self.metric_factor_ = domain_geodesic(transfer, self.n_components).factor()
 
     def _map(self, X: Array) -> Array:
-        return np.asarray((X.astype(np.float64) - self.mean_) @ self.metric_factor_)
+        return np.asarray(super()._map(X) @ self.metric_factor_)
 
     def _balance(self, Z: Array, transfer: Transfer, guess: Codes) -> tuple[float, float]:
         if isinstance(self.mu, str):

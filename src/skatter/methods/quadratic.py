@@ -49,8 +49,7 @@ class Region:
 
     def split(self, z: Array) -> tuple[Array, Array]:
         """Return what values at the bounds amount to in each coordinate and in each sum."""
-        n, m = len(self.lower), len(self.low)
-        of_x, of_sums = z[: 2 * n].reshape(2, n), z[2 * n :].reshape(2, m)
+        of_x, of_sums = self._by_bound(z)
         return of_x[0] - of_x[1], of_sums[0] - of_sums[1]
 
     def force(self, z: Array) -> Array:
@@ -60,9 +59,12 @@ class Region:
 
     def curvature(self, weights: Array) -> tuple[Array, Array]:
         """Return d and w with Tᵀ diag(weights) T = diag(d) + Gᵀ diag(w) G."""
-        n, m = len(self.lower), len(self.low)
-        of_x, of_sums = weights[: 2 * n].reshape(2, n), weights[2 * n :].reshape(2, m)
+        of_x, of_sums = self._by_bound(weights)
         return of_x.sum(axis=0), of_sums.sum(axis=0)
+
+    def _by_bound(self, values: Array) -> tuple[Array, Array]:
+        of_x, of_sums = np.split(values, [2 * len(self.lower)])
+        return of_x.reshape(2, -1), of_sums.reshape(2, len(self.low))
 
 
 def box(
@@ -76,14 +78,8 @@ def box(
 ) -> Region:
     """Return a region, without bounded or constant sums unless they are given."""
     none = np.empty((0, len(lower)))
-    return Region(
-        np.asarray(lower, dtype=float),
-        np.asarray(upper, dtype=float),
-        none if G is None else np.asarray(G, dtype=float),
-        np.asarray(low, dtype=float),
-        np.asarray(high, dtype=float),
-        none if E is None else np.asarray(E, dtype=float),
-    )
+    parts = (lower, upper, none if G is None else G, low, high, none if E is None else E)
+    return Region(*(np.asarray(part, dtype=float) for part in parts))
 
 
 class _Point(NamedTuple):
