@@ -372,6 +372,15 @@ def source_classes(transfer: Transfer, name: str) -> Array:
     return codes
 
 
+def check_dimension(wanted: int | None, available: int, reason: str) -> None:
+    """Refuse more components than the samples allow."""
+    if wanted is not None and wanted > available:
+        raise ValueError(
+            f"n_components={wanted} exceeds what the samples allow: at most {available} here "
+            f"({reason}). Choose fewer, or None."
+        )
+
+
 def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
     """Say where fewer components were found than a user asked for."""
     if wanted is not None and found < wanted:

@@ -22,7 +22,7 @@ from sklearn.utils import gen_batches
 
 from skatter.domains import UNLABELLED, Mask
 from skatter.kernels import median_distance
-from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.base import RivalTransformer, Transfer, check_dimension
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import SUBSPACES, Tuning, method
@@ -186,8 +186,11 @@ class DIP(Iterative, RivalTransformer):
                 "All samples coincide, so that there is no direction to project on. Check X."
             )
         X = (transfer.X - axes.mean) @ axes.directions
-        d = self._dimension(X.shape[1])
-        start = np.eye(X.shape[1], d)
+        rank = X.shape[1]
+        most = max(rank - 1, 1)
+        reason = f"one less than their rank {rank}, since the whole space leaves nothing to choose"
+        check_dimension(self.n_components, most, reason)
+        d = self.n_components or min(DEFAULT_COMPONENTS, most)
         self.sigma_ = median_distance(X[:, :d]) if self.sigma == "median" else float(self.sigma)
         terms = self._terms(transfer)
 
@@ -198,28 +201,16 @@ class DIP(Iterative, RivalTransformer):
             return sum(values), X.T @ sum(derivatives)
 
         iterations = Iterations.of(self)
-        W = minimise(objective, start, iterations, tol=self.tol)
+        W = minimise(objective, np.eye(rank, d), iterations, tol=self.tol)
         # In this basis of the subspace, projections are uncorrelated.
         Z = X @ W
         _, rotation = np.linalg.eigh(Z.T @ Z)
         directions = axes.directions @ (W @ rotation[:, ::-1])
         self.mean_ = axes.mean
         self.components_ = (directions * column_signs(directions)).T
-        self.n_components_ = d
+        self.n_components_ = int(d)
         iterations.keep_in(self)
         return self._transform(given, transfer.source)
-
-    def _dimension(self, rank: int) -> int:
-        most = max(rank - 1, 1)
-        if self.n_components is None:
-            return min(DEFAULT_COMPONENTS, most)
-        if self.n_components > most:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds what the samples allow: at most {most} "
-                f"here (one less than their rank {rank}, since the whole space leaves no subspace "
-                "to choose). Choose fewer, or None."
-            )
-        return int(self.n_components)
 
     def _terms(self, transfer: Transfer) -> list[Term]:
         """Return what is minimised, as functions of the projections."""

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import qr
 from sklearn.cross_decomposition import PLSRegression
 
-from skatter.methods.base import Transfer
+from skatter.methods.base import Transfer, check_dimension
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.parameters import COUNT, Declared, declared, optional, parameter
 from skatter.solve import principal_axes
@@ -51,7 +51,11 @@ def domain_axes(
     source, target = (principal_axes(X, min(wanted, bound)) for X in domains)
     common = min(_rank(source), _rank(target))
     _check_dimension(n_components, common)
-    return _leading(source, common), _leading(target, common)
+    source, target = (
+        PrincipalAxes(axes.mean, axes.variances[:common], axes.directions[:, :common])
+        for axes in (source, target)
+    )
+    return source, target
 
 
 def _rank(axes: PrincipalAxes) -> int:
@@ -60,21 +64,13 @@ def _rank(axes: PrincipalAxes) -> int:
     return int(np.sum(axes.variances > rounding**2))
 
 
-def _leading(axes: PrincipalAxes, k: int) -> PrincipalAxes:
-    return PrincipalAxes(axes.mean, axes.variances[:k], axes.directions[:, :k])
-
-
 def _check_dimension(n_components: int | None, available: int) -> None:
     if not available:
         raise ValueError(
             "The samples of the source or those of the target all coincide, and span no "
             "subspace. Give at least two different samples of each."
         )
-    if n_components is not None and n_components > available:
-        raise ValueError(
-            f"n_components={n_components} exceeds what the samples allow: at most {available} "
-            "here (the smaller rank of source and target, each centred). Choose fewer, or None."
-        )
+    check_dimension(n_components, available, "the smaller rank of source and target, each centred")
 
 
 def in_span(X: Array) -> tuple[Array, Array | None]:

@@ -29,7 +29,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from skatter.domains import Domains, Mask
-from skatter.methods.base import Transfer, require_two_classes
+from skatter.methods.base import Transfer, check_dimension, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
@@ -161,8 +161,12 @@ class UML(Iterative, GeneralizingTransformer):
         domains = transfer.domains
         axes = _leading_axes(transfer.X, self.n_components)
         space = _Space.of(transfer.X, axes)
-        targets = _Targets.of(space.X, domains, self.n_neighbors, self.own_weight)
-        space = space.in_units(_mean_distance(space.project(space.start), targets))
+        targets = self._targets(space.X, domains)
+        Z = space.project(space.start)
+        # The unit is the mean of d(q, i), or of all distances where these are zero.
+        nearby = float(np.average(_distances(Z, targets.rows), weights=targets.weights))
+        unit = float(np.sqrt(nearby if nearby > 0 else 2 * float(Z.var(axis=0).sum())))
+        space = space._replace(X=space.X / unit, unit=unit)
         iterations = Iterations.of(self)
         A = self._search(space, targets, domains.label, iterations)
         if np.vdot(A, A) < NOTHING * len(A):
@@ -176,6 +180,17 @@ class UML(Iterative, GeneralizingTransformer):
         self.components_ = space.components(A)
         self.n_components_ = len(A)
         iterations.keep_in(self)
+
+    def _targets(self, X: Any, domains: Domains) -> _Targets:
+        rows = np.sort(target_neighbours(X, domains, self.n_neighbors), axis=1)
+        weights = target_weights(rows, domains.domain, domains.n_domains, self.own_weight)
+        if not weights.any():
+            raise ValueError(
+                "UML finds no two labelled samples of a class that it might draw together with "
+                f"own_weight={self.own_weight:g}. Give more than one of a class: in different data "
+                "sets, or in one of them with own_weight > 0."
+            )
+        return _Targets(rows, weights)
 
     def _search(
         self, space: _Space, targets: _Targets, label: Array, iterations: Iterations
@@ -200,23 +215,18 @@ class UML(Iterative, GeneralizingTransformer):
 
 def _leading_axes(X: Any, n_components: int | None) -> PrincipalAxes:
     """Return as many principal axes as the metric has components."""
-    bound = min(X.shape[0] - 1, X.shape[1])
+    bound, reason = (
+        min(X.shape[0] - 1, X.shape[1]),
+        "the rank of the labelled source samples, centred",
+    )
     # What sizes alone rule out is refused before any work.
-    _check_dimension(n_components, bound)
-    wanted = DEFAULT_COMPONENTS if n_components is None else n_components
+    check_dimension(n_components, bound, reason)
+    wanted = n_components or DEFAULT_COMPONENTS
     axes = principal_axes(X.astype(np.float64, copy=False), min(wanted, bound))
-    _check_dimension(n_components, len(axes.variances))
+    check_dimension(n_components, len(axes.variances), reason)
     if not len(axes.variances):
         raise ValueError("All samples coincide, so that no metric can be learnt. Check X.")
     return axes
-
-
-def _check_dimension(n_components: int | None, available: int) -> None:
-    if n_components is not None and n_components > available:
-        raise ValueError(
-            f"n_components={n_components} exceeds what the samples allow: at most {available} "
-            "here (the rank of the labelled source samples, centred). Choose fewer, or None."
-        )
 
 
 class _Space(NamedTuple):
@@ -235,11 +245,6 @@ class _Space(NamedTuple):
             return cls(X.astype(np.float64), directions, None)
         X, basis = in_span(np.asarray(X - axes.mean, dtype=np.float64, order="C"))
         return cls(X, directions if basis is None else directions @ basis, basis)
-
-    def in_units(self, squared: float) -> _Space:
-        """Return the same with a squared length as the unit."""
-        unit = float(np.sqrt(squared))
-        return self._replace(X=self.X / unit, unit=self.unit * unit)
 
     def project(self, A: Array) -> Array:
         """Return the features of the samples under A."""
@@ -260,18 +265,6 @@ class _Targets(NamedTuple):
 
     rows: Array
     weights: Array
-
-    @classmethod
-    def of(cls, X: Any, domains: Domains, k: int, own_weight: float) -> _Targets:
-        rows = np.sort(target_neighbours(X, domains, k), axis=1)
-        weights = target_weights(rows, domains.domain, domains.n_domains, own_weight)
-        if not weights.any():
-            raise ValueError(
-                "UML finds no two labelled samples of a class that it might draw together with "
-                f"own_weight={own_weight:g}. Give more than one of a class: in different data "
-                "sets, or in one of them with own_weight > 0."
-            )
-        return cls(rows, weights)
 
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
@@ -349,7 +342,9 @@ class TripletLoss:
         n, k = rows.shape
         P = sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
         penalty = self._reg / len(A)
-        derivative = np.asarray(self._X.T @ laplacian_times(P, Z)).T
+        # L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖²
+        degrees = np.asarray(P.sum(axis=1) + P.sum(axis=0)).reshape(-1, 1)
+        derivative = np.asarray(self._X.T @ (degrees * Z - P @ Z - P.T @ Z)).T
         return loss + penalty * float(np.vdot(A, A)), 2 * (derivative + penalty * A)
 
     def _nearest(self, Z: Array) -> tuple[Array, Array]:
@@ -385,18 +380,6 @@ def _distances(Z: Array, rows: Array) -> Array:
         difference = Z[rows[part]] - Z[part, None]
         out[part] = np.einsum("qir,qir->qi", difference, difference)
     return out
-
-
-def laplacian_times(P: Any, Z: Array) -> Array:
-    """Return L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖²."""
-    degrees = P.sum(axis=1) + P.sum(axis=0)
-    return np.asarray(degrees).reshape(-1, 1) * Z - P @ Z - P.T @ Z
-
-
-def _mean_distance(Z: Array, targets: _Targets) -> float:
-    """Return the weighted mean of d(q, i); of all distances where these are zero."""
-    mean = float(np.average(_distances(Z, targets.rows), weights=targets.weights))
-    return mean if mean > 0 else 2 * float(Z.var(axis=0).sum())
 
 
 def _lower(loss: TripletLoss, A: Array) -> Array:
