@@ -59,9 +59,9 @@ class AdaptiveSVM(KernelMachine):
         Cost of a source sample on the wrong side of the margin of its source's classifier.
     source_weights : "uniform" or array-like of shape (n_sources,)
         t_s, positive, in the sorted order of the sources' ids; normalised to sum to one.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. With ``"linear"``, centre the features
-        first: without an intercept, the correction depends on where the origin is.
+    kernel : str or callable
+        As in :class:`~skatter.SCA`. With ``"linear"``, centre the features first: without an
+        intercept, the correction depends on where the origin is.
     tol : float > 0
         About the accuracy of decision values: how far the conditions of optimality of the source
         classifiers may be violated, as in :class:`sklearn.svm.SVC`, and the root of how far the
@@ -71,9 +71,6 @@ class AdaptiveSVM(KernelMachine):
     ----------
     source_weights_ : ndarray of shape (n_sources,)
         t_s.
-    dual_coef_ : ndarray of shape (n_support, n_machines)
-        Their coefficients, of source classifiers and correction together; one machine for each
-        class, or one for two classes.
     intercept_ : ndarray of shape (n_machines,)
         Averaged intercepts of the source classifiers.
 
@@ -112,14 +109,11 @@ class AdaptiveSVM(KernelMachine):
         here = np.flatnonzero(transfer.target[rows])
         signs = one_against_rest(domains.label[here], len(domains.classes))
         average = K[here] @ coef + intercept
-        coef[here] += self._correction(K[np.ix_(here, here)], signs, average)
+        K_here = K[np.ix_(here, here)]
+        for column, (y, f) in enumerate(zip(signs.T, average.T, strict=True)):
+            coef[here, column] += y * correction_dual(K_here, y, f, self.C, self.tol)
         self.source_weights_ = softmax(log_weights)
         return Expansion(rows, coef, intercept)
-
-    def _correction(self, K: Array, signs: Array, average: Array) -> Array:
-        """Return a∘y, one column for each machine."""
-        columns = zip(signs.T, average.T, strict=True)
-        return np.column_stack([y * correction_dual(K, y, f, self.C, self.tol) for y, f in columns])
 
 
 def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) -> Array:

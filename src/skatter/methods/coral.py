@@ -49,9 +49,6 @@ class CORAL(RivalTransformer):
     takes domains that are standardised each for itself; for others see ``align_means``. Train on
     the source features and predict on the target's, for example with a linear SVM.
 
-    Which map a new sample takes depends on its domain: ``transform`` takes samples for the
-    target's unless ``sample_domain`` names a source.
-
     Parameters
     ----------
     ridge : float >= 0
@@ -63,8 +60,6 @@ class CORAL(RivalTransformer):
 
     Attributes
     ----------
-    n_components_ : int
-        Number of features, as many as there were.
     source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
         Means of the two domains.
     whitening_, colouring_ : FullPower or ThinPower
@@ -146,24 +141,16 @@ def covariance_power(X: Any, mean: Array, power: float, ridge: float) -> FullPow
     if not sparse.issparse(X):
         X = X - mean
     if p <= n:
-        s, U = _spectrum(_scatter(X, mean), divisor, rounding)
+        scatter = X.T @ X
+        if sparse.issparse(X):
+            scatter = scatter.toarray() - n * np.outer(mean, mean)
+        s, U = _spectrum(scatter, divisor, rounding)
         return FullPower(_compose(U, _power(s, ridge, power), X.dtype))
-    s, V = _spectrum(_gram(X), divisor, rounding)
+    gram = _double_centred((X @ X.T).toarray()) if sparse.issparse(X) else X @ X.T
+    s, V = _spectrum(gram, divisor, rounding)
     H = _compose(V, _divided_difference(s, ridge, power) / divisor, X.dtype)
     multiple = ridge**power if ridge else 0.0
     return ThinPower(multiple, X, _double_centred(H))
-
-
-def _scatter(X: Any, mean: Array) -> Array:
-    """Return X̄ᵀX̄; dense samples are centred already."""
-    if not sparse.issparse(X):
-        return X.T @ X
-    return (X.T @ X).toarray() - X.shape[0] * np.outer(mean, mean)
-
-
-def _gram(X: Any) -> Array:
-    """Return X̄X̄ᵀ; dense samples are centred already."""
-    return _double_centred((X @ X.T).toarray()) if sparse.issparse(X) else X @ X.T
 
 
 def _double_centred(K: Array) -> Array:

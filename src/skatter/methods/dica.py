@@ -45,6 +45,9 @@ class _InvariantComponents(ScatterComponents):
     nugget : float >= 0
         r, weight of the size of the coefficients ‖b‖². Above 0 the problem is factorised as a
         whole, which is slower and takes memory for one more Gram matrix.
+    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
+        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
+        ``"numerator"``.
     """
 
     ridge: float = parameter(POSITIVE, default=1.0)
@@ -98,9 +101,6 @@ class DICA(_InvariantComponents, LabelledComponents):
         ``"released"`` is the problem that the authors' program solves, Ω K² b on the left. It is
         not symmetric, so that components are not uncorrelated and may be complex; real parts are
         kept, as there. It needs ``nugget`` > 0.
-    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
-        ``"numerator"``.
 
     Notes
     -----
@@ -185,9 +185,6 @@ class UDICA(_InvariantComponents):
     ----------
     n_components : int or None
         Components to keep; None is 20, or fewer where the rank is lower.
-    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
-        ``"numerator"``.
 
     References
     ----------

@@ -30,7 +30,6 @@ from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
-SOURCE_BASES = ("pca", "pls")
 PLS = "source_basis='pls'"
 DISAGREE = 0.99  # subspace disagreement that counts as one
 FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspaces disagree
@@ -131,11 +130,9 @@ class GFK(OnSubspaces, RivalTransformer):
             # Its rotations span the same space and are not orthonormal.
             P_source = np.linalg.qr(pls.x_weights_)[0]
         path = geodesic(P_source, P_target)
-        X = transfer.X
-        self.mean_ = feature_mean(X)
-        self.metric_factor_ = _turned(path.factor(), X, self.mean_)
-        self.angles_ = path.angles
-        self.dimension_ = path.dimension
+        self.mean_ = feature_mean(transfer.X)
+        self.metric_factor_ = _turned(path.factor(), transfer.X, self.mean_)
+        self.angles_, self.dimension_ = path.angles, path.dimension
         self.n_components_ = self.metric_factor_.shape[1]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
@@ -172,12 +169,8 @@ def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> A
     """
     check_integer("max_dimension", max_dimension, low=1)
     stack = sparse.vstack if sparse.issparse(X_source) else np.vstack
-    return _disagreement(
-        *(
-            principal_axes(X, max_dimension).directions
-            for X in (X_source, X_target, stack([X_source, X_target]))
-        )
-    )
+    samples = (X_source, X_target, stack([X_source, X_target]))
+    return _disagreement(*(principal_axes(X, max_dimension).directions for X in samples))
 
 
 def _disagreement(P_source: Array, P_target: Array, P_pooled: Array) -> Array:
@@ -211,8 +204,8 @@ def _bases_until_they_disagree(transfer: Transfer) -> tuple[Array, Array]:
 def _turned(R: Array, X: Any, mean: Array) -> Array:
     """Turn a factor of the metric so that the features are uncorrelated, largest variance first.
 
-    R Rᵀ does not change. Without this, equal angles, such as those of shared directions, would
-    leave it to rounding how the columns lie. At most p columns can differ from zero.
+    Without this, equal angles, such as those of shared directions, would leave it to rounding how
+    the columns lie. At most p columns can differ from zero.
     """
     Z = centred_times(X, mean, R.astype(X.dtype)).astype(np.float64)
     _, Q = eigh(Z.T @ Z, check_finite=False)

@@ -73,7 +73,7 @@ class HFA(WithKernel, RivalClassifier):
     nothing but the intercept. It needs labels in both, and learns from labelled samples alone;
     others help to find the bandwidths. Several classes are told apart one against the rest.
 
-    Source and target have kernels of their own, so that their features need not mean the same.
+    Source and target have bandwidths of their own, and their features need not mean the same.
     Where they differ in number, fill the missing columns with zeros, or give a Gram matrix with
     ``kernel="precomputed"``; values between source and target are not looked at. The authors
     scale samples to unit length first.
@@ -85,8 +85,6 @@ class HFA(WithKernel, RivalClassifier):
         costs; with 0 there is no map.
     C_source, C_target : float > 0
         Cost of a source and of a target sample on the wrong side of the margin.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. Source and target have bandwidths of their own.
     tol : float > 0
         How far the conditions of optimality may be violated.
 
@@ -150,11 +148,11 @@ class HFA(WithKernel, RivalClassifier):
         self._source, self._target = source, target
 
     def _side(self, transfer: Transfer, part: Mask) -> _Side:
-        kernel = kernel_of(self, transfer.X[part])
+        kernel, rows = kernel_of(self, transfer.X[part]), np.flatnonzero(part & transfer.labelled)
         if kernel.precomputed:
             check_gram(transfer.X)
-        rows = np.flatnonzero(part & transfer.labelled)
-        return _Side(kernel, rows, None if kernel.precomputed else transfer.X[rows])
+            return _Side(kernel, rows, None)
+        return _Side(kernel, rows, transfer.X[rows])
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         values = np.empty((X.shape[0], len(self.intercept_)))

@@ -29,8 +29,6 @@ class JointMatching(Guessing, TransferComponents):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 100, or fewer where the rank is lower.
     penalty : float > 0
         λ, the weight of the size of the coefficients.
     normalize_mmd : bool

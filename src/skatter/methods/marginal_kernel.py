@@ -54,20 +54,18 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     apart one against the rest.
 
     The answer for a sample depends on the **distribution of its domain**, which is to be estimated
-    from a set of samples. The method is transductive at the level of the marginal, unlike
-    :class:`~skatter.SCA` or DICA, which need nothing of a new domain: say so where they are
-    compared. Which set tells the distribution:
+    from a set of samples: the method is transductive at the level of the marginal, unlike
+    :class:`~skatter.SCA` or DICA, which need nothing of a new domain. Which set tells it:
 
     - of a source of ``fit``: its labelled samples there;
-    - of a target that ``fit`` was given, two samples or more: those samples. They serve for this
-      alone; what is learnt, bandwidths included, does not depend on them. So named or, where there
-      was one target, without ``sample_domain``, samples are answered for one at a time;
+    - of a target that ``fit`` was given, two samples or more: those samples, which serve for this
+      alone. So named or, where there was one target, without ``sample_domain``, samples are
+      answered for one at a time;
     - of any other domain: all samples that carry its id in the same call, or all samples of the
-      call where there is no ``sample_domain``. There must be two at least. Of a few samples, the
-      mean is known poorly, and the domain seems farther from all sources than it is.
+      call where there is no ``sample_domain``; two at least. Of a few samples, the mean is known
+      poorly, and the domain seems farther from all sources than it is.
 
-    Where ``fit`` knew no names of domains, and so saw one, new samples without ``sample_domain``
-    are of this domain.
+    Where ``fit`` saw one domain without a name, new samples without ``sample_domain`` are of it.
 
     The intercepts are common to all domains, unlike f. About a domain that is far from all
     sources, f says little and the intercepts decide: compare ``marginal_distances_`` of a target
@@ -151,13 +149,19 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
 
     def _learn(self, transfer: Transfer) -> Expansion:
         domains, n_sources = transfer.domains, transfer.domains.n_domains
-        self._embeddings = MeanEmbeddings.of(transfer, self._embedding_kernel(transfer.X))
+        kernel = self.kernel_
+        if not self._precomputed:
+            gamma, seed = self.embedding_gamma, self.random_state
+            kernel = resolve_kernel(transfer.X, "rbf", gamma=gamma, random_state=seed)
+        self._embeddings = MeanEmbeddings.of(transfer, kernel)
         distances = self._embeddings.between()
         named = isinstance(self.marginal_gamma, str)
         self.marginal_gamma_ = median_bandwidth(distances) if named else float(self.marginal_gamma)
         rows = np.arange(domains.n_samples)
         K = self._gram(transfer.X, rows)
-        times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
+        likeness = np.exp(-self.marginal_gamma_ * distances)[:, domains.domain]
+        for row, d in zip(K, domains.domain, strict=True):
+            row *= likeness[d]
         coef, intercept = support_vector_machines(
             K,
             one_against_rest(domains.label, len(domains.classes)),
@@ -168,11 +172,6 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         by_source = np.zeros((len(rows), n_sources, coef.shape[1]))
         by_source[rows, domains.domain] = coef
         return Expansion(rows, by_source, intercept)
-
-    def _embedding_kernel(self, X: Any) -> Kernel:
-        if self._precomputed:
-            return self.kernel_
-        return resolve_kernel(X, "rbf", gamma=self.embedding_gamma, random_state=self.random_state)
 
     def _know_targets(self, given: _Given) -> None:
         """Compare targets with the sources; say who is meant where no domain is named."""
@@ -196,26 +195,23 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
 
     def _squared_distances(self, X: Any, sample_domain: Any) -> Array:
         """Return ‖μ_P − μ_d‖² for the domain P of each new sample and each source d."""
-        seen, new = self._read_new(sample_domain, X.shape[0])
-        distances = np.empty((X.shape[0], len(self.source_ids_)))
+        n = X.shape[0]
+        new = {}
+        if sample_domain is not None:
+            seen = which_domain(sample_domain, self.marginal_ids_, n_samples=n)
+            domains = read_domains(None, sample_domain, n_samples=n)
+            for d in np.unique(domains.domain[seen < 0]):
+                new[str(domains.domain_ids[d])] = np.flatnonzero(domains.domain == d)
+        elif self._unnamed is not None:
+            seen = np.full(n, self._unnamed)
+        else:
+            seen, new = np.full(n, -1), {"the new domain": np.arange(n)}
+        distances = np.empty((n, len(self.source_ids_)))
         distances[seen >= 0] = self.marginal_distances_[seen[seen >= 0]]
         for name, own in new.items():
             self._check_set(name, len(own))
             distances[own] = self._embeddings.to(*self._sets(X, own))
         return distances
-
-    def _read_new(self, sample_domain: Any, n: int) -> tuple[Codes, dict[str, Codes]]:
-        """Return whose marginal is known of each sample, -1 for nobody's, and the other sets."""
-        if sample_domain is None and self._unnamed is not None:
-            return np.full(n, self._unnamed), {}
-        if sample_domain is None:
-            return np.full(n, -1), {"the new domain": np.arange(n)}
-        seen = which_domain(sample_domain, self.marginal_ids_, n_samples=n)
-        domains = read_domains(None, sample_domain, n_samples=n)
-        codes = np.unique(domains.domain[seen < 0])
-        return seen, {
-            str(domains.domain_ids[d]): np.flatnonzero(domains.domain == d) for d in codes
-        }
 
     def _check_set(self, domain: str, n_samples: int) -> None:
         name = type(self).__name__
@@ -293,10 +289,3 @@ def median_bandwidth(distances: Array) -> float:
     """Return 1/2 / median over pairs of domains that differ, 1 where none do."""
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
-
-
-def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
-    """Multiply a Gram matrix in place by the factor of each pair of domains."""
-    for d, row in enumerate(factors[:, domain]):
-        for i in np.flatnonzero(domain == d):
-            K[i] *= row

@@ -38,9 +38,8 @@ def class_means(domains: Domains) -> tuple[Array, Array]:
     counts = np.where(labelled, domains.counts, 0)
     sizes = np.bincount(domains.domain, counts, minlength=domains.n_domains)
     weight = counts / np.maximum(sizes, 1)[domains.domain]
-    weights = np.where(
-        domains.label[:, None] == np.arange(len(domains.classes)), weight[:, None], 0
-    )
+    members = domains.label[:, None] == np.arange(len(domains.classes))
+    weights = np.where(members, weight[:, None], 0)
     weights = weights[:, weights.any(axis=0)]
     q = weights.sum(axis=0)
     return weights / q, q / np.count_nonzero(sizes)
@@ -113,19 +112,13 @@ class MDA(RidgedComponents, LabelledComponents):
         γ, weight of domain discrepancy.
     within_weight : float >= 0
         α, weight of within-class scatter.
-    ridge : float > 0 or None
-        Weight of ‖W‖². With ``normalize=True`` in units of the total scatter; None is 1e-3. With
-        ``normalize=False`` as it is; None is 1, as published.
-    normalize : bool
-        Units of ``ridge``; all measures are means in any case.
-    scale, solver, tol, random_state
-        As in :class:`~skatter.SCA`; the authors' program has ``scale="coefficients"``.
 
     Notes
     -----
-    The authors' program adds 1e-5 I to the denominator, solves a problem that is not symmetric and
-    centres the kernel of new samples by their own mean; here there is no such term, and training
-    statistics centre. A class that only some domains have is compared over these.
+    As published, ``normalize=False`` with a ridge of 1; the authors' program has
+    ``scale="coefficients"``. It adds 1e-5 I to the denominator, solves a problem that is not
+    symmetric and centres the kernel of new samples by their own mean; here there is no such term,
+    and training statistics centre. A class that only some domains have is compared over these.
 
     References
     ----------

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances_argmin
 
-from skatter.domains import Codes, Mask
+from skatter.domains import Mask
 from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.iteration import Iterations, Iterative
@@ -116,9 +116,11 @@ class OptimalTransport(Iterative, RivalTransformer):
     def _transform(self, X: Array, from_source: Mask) -> Array:
         Z = np.array(X, dtype=np.float64)
         rows = np.flatnonzero(from_source)
+        # Around their mean, distances lose no digits.
+        origin = self.X_source_.mean(axis=0)
         for first in range(0, len(rows), BATCH):
             batch = rows[first : first + BATCH]
-            near = nearest_rows(Z[batch], self.X_source_)
+            near = pairwise_distances_argmin(Z[batch] - origin, self.X_source_ - origin)
             Z[batch] += self.moved_[near] - self.X_source_[near]
         return Z.astype(X.dtype)
 
@@ -144,12 +146,6 @@ def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[
             v = 1 / (m * np.maximum(u.T @ plan, smallest))
         f, g = f + np.log(u), g + np.log(v)
     return np.asarray(log_kernel + f + g), np.asarray(g)
-
-
-def nearest_rows(X: Array, samples: Array) -> Codes:
-    """Return the nearest of some samples for each row, without loss of digits far from zero."""
-    origin = samples.mean(axis=0)
-    return np.asarray(pairwise_distances_argmin(X - origin, samples - origin))
 
 
 @method(
@@ -180,8 +176,6 @@ class LinearTransport(RivalTransformer):
         A.
     source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
         m_s and m_t.
-    n_components_ : int
-        Number of features, those of the samples.
 
     References
     ----------

@@ -117,8 +117,7 @@ class SGF(OnSubspaces, RivalTransformer):
             coefficients = T.T @ pls.x_rotations_
             coefficients *= column_signs(basis @ coefficients)
         self.coefficients_ = coefficients.astype(transfer.X.dtype)
-        self.angles_ = path.angles
-        self.dimension_ = path.dimension
+        self.angles_, self.dimension_ = path.angles, path.dimension
         self.n_components_ = self.coefficients_.shape[1]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
@@ -126,11 +125,7 @@ class SGF(OnSubspaces, RivalTransformer):
 
 
 def _sampled(path: Geodesic, n_subspaces: int) -> Array:
-    """Return C with [A B] C = [Φ(t_0)Uᵀ, …, Φ(t_{N−1})Uᵀ].
-
-    The path starts at the principal axes of the source themselves, Φ(0)Uᵀ = P_s, and its bases
-    do not turn on the way: equal angles leave nothing to chance.
-    """
+    """Return C with [A B] C = [Φ(t_0)Uᵀ, …]: bases that start at P_s and do not turn on the way."""
     angles = np.linspace(0, 1, n_subspaces)[:, None] * path.angles
     blocks = [np.vstack([np.diag(np.cos(a)), np.diag(np.sin(a))]) for a in angles]
     return np.hstack([block @ path.rotation.T for block in blocks])

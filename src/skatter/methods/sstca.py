@@ -10,7 +10,7 @@ TCA. The Laplacian is sparse but not thin: μ I + K (L + (λ/n²) Δ) K is built
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -69,8 +69,6 @@ class SSTCA(TransferComponents):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 30, or fewer where the rank is lower.
     mu : float > 0
         Weight of the size of the coefficients.
     dependence : float in [0, 1]
@@ -86,8 +84,6 @@ class SSTCA(TransferComponents):
     width : float > 0 or None
         s in the weight exp(-d²/(2 s²)) of two neighbours at distance d; None is the mean distance
         of neighbours.
-    scale : {"unit", "constraint"}
-        Length of the coefficients, as in :class:`TCA`.
     tol : float > 0
         Residual of each component relative to its own eigenvalue.
 
@@ -155,19 +151,12 @@ class SSTCA(TransferComponents):
 
     def _laplacian(self, transfer: Transfer, K: Array) -> sparse.csr_array:
         """Return Δ = D − W of the nearest-neighbour graph."""
-        distances = self._neighbour_distances(transfer.X, K)
-        s = self.width or float(distances.data.mean()) or 1.0
-        weights = distances.copy()
-        weights.data = np.exp(-np.square(weights.data) / (2 * s**2))
-        return sparse.csr_array(laplacian(weights.maximum(weights.T)))
-
-    def _neighbour_distances(self, X: Any, K: Array) -> Any:
+        X, metric = transfer.X, "minkowski"
+        if self._precomputed:  # ‖φ_i − φ_j‖² = K_ii + K_jj − 2 K_ij
+            size = np.diagonal(K)
+            X, metric = np.sqrt(np.maximum(size[:, None] + size - 2 * K, 0)), "precomputed"
         n_neighbors = min(self.n_neighbors, X.shape[0] - 1)
-        if not self._precomputed:
-            return kneighbors_graph(X, n_neighbors, mode="distance").astype(np.float64)
-        # ‖φ_i − φ_j‖² = K_ii + K_jj − 2 K_ij
-        size = np.diagonal(K)
-        squared = np.maximum(size[:, None] + size - 2 * K, 0)
-        return kneighbors_graph(
-            np.sqrt(squared), n_neighbors, mode="distance", metric="precomputed"
-        )
+        graph = kneighbors_graph(X, n_neighbors, mode="distance", metric=metric).astype(np.float64)
+        s = self.width or float(graph.data.mean()) or 1.0
+        graph.data = np.exp(-np.square(graph.data) / (2 * s**2))
+        return sparse.csr_array(laplacian(graph.maximum(graph.T)))

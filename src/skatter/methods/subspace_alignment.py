@@ -39,9 +39,6 @@ class SubspaceAlignment(OnSubspaces, RivalTransformer):
     itself, as the authors do it, this is the published map to the letter. The authors' bound on the
     dimension is :func:`max_dimension_by_bound`.
 
-    Which map a new sample takes depends on its domain: ``transform`` takes samples for the
-    target's unless ``sample_domain`` names a source.
-
     Attributes
     ----------
     alignment_ : ndarray of shape (n_components_, n_components_)

@@ -1,8 +1,7 @@
 """Transfer component analysis.
 
 The solution is the leading eigenvectors of K H K w = λ (μ I + K e eᵀ K) w, with e holding 1/n_s on
-source and -1/n_t on target rows. Both sides are polynomials in K up to one column, so that Lanczos
-finds the components by products with K alone (:mod:`skatter.solve.squared`).
+source and -1/n_t on target rows, found by products with K alone (:mod:`skatter.solve.squared`).
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ class TCA(TransferComponents):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 30, or fewer where the rank is lower.
     mu : float > 0
         Weight of the size of the coefficients; small values trust the distance of the means.
     tol : float > 0

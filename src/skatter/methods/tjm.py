@@ -48,8 +48,6 @@ class TJM(Iterative, TransferComponents):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 20, or fewer where the rank is lower.
     penalty : float > 0
         λ, the weight of the size of the coefficients.
     source_weight : float > 0
@@ -59,8 +57,6 @@ class TJM(Iterative, TransferComponents):
         column of A has length one, as in the release and as the published results need.
         ``"constraint"``: as the problem has it; the objective then never rises (with
         ``source_weight=0.5``).
-    max_iter : int
-        Reweightings at most.
 
     Attributes
     ----------

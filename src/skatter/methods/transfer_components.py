@@ -114,6 +114,9 @@ class TransferComponents(WithKernel, RivalTransformer):
 
     Parameters
     ----------
+    n_components : int or None
+        Components to keep. None is 30 (100 in JDA and BDA, 20 in TJM), or fewer where the rank is
+        lower.
     scale : {"unit", "constraint"}
         Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
         have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
