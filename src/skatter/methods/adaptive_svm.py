@@ -8,7 +8,7 @@ The correction has no intercept, hence no equality in its dual, a quadratic prog
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -99,7 +99,7 @@ class AdaptiveSVM(KernelMachine):
     C_source: float = parameter(POSITIVE, default=1.0)
     source_weights: Any = parameter(named_or(source_weights, "uniform"), default="uniform")
 
-    _needs_target_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target", "target labels")
 
     def _learn(self, transfer: Transfer) -> Expansion:
         log_weights = read_log_weights(self.source_weights, self.source_ids_)

@@ -77,8 +77,7 @@ class Transfer:
 class Rival(Declared, BaseEstimator):
     """Base of all rivals: validation before any heavy work, and the words for what is missing.
 
-    A rival sets the class attributes that say what it needs, declares its parameters and implements
-    ``_fit``.
+    A rival says what it ``needs``, declares its parameters and implements ``_fit``.
 
     Attributes
     ----------
@@ -90,16 +89,8 @@ class Rival(Declared, BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
 
-    _needs_labels: ClassVar[bool] = False
-    _needs_target_labels: ClassVar[bool] = False
+    needs: ClassVar[tuple[Need, ...]] = ("one target",)
     _takes_sparse: ClassVar[bool] = False
-
-    @classmethod
-    def needs(cls) -> tuple[Need, ...]:
-        """Return what must be there to fit, in the words of the registry."""
-        labels: tuple[Need, ...] = ("source labels",) if cls._needs_labels else ()
-        of_target: tuple[Need, ...] = ("target labels",) if cls._needs_target_labels else ()
-        return (*labels, "one target", *of_target)
 
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn from the samples of all domains.
@@ -144,7 +135,7 @@ class Rival(Declared, BaseEstimator):
         if y is None and unnamed:
             sample_domain = np.zeros(X.shape[0], dtype=int)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
-        if self._needs_labels and not domains.n_labelled:
+        if "source labels" in self.needs and not domains.n_labelled:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None or has "
                 "no labelled sample. Mark only unknown labels as -1, NaN or None."
@@ -193,12 +184,12 @@ class Rival(Declared, BaseEstimator):
 
     def _check_labels(self, transfer: Transfer) -> None:
         name = type(self).__name__
-        if self._needs_labels and not transfer.labelled[transfer.source].any():
+        if "source labels" in self.needs and not transfer.labelled[transfer.source].any():
             raise ValueError(
                 f"{name} needs labels in a source domain, and only the target has some. Name the "
                 "target by a negative and the sources by non-negative integers in sample_domain."
             )
-        if self._needs_target_labels and not transfer.labelled[transfer.target].any():
+        if "target labels" in self.needs and not transfer.labelled[transfer.target].any():
             raise ValueError(
                 f"{name} needs some labelled samples in the target domain. Label a few, and name "
                 "the target by a negative integer in sample_domain, since a domain with labels "
@@ -221,7 +212,7 @@ class Rival(Declared, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._needs_labels
+        tags.target_tags.required = "source labels" in self.needs
         tags.input_tags.sparse = self._takes_sparse and not self._precomputed
         tags.input_tags.pairwise = self._precomputed
         return tags
@@ -300,7 +291,7 @@ class RivalClassifier(ScoresLabelled, Rival):
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__decision_function: ClassVar = {"sample_domain": True}
 
-    _needs_labels: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("source labels", "one target")
 
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return how much speaks for each class: one column per class, or one value for two.

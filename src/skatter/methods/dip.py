@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -271,7 +271,7 @@ class DIPCC(DIP):
     lam: float = parameter(NON_NEGATIVE, default=1.0)
     normalize: bool = parameter(BOOLEAN, default=True)
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
 
     def _terms(self, transfer: Transfer) -> list[Term]:
         label = np.where(transfer.source, transfer.label, UNLABELLED)

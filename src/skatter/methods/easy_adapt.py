@@ -213,7 +213,7 @@ class EasyAdaptSVM(KernelMachine):
     unlabelled_weight: float = parameter(NON_NEGATIVE, default=1.0)
     shared_weight: float = parameter(POSITIVE, default=1.0)
 
-    _needs_target_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target", "target labels")
 
     def _learn(self, transfer: Transfer) -> Expansion:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)

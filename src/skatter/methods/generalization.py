@@ -20,17 +20,9 @@ from skatter.tensors import Array
 
 
 class Generalizer(Rival):
-    """Base of rivals that learn from labelled sources alone; first among the bases of a rival.
+    """Base of rivals that learn from labelled sources alone; first among the bases of a rival."""
 
-    A rival that has nothing to learn from a single source sets ``_needs_several``.
-    """
-
-    _needs_several: ClassVar[bool] = False
-
-    @classmethod
-    def needs(cls) -> tuple[Need, ...]:
-        """Return what must be there to fit, in the words of the registry."""
-        return ("source labels", "several sources") if cls._needs_several else ("source labels",)
+    needs: ClassVar[tuple[Need, ...]] = ("source labels",)
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
         """Keep the labelled samples of the sources."""
@@ -43,7 +35,7 @@ class Generalizer(Rival):
             )
         rows = np.flatnonzero(kept)
         sources = domains.restrict(rows)
-        if self._needs_several and sources.n_domains == 1:
+        if "several sources" in self.needs and sources.n_domains == 1:
             self._say_single(str(sources.domain_ids[0]), unnamed=unnamed)
         everyone = np.ones(len(rows), dtype=bool)
         chosen = check_gram(X)[np.ix_(rows, rows)] if self._precomputed else X[rows]

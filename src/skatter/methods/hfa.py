@@ -128,7 +128,7 @@ class HFA(WithKernel, RivalClassifier):
     C_target: float = parameter(POSITIVE, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-3)
 
-    _needs_target_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target", "target labels")
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:

@@ -37,7 +37,7 @@ class JointMatching(Guessing, TransferComponents):
         Scale the features of every sample to unit length, as the release does.
     """
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
     _default_n_components: ClassVar[int] = 100
     penalty: float = parameter(POSITIVE, default=1.0)
     unit_samples: bool = parameter(BOOLEAN, default=True)

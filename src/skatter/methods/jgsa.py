@@ -9,7 +9,7 @@ their span.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class JGSA(Guessing, RivalTransformer):
     True
     """
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
     n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     target_variance: float = parameter(POSITIVE, default=1.0)
     discrimination: float = parameter(NON_NEGATIVE, default=0.1)

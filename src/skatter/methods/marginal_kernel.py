@@ -14,7 +14,7 @@ of kernel functions for each source, mixed by how much like each source a new do
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -33,7 +33,6 @@ from skatter.tensors import Array
 @method(
     "marginal-svm",
     when="many sources whose classifiers change with their distributions",
-    needs=("source labels", "several sources", "a set of new samples"),
     uses=("one target",),
     cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
     grid={
@@ -127,7 +126,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     marginal_gamma: Any = parameter(named_or(NON_NEGATIVE, "median"), default="median")
     embedding_gamma: Any = parameter(named_or(POSITIVE, "median"), default="median")
 
-    _needs_several: ClassVar[bool] = True
+    needs = ("source labels", "several sources", "a set of new samples")
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
         likeness = np.exp(-self.marginal_gamma_ * self._squared_distances(X, sample_domain))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -155,8 +155,6 @@ class MTAE(Iterative, GeneralizingTransformer):
     max_iter: int = 50
     tol: float = 0.0
     random_state: Any = parameter(random_state, default=None)
-
-    _needs_labels: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
         torch = _import_torch()

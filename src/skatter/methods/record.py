@@ -105,14 +105,14 @@ def method(
 ) -> Callable[[Estimator], Estimator]:
     """Register the estimator that is decorated, by facts that :class:`Method` lists.
 
-    Its summary is what the first line of its docstring says after the name, and unless told it
-    needs what it says of itself (:meth:`skatter.methods.base.Rival.needs`).
+    Its summary is what the first line of its docstring says after the name; unless told, it needs
+    what its class says.
     """
 
     def register(estimator: Estimator) -> Estimator:
         known: Any = estimator
         summary = (known.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
-        needed = known.needs() if needs is None else needs
+        needed = known.needs if needs is None else needs
         _REGISTERED.append(
             Method(name=name, estimator=estimator, summary=summary, needs=needed, **facts)
         )

@@ -10,8 +10,6 @@ TCA. The Laplacian is sparse but not thin: μ I + K (L + (λ/n²) Δ) K is built
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import laplacian
@@ -119,7 +117,7 @@ class SSTCA(TransferComponents):
     width: float | None = parameter(optional(POSITIVE), default=None)
     tol: float = parameter(POSITIVE, default=1e-6)
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         same_class = np.asfortranarray(

@@ -149,7 +149,6 @@ class UML(Iterative, GeneralizingTransformer):
     max_iter: int = 30
     tol: float = 1e-2
 
-    _needs_labels: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
 
     def _check_labels(self, transfer: Transfer) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -130,7 +130,7 @@ class UndoBias(Generalizer, KernelMachine):
     bias_weight: float = parameter(POSITIVE, default=1.0, kw_only=False)
     kernel: Any = "linear"
 
-    _needs_several: ClassVar[bool] = True
+    needs = ("source labels", "several sources")
 
     def _fit(self, transfer: Transfer) -> None:
         super()._fit(transfer)
