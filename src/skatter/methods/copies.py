@@ -15,6 +15,7 @@ all copies.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve_triangular
@@ -33,11 +34,7 @@ BATCH = 512  # samples whose outer products are summed at a time: what is copied
 
 
 class Copies:
-    """First copies of all samples, and second ones of some domains.
-
-    Vectors over copies hold the first copies, then the second ones, domain by domain. With
-    coefficients β of the first and γ of the second, w = Σ (β + γ) φ and D_d = Σ γ φ / λ.
-    """
+    """Vectors over copies: the first copies of all samples, then second ones, domain by domain."""
 
     def __init__(self, n: int, parts: list[slice], bias_weight: float, size: float) -> None:
         self.parts, self.bias_weight, self.size = parts, bias_weight, size
@@ -60,11 +57,9 @@ class Copies:
         raise NotImplementedError
 
     def factored(self, T: Array) -> Solver:
-        """Return the solver of a step's linear system, a function of h and e.
+        """Return the solver of a step, from h and e to changes of coefficients and intercepts.
 
-        It returns the changes dβγ of the coefficients and db of the intercepts with
-
-            dβγ = T (h − values(dβγ) − spread(db)),   sums(dβγ) = −e.
+        They fulfil dβγ = T (h − values(dβγ) − spread(db)) and sums(dβγ) = −e.
         """
         raise NotImplementedError
 
@@ -100,7 +95,9 @@ class FeatureCopies(Copies):
     def factored(self, T: Array) -> Solver:
         """Return the solver, in the weights of the features; see :class:`Copies`."""
         pull = self.bias_weight * self._regulariser
-        first, *others = self._weighted_grams(T)
+        norms = [self._norms, *(self._norms[part] for part in self.parts)]
+        blocks = zip(self._blocks, self.split(T), norms, strict=True)
+        first, *others = (self._weighted_gram(*block) for block in blocks)
         _diagonal(first)[...] += self._regulariser + len(others) * pull
         factors = []
         for M in others:
@@ -130,31 +127,21 @@ class FeatureCopies(Copies):
         pairs = zip(self._blocks, self.split(coef), strict=True)
         return np.array([_times(X.T, own) for X, own in pairs])
 
-    def _weighted_grams(self, T: Array) -> list[Array]:
-        norms = [self._norms, *(self._norms[part] for part in self.parts)]
-        parts = zip(self._blocks, self.split(T), norms, strict=True)
-        return [_weighted_gram(X, t, self._used(t, square)) for X, t, square in parts]
+    def _weighted_gram(self, X: Array, t: Array, norms: Array) -> Array:
+        """Return the lower triangle of Σ t x xᵀ over the samples that matter.
 
-    def _used(self, t: Array, norms: Array) -> Array:
-        """Tell which samples matter, beside the regulariser and to the intercept.
-
-        Leaving the others out makes a step a little less exact, and not what it leads to.
+        Without those that do not, beside the regulariser and to the intercept, a step is a little
+        less exact, and not what it leads to.
         """
-        beside = min(1.0, self.bias_weight)
-        return np.flatnonzero(
-            (t * norms > NEGLIGIBLE * beside / len(t)) | (t > NEGLIGIBLE * t.mean())
-        )
-
-
-def _weighted_gram(X: Array, t: Array, used: Array) -> Array:
-    """Return the lower triangle of Σ t x xᵀ over the samples that are used."""
-    syrk = get_blas_funcs("syrk", dtype=X.dtype)
-    total = np.zeros((X.shape[1], X.shape[1]), order="F")
-    for batch in gen_batches(len(used), BATCH):
-        rows = used[batch]
-        scaled = np.sqrt(t[rows])[:, None] * X[rows]
-        total = syrk(1.0, scaled.T, beta=1.0, c=total, lower=True, overwrite_c=True)
-    return total
+        least = NEGLIGIBLE * min(1.0, self.bias_weight) / len(t)
+        used = np.flatnonzero((t * norms > least) | (t > NEGLIGIBLE * t.mean()))
+        syrk = get_blas_funcs("syrk", dtype=X.dtype)
+        total = np.zeros((X.shape[1], X.shape[1]), order="F")
+        for batch in gen_batches(len(used), BATCH):
+            rows = used[batch]
+            scaled = np.sqrt(t[rows])[:, None] * X[rows]
+            total = syrk(1.0, scaled.T, beta=1.0, c=total, lower=True, overwrite_c=True)
+        return total
 
 
 class GramCopies(Copies):
@@ -192,6 +179,7 @@ class GramCopies(Copies):
         L = [self._root(first[part], own) for part, own in zip(self.parts, V, strict=True)]
         root = np.sqrt(first)
         factor = _factor(self._inner(root, L))
+        lower_solve = partial(solve_triangular, lower=True, check_finite=False)
 
         def blockwise(act: Callable[[Array, Array], Array], x: Array, alone: Array) -> Array:
             out = alone[:, None] * x
@@ -204,7 +192,7 @@ class GramCopies(Copies):
             q = first[:, None] * h_first
             for part, own, rest in zip(self.parts, V, h_second, strict=True):
                 q[part] += dot(own, rest)
-            inner = blockwise(_lower_solve, q, 1 / root)
+            inner = blockwise(lower_solve, q, 1 / root)
             v = blockwise(dot, cholesky_solve(factor, np.asfortranarray(inner)), root)
             f = dot(self._K, v)
             triples = zip(self.parts, V, h_second, strict=True)
@@ -271,10 +259,6 @@ def _factor(M: Array) -> Array:
 
 def _solve(factor: Array, b: Array) -> Array:
     return cholesky_solve(factor, b[:, None].copy(order="F"))[:, 0]
-
-
-def _lower_solve(L: Array, B: Array) -> Array:
-    return solve_triangular(L, B, lower=True, check_finite=False)
 
 
 def _diagonal(M: Array) -> Array:

@@ -57,12 +57,9 @@ class DAM(KernelMachine):
     over w, b and the values f_i at the target samples x_i, where f_s is a support vector machine
     trained on source s and |·|_ε forgives errors up to ε. It is a regression on the averaged
     decision values of the sources, and on the labels that are known in the target: smooth where
-    the target samples lie. Several classes are told apart one against the rest.
-
-    A source that has not seen a class, or nothing else, has no say about it: the weights are
-    those of the other sources. Only where no source can tell does each say +1 or -1, what it sees.
-
-    It is a classifier for any features, as in ``make_domain_pipeline(SCA(), DAM())``.
+    the target samples lie. Several classes are told apart one against the rest. A source that has
+    not seen a class, or nothing else, has no say about it; only where no source can tell does each
+    say +1 or -1, what it sees. It may follow any features: ``make_domain_pipeline(SCA(), DAM())``.
 
     Parameters
     ----------
@@ -115,8 +112,7 @@ class DAM(KernelMachine):
     >>> X = rng.normal(size=(120, 5)) + 2 * y[:, None]
     >>> X[:, -1] += 6 * (site == "far") + (site == "target")
     >>> target = site == "target"
-    >>> known = np.where(target, -1, y)
-    >>> model = DAM().fit(X, known, sample_domain=site)
+    >>> model = DAM().fit(X, np.where(target, -1, y), sample_domain=site)
     >>> model.score(X[target], y[target])
     0.95
     >>> model.source_ids_.tolist(), model.source_weights_.tolist()
@@ -151,14 +147,10 @@ class DAM(KernelMachine):
             log_weights = -self.beta * self.mmd_**self.rho
         self.source_weights_ = softmax(log_weights)
         target = np.flatnonzero(transfer.target)
+        K_target = K[np.ix_(target, target)]
         virtual = self._virtual_labels(K, transfer.domains, log_weights)[target]
         coef, intercept = regress(
-            K[np.ix_(target, target)],
-            virtual,
-            C=self.C,
-            theta=self.theta,
-            epsilon=self.epsilon,
-            tol=self.tol,
+            K_target, virtual, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=self.tol
         )
         return Expansion(target, coef / unit, intercept)
 
@@ -194,10 +186,7 @@ def scatter_of_gram(K: Array) -> float:
 def _discrepancies(K: Array, transfer: Transfer) -> Array:
     """Return the maximum mean discrepancy of each source from the target, √(eᵀKe)."""
     domains, target = transfer.domains, transfer.target
-    E = np.column_stack(
-        [
-            (domains.domain == s) / domains.domain_counts[s] - target / np.count_nonzero(target)
-            for s in np.flatnonzero(~domains.is_target)
-        ]
-    )
+    sources, mean = np.flatnonzero(~domains.is_target), target / np.count_nonzero(target)
+    means = [(domains.domain == s) / domains.domain_counts[s] - mean for s in sources]
+    E = np.column_stack(means)
     return np.sqrt(np.maximum(np.einsum("is,is->s", E, K @ E), 0))

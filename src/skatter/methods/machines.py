@@ -146,21 +146,17 @@ def average_of_sources(
     signs = one_against_rest(domains.label, len(domains.classes))
     sources = np.flatnonzero(~domains.is_target)
     rows = [np.flatnonzero((domains.domain == s) & domains.labelled) for s in sources]
+    sees = np.array([len(own) > 0 for own in rows])[:, None]
+    tells = np.array([(signs[own] != signs[own[:1]]).any(axis=0) for own in rows])
+    speaks = np.where(tells.any(axis=0), tells, sees)
+    shares = softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
     coef, intercept = np.zeros(signs.shape), np.zeros(signs.shape[1])
-    for own, share in zip(rows, _shares([signs[own] for own in rows], log_weights), strict=True):
+    for own, share in zip(rows, shares, strict=True):
         if len(own):
             machines = support_vector_machines(K[np.ix_(own, own)], signs[own], C=C, tol=tol)
             coef[own] = share * machines[0]
             intercept += share * machines[1]
     return coef, intercept
-
-
-def _shares(signs: list[Array], log_weights: Array) -> Array:
-    """Return t_s for each source and column, which add up to one over the sources."""
-    sees = np.array([len(own) > 0 for own in signs])[:, None]
-    tells = np.array([(own != own[:1]).any(axis=0) for own in signs])
-    speaks = np.where(tells.any(axis=0), tells, sees)
-    return softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
 
 
 def source_weights(name: str, value: Any) -> None:

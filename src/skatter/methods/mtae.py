@@ -114,19 +114,15 @@ class MTAE(Iterative, GeneralizingTransformer):
     Notes
     -----
     A sigmoid draws values between 0 and 1, so each feature is scaled to [0, 1] by its range in the
-    sources. New samples are scaled by the same map and may fall outside: the encoder takes them as
-    they are. A feature that does not vary in the sources is left out, since no weight on it can be
-    learnt.
+    sources. New samples are scaled by the same map and may fall outside. A feature that does not
+    vary in the sources is left out, since no weight on it can be learnt.
 
     The published program takes steps of RMSprop for one decoder after the other, in batches of 16,
-    over 100 epochs. Here a step is Adam's and for all decoders, and the default is 50 epochs.
-
-    A draw of pairs for every epoch, rather than once for all, gives every sample its turn where
-    domains have unequally many of a class.
+    over 100 epochs. Here a step is Adam's and for all decoders, and the default is 50 epochs. Pairs
+    are drawn anew for every epoch, so that every sample has its turn.
 
     The features lie in [0, 1] and vary little. Scale them up, e.g. by
-    :class:`sklearn.preprocessing.StandardScaler`, or search over large ``C`` before a linear
-    support vector machine.
+    :class:`sklearn.preprocessing.StandardScaler`, before a linear support vector machine.
 
     References
     ----------
@@ -157,7 +153,13 @@ class MTAE(Iterative, GeneralizingTransformer):
     random_state: Any = parameter(random_state, default=None)
 
     def _fit(self, transfer: Transfer) -> None:
-        torch = _import_torch()
+        try:
+            import torch
+        except ImportError as error:
+            raise ImportError(
+                f"MTAE is trained by PyTorch, which cannot be imported ({error}): pip install "
+                '"skatter[torch]"'
+            ) from error
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         rows, pairs_of_epoch, rank = self._pairing(transfer.X, transfer.domains, rng)
         n_features = transfer.X.shape[1]
@@ -257,12 +259,9 @@ def first_weights(
 ) -> Network:
     """Return random weights whose size fits the widths of the layers (Glorot and Bengio, 2010)."""
     limit = np.sqrt(6 / (n_features + n_hidden))
-    return Network(
-        W=rng.uniform(-limit, limit, size=(n_hidden, n_features)),
-        b=np.zeros(n_hidden),
-        V=rng.uniform(-limit, limit, size=(n_domains, n_features, n_hidden)),
-        c=np.zeros((n_domains, n_features)),
-    )
+    W = rng.uniform(-limit, limit, size=(n_hidden, n_features))
+    V = rng.uniform(-limit, limit, size=(n_domains, n_features, n_hidden))
+    return Network(W, np.zeros(n_hidden), V, np.zeros((n_domains, n_features)))
 
 
 def objective(network: Network, corrupted: Any, views: Any, seen: Any, weight_decay: float) -> Any:
@@ -318,14 +317,3 @@ def pairs_by_order(domains: Domains) -> Codes:
             "order, or choose pairs='class'."
         )
     return np.asarray(pairs)
-
-
-def _import_torch() -> ModuleType:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            f"MTAE is trained by PyTorch, which cannot be imported ({error}): pip install "
-            '"skatter[torch]"'
-        ) from error
-    return torch

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -33,6 +33,7 @@ from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
 from skatter.methods.record import Tuning, method
+from skatter.methods.subspaces import feature_mean
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
@@ -98,10 +99,9 @@ class UndoBias(Generalizer, KernelMachine):
     The authors' program uses the value that is passed as C₂ as a divisor: the second loss has the
     weight C₁/C₂ there. Here C₂ is the weight, as in the paper.
 
-    The prediction is the class whose machine has the largest value. The paper on scatter component
-    analysis scores this method otherwise: a sample counts as right if the machine of its class
-    is positive, whatever the others say. To compare with its tables, see :meth:`predict_set` and
-    :func:`set_accuracy`.
+    The paper on scatter component analysis counts a sample as right if the machine of its class is
+    positive, whatever the others say. To compare with its tables, see :meth:`predict_set` and
+    :func:`set_accuracy`; the prediction here is the class whose machine has the largest value.
 
     References
     ----------
@@ -111,7 +111,6 @@ class UndoBias(Generalizer, KernelMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.svm import SVC
     >>> from skatter.methods import UndoBias
     >>> rng = np.random.default_rng(0)
     >>> y, site = np.tile([0, 1], 90), np.repeat([1, 2, 3], 60)
@@ -119,9 +118,9 @@ class UndoBias(Generalizer, KernelMachine):
     >>> X[:, 0] += 1.5 * y  # the same everywhere
     >>> X[:, 1] += np.array([4, -2, -4])[site - 1] * y  # another way in each domain
     >>> seen = site < 3
-    >>> plain = SVC(kernel="linear").fit(X[seen], y[seen])
-    >>> model = UndoBias().fit(X[seen], y[seen], sample_domain=site[seen])
-    >>> [round(m.score(X[~seen], y[~seen]), 2) for m in (plain, model)]
+    >>> models = (UndoBias(C_domain=C) for C in (0, 1))  # 0 is a plain support vector machine
+    >>> fitted = [model.fit(X[seen], y[seen], sample_domain=site[seen]) for model in models]
+    >>> [round(model.score(X[~seen], y[~seen]), 2) for model in fitted]
     [0.73, 0.77]
     """
 
@@ -135,8 +134,7 @@ class UndoBias(Generalizer, KernelMachine):
     def _fit(self, transfer: Transfer) -> None:
         super()._fit(transfer)
         if self._weights is not None:
-            # Weights of the features say all that the samples could.
-            del self.X_fit_
+            del self.X_fit_  # weights of the features say all that the samples could
 
     def _learn(self, transfer: Transfer) -> Expansion:
         # Samples of a domain stand together, so that a part of an array is a view of it.
@@ -147,9 +145,9 @@ class UndoBias(Generalizer, KernelMachine):
         space = self._space(transfer.X, rows)
         signs = one_against_rest(domains.label, len(domains.classes))
         machines = [self._machine(space, parts, y) for y in signs.T]
-        coef = np.stack([machine.coef for machine in machines], axis=-1)
-        intercepts = np.stack([machine.intercepts for machine in machines], axis=-1)
-        self.objective_ = np.array([machine.objective for machine in machines])
+        coef, intercepts, self.objective_ = (
+            np.stack(each, axis=-1) for each in zip(*machines, strict=True)
+        )
         self._weights = space.weights(coef) if self.kernel_.linear else None
         intercepts -= space.mean_scores(coef)
         self.domain_intercept_ = intercepts[1:]
@@ -165,14 +163,16 @@ class UndoBias(Generalizer, KernelMachine):
         if sparse.issparse(X) and not few:
             K = self._gram(X, np.arange(X.shape[0]))
             centre(K)
-            return _Space(X, np.asarray(X.mean(axis=0)).ravel(), K)
+            return _Space(X, feature_mean(X), K)
         X = X.toarray() if sparse.issparse(X) else X
         mean = X.mean(axis=0)
         X -= mean
         return _Space(X, mean, None if few else self._gram(X, np.arange(len(X))))
 
-    def _machine(self, space: _Space, parts: list[slice], signs: Array) -> _Machine:
-        """Tell two classes apart."""
+    def _machine(
+        self, space: _Space, parts: list[slice], signs: Array
+    ) -> tuple[Array, Array, float]:
+        """Tell two classes apart; return coefficients, intercepts and the objective."""
         # Without the second loss, or with samples of one sign and an intercept of their own that
         # takes them all beyond the margin, there is nothing that D_d could do.
         useful = [self.C_domain > 0 and len(np.unique(signs[part])) > 1 for part in parts]
@@ -197,10 +197,10 @@ class UndoBias(Generalizer, KernelMachine):
         b, *intercepts = optimum.intercepts
         scores = copies.values(optimum.alpha * y)[: len(signs)]
         # b + b_d of domains with D_d = 0, then that of the others
-        plain = [next_to(b, signs[p], scores[p]) if self.C_domain else b for p in parts]
-        of_domains = np.array(plain)
+        plain = (next_to(b, signs[p], scores[p]) if self.C_domain else b for p in parts)
+        of_domains = np.fromiter(plain, float)
         of_domains[bent] = intercepts
-        return _Machine(coef, np.array([b, *(of_domains - b)]), optimum.objective)
+        return coef, np.array([b, *(of_domains - b)]), optimum.objective
 
     @property
     def coef_(self) -> Array:
@@ -292,14 +292,6 @@ def set_accuracy(y_true: Any, sets: Any, classes: Any) -> float:
             "classes of all columns, and leave out samples of others."
         )
     return float(np.mean((sets & matches).any(axis=1)))
-
-
-class _Machine(NamedTuple):
-    """One machine."""
-
-    coef: Array
-    intercepts: Array
-    objective: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,34 +75,35 @@ class WeightedClassifier(SourceClassifier):
         self.weights_[transfer.source] = self._weigh(transfer)
         train = transfer.source & transfer.labelled
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
-        estimator = _default_classifier(X) if self.estimator is None else clone(self.estimator)
+        # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
+        scaler = StandardScaler(with_mean=not sparse.issparse(X))
+        default = make_pipeline(scaler, LogisticRegression(max_iter=1000))
+        estimator = default if self.estimator is None else clone(self.estimator)
         self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
         self._source_labels(transfer)
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
-        return self.estimator_.predict(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.predict(X)
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
-        return self.estimator_.decision_function(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.decision_function(X)
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the probability of each class; takes what :meth:`predict` takes."""
-        return self.estimator_.predict_proba(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.predict_proba(X)
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
-        return self.estimator_.predict_log_proba(self._new_samples(X))
-
-
-def _default_classifier(X: Any) -> Pipeline:
-    # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
-    scaler = StandardScaler(with_mean=not sparse.issparse(X))
-    return make_pipeline(scaler, LogisticRegression(max_iter=1000))
+        X = self._new_samples(X)
+        return self.estimator_.predict_log_proba(X)
 
 
 def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
