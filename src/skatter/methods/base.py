@@ -319,7 +319,7 @@ class RivalClassifier(ScoresLabelled, Rival):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        require_two_classes(transfer, type(self).__name__)
+        require_two_classes(transfer.classes, type(self).__name__)
 
 
 class SourceClassifier(RivalClassifier):
@@ -343,23 +343,19 @@ class SourceClassifier(RivalClassifier):
         return np.where(known, np.searchsorted(codes, np.maximum(transfer.label, 0)), -1)
 
 
-def require_two_classes(transfer: Transfer, name: str) -> None:
-    """Raise where the labelled samples are all of one class."""
-    if len(transfer.classes) < 2:
+def require_two_classes(classes: Array, name: str, samples: str = "samples") -> None:
+    """Raise where labelled samples are all of one class."""
+    if len(classes) < 2:
         raise ValueError(
-            f"{name} needs samples of at least two classes, got 1 class ({transfer.classes[0]}). "
-            "Give labelled samples of another one."
+            f"{name} needs {samples} of at least two classes, got 1 class ({classes[0]}). Give "
+            f"labelled {samples} of another one."
         )
 
 
 def source_classes(transfer: Transfer, name: str) -> Array:
     """Return the codes of the classes that the source has labels of, two at least."""
     codes = np.unique(transfer.label[transfer.source & transfer.labelled])
-    if len(codes) < 2:
-        raise ValueError(
-            f"{name} needs source samples of at least two classes, got 1 class "
-            f"({transfer.classes[codes[0]]}). Give labelled source samples of another one."
-        )
+    require_two_classes(transfer.classes[codes], name, "source samples")
     return codes
 
 

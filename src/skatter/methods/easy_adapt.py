@@ -83,11 +83,9 @@ class EasyAdapt(RivalTransformer):
 
     The shared copy comes first, then the target's, then those of the sources in the sorted order
     of their ids. A sample of a domain that was not there in ``fit`` has the shared copy only;
-    without ``sample_domain``, a sample is the target's.
-
-    Any linear classifier after it, trained on source labels and a few target labels, weighs what
-    source and target have in common against what each has of its own:
-    ``make_domain_pipeline(EasyAdapt(), LinearSVC())``. For other kernels, see
+    without ``sample_domain``, a sample is the target's. A linear classifier after it, trained on
+    source labels and a few target labels, weighs what the domains have in common against what each
+    has of its own: ``make_domain_pipeline(EasyAdapt(), LinearSVC())``. For other kernels, see
     :class:`EasyAdaptSVM`. Sparse samples give sparse features.
 
     Parameters

@@ -69,11 +69,7 @@ class Geodesic:
         return along, np.where(self.angles < SMALL, series, 1 - along)
 
     def factor(self) -> Array:
-        """Return R of shape (n_features, 2d) with R Rᵀ = G.
-
-        The columns are orthogonal where no angle is zero, eigenvectors of G: first those of the
-        middle of the path, then those across it.
-        """
+        """Return R of shape (n_features, 2d) with R Rᵀ = G: the middle of the path, then across."""
         along, across = self.weights
         # Where a direction is shared, Bq is zero and Ψ(½) has nothing left but rounding.
         return np.hstack([self.point(0.5) * np.sqrt(along), self.across(0.5) * np.sqrt(across)])

@@ -112,13 +112,8 @@ def _first_point(copies: Copies, signs: Array, costs: Array) -> _Point:
     intercepts = _optimum(copies, signs, costs, alpha).intercepts
     gradient = signs * (copies.values(alpha * signs) + copies.spread(intercepts)) - 1
     size = np.abs(gradient).mean()
-    return _Point(
-        alpha,
-        costs - alpha,
-        np.maximum(gradient, 0) + size,
-        np.maximum(-gradient, 0) + size,
-        intercepts,
-    )
+    low, high = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
+    return _Point(alpha, costs - alpha, low, high, intercepts)
 
 
 def _optimum(copies: Copies, signs: Array, costs: Array, alpha: Array) -> Optimum:
@@ -149,12 +144,10 @@ def next_to(b: float, signs: Array, scores: Array) -> float:
 
 
 def _improve(copies: Copies, signs: Array, point: _Point) -> _Point:
-    """One step of Mehrotra's method, with Gondzio's corrections.
+    """One step of Mehrotra's method (:mod:`skatter.methods.quadratic`), with Gondzio's corrections.
 
-    The predictor aims at products of zero between coefficients and their multipliers; how far it
-    gets says how much of the mean product the corrector, which knows the predictor's curvature,
-    should keep. Further corrections mend the products that a longer step would leave far from
-    that, as long as the step becomes longer by it.
+    These mend the products that a longer step would leave far from what the corrector keeps, as
+    long as the step becomes longer by it.
     """
     toward = _newton(copies, signs, point)
     mean = point.products().mean()
@@ -207,12 +200,7 @@ def _newton(copies: Copies, signs: Array, point: _Point) -> Callable[..., _Point
             mended = solve(rest, excess + copies.sums(change))
             change, of_intercepts = change + mended[0], of_intercepts + mended[1]
         d = signs * change
-        return _Point(
-            d,
-            -d,
-            (wanted[0] - low * d) / alpha - low,
-            (wanted[1] + high * d) / room - high,
-            of_intercepts,
-        )
+        d_low, d_high = (wanted[0] - low * d) / alpha - low, (wanted[1] + high * d) / room - high
+        return _Point(d, -d, d_low, d_high, of_intercepts)
 
     return toward

@@ -161,12 +161,9 @@ class _Pencil:
         between = np.sqrt(beta * counts)[:, None] * (means - X[known].mean(axis=0))
         spread = np.sqrt(mu) * (target - target.mean(axis=0))
         self._sides = between, spread
-        self._constant = np.zeros((2 * p, 2 * p), order="F")
-        self._constant[:p, :p] = beta * (within.T @ within)
-        diagonal = np.arange(p)
-        self._constant[diagonal, diagonal] += alpha + JITTER
-        self._constant[p + diagonal, p + diagonal] = alpha + mu + JITTER
-        self._constant[diagonal, p + diagonal] = self._constant[p + diagonal, diagonal] = -alpha
+        unit = np.eye(p)
+        source, both = beta * (within.T @ within) + (alpha + JITTER) * unit, -alpha * unit
+        self._constant = np.block([[source, both], [both, (alpha + mu + JITTER) * unit]])
 
     def solve(self, guess: Array, k: int, random_state: Any) -> Any:
         """Return the leading pairs for the classes guessed."""
@@ -181,8 +178,5 @@ class _Pencil:
         return solve_pencil(self._times, root, len(V), k, tol=EIGEN_TOL, random_state=random_state)
 
     def _times(self, W: Array) -> Array:
-        p = len(W) // 2
-        between, spread = self._sides
-        return np.asfortranarray(
-            np.vstack([between.T @ (between @ W[:p]), spread.T @ (spread @ W[p:])])
-        )
+        halves = zip(self._sides, np.vsplit(W, 2), strict=True)
+        return np.asfortranarray(np.vstack([side.T @ (side @ half) for side, half in halves]))

@@ -81,14 +81,12 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
     tol: float = 1e-6
 
     def _weigh(self, transfer: Transfer) -> Array:
-        X_source, X_target = (
-            X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)
-        )
+        sides = [X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)]
         kernel = kernel_of(self, transfer.X)
-        centres = X_target[spread_rows(X_target, self.n_centres)]
+        centres = sides[1][spread_rows(sides[1], self.n_centres)]
         here, there = (
             np.vstack([kernel(X[rows], centres) for rows in gen_batches(X.shape[0], BATCH)])
-            for X in (X_source, X_target)
+            for X in sides
         )
         if min(here.min(), there.min()) < 0:
             raise ValueError(

@@ -112,11 +112,6 @@ def minimise(
     return np.clip(point.x, region.lower, region.upper)
 
 
-def _diagonal(M: Array) -> Array:
-    """Return the diagonal as a view that can be written to."""
-    return np.einsum("ii->i", M)
-
-
 def _gradient(Q: Array, q: Array, x: Array) -> Array:
     return dot(Q, x[:, None])[:, 0] - q
 
@@ -177,12 +172,12 @@ def _newton(Q: Array, gradient: Array, region: Region, point: _Point) -> Callabl
     _, s, z, y = point
     of_x, of_sums = region.curvature(z / s)
     M = np.array(Q, dtype=float, order="F")
-    _diagonal(M)[...] += of_x + JITTER * np.trace(Q) / len(Q)
+    M[np.diag_indices_from(M)] += of_x + JITTER * np.trace(Q) / len(Q)
     factor = cholesky_in_place(M)
     sums = np.vstack([region.E, region.G])
     image = cholesky_solve(factor, np.array(sums.T, order="F"))
     schur = sums @ image
-    _diagonal(schur)[len(region.E) :] += 1 / of_sums
+    np.einsum("ii->i", schur)[len(region.E) :] += 1 / of_sums
     residual = gradient - region.force(z) + y @ region.E
 
     def toward(wanted: Array) -> _Point:

@@ -12,7 +12,6 @@ columns (or, for SSTCA, has a Cholesky factor), so that products with K are all 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -41,26 +40,6 @@ FEW_FEATURES = 1000
 EIGEN_TOL = 1e-8
 
 
-@dataclass(frozen=True)
-class Coordinates:
-    """K in an orthonormal basis Q of its range, or as it is."""
-
-    product: Operator
-    basis: Array | None = None
-
-    def __call__(self, W: Array) -> Array:
-        """Return K W, both in coordinates."""
-        return self.product(W)
-
-    def of(self, W: Array) -> Array:
-        """Return the coordinates Qᵀ W."""
-        return W if self.basis is None else dot(self.basis.T, W)
-
-    def lift(self, W: Array) -> Array:
-        """Return Q W."""
-        return W if self.basis is None else dot(self.basis, W)
-
-
 class GramProduct:
     """W -> K W in double precision, without the Gram matrix where features are fewer.
 
@@ -85,14 +64,14 @@ class GramProduct:
         return dot(X, dot(X.T, W))
 
     @cached_property
-    def coordinates(self) -> Coordinates:
-        """Coordinates in which to look for vectors that K and vectors in its range determine."""
+    def coordinates(self) -> tuple[Operator, Array | None]:
+        """The product in an orthonormal basis Q of the range of K, and Q; None: K as it is."""
         X: Any = self._features
         if not isinstance(X, np.ndarray) or X.shape[1] > FEW_FEATURES:
-            return Coordinates(self)
+            return self, None
         Q, R = qr(X, mode="economic", check_finite=False)
         gram = dot(R, R.T)
-        return Coordinates(lambda W: dot(gram, W), np.asfortranarray(Q))
+        return lambda W: dot(gram, W), np.asfortranarray(Q)
 
     def dense(self) -> Array:
         """Return K as a matrix, which is not to be written to."""
@@ -164,31 +143,22 @@ class TransferComponents(WithKernel, RivalTransformer):
         self, product: GramProduct, E: Array, mu: float, k: int, *, tol: float
     ) -> Eigenpairs:
         """Solve K H K w = λ (μ I + K E Eᵀ K) w."""
-        coordinates = product.coordinates
+        times, Q = product.coordinates
         h = np.full((product.n, 1), product.n**-0.5)
-        pairs = solve_squared(
-            coordinates,
-            coordinates.of(h),
-            coordinates.of(E),
-            mu,
-            k,
-            tol=tol,
-            random_state=self.random_state,
-        )
-        return pairs._replace(vectors=coordinates.lift(pairs.vectors))
+        if Q is not None:
+            h, E = dot(Q.T, h), dot(Q.T, E)
+        pairs = solve_squared(times, h, E, mu, k, tol=tol, random_state=self.random_state)
+        return pairs if Q is None else pairs._replace(vectors=dot(Q, pairs.vectors))
 
     def _pencil(
         self, product: GramProduct, root: Root, k: int, *, tol: float, numerator: Operator = centred
     ) -> Eigenpairs:
         """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
-        return solve_pencil(
-            lambda W: product(numerator(product(W))),
-            root,
-            product.n,
-            k,
-            tol=tol,
-            random_state=self.random_state,
-        )
+
+        def times(W: Array) -> Array:
+            return product(numerator(product(W)))
+
+        return solve_pencil(times, root, product.n, k, tol=tol, random_state=self.random_state)
 
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""
@@ -210,13 +180,10 @@ class TransferComponents(WithKernel, RivalTransformer):
         return pairs
 
     def _keep(self, X: Any, kernel: Kernel, pairs: Eigenpairs) -> None:
-        for name in ("components_", "X_fit_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.kernel_ = kernel
-        self.eigenvalues_ = pairs.values
-        self.residuals_ = pairs.residuals
-        self.n_components_ = len(pairs.values)
+        for name in {"components_", "X_fit_"} & set(vars(self)):
+            delattr(self, name)
+        self.kernel_, self.n_components_ = kernel, len(pairs.values)
+        self.eigenvalues_, self.residuals_ = pairs.values, pairs.residuals
         self.dual_coef_ = pairs.vectors.astype(X.dtype)
         if kernel.linear:
             self.components_ = np.asarray(X.T @ pairs.vectors, dtype=X.dtype).T

@@ -153,7 +153,7 @@ class UML(Iterative, GeneralizingTransformer):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        require_two_classes(transfer, type(self).__name__)
+        require_two_classes(transfer.classes, type(self).__name__)
 
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)
