@@ -36,24 +36,20 @@ class Generalizer(Rival):
         rows = np.flatnonzero(kept)
         sources = domains.restrict(rows)
         if "several sources" in self.needs and sources.n_domains == 1:
-            self._say_single(str(sources.domain_ids[0]), unnamed=unnamed)
-        everyone = np.ones(len(rows), dtype=bool)
-        chosen = check_gram(X)[np.ix_(rows, rows)] if self._precomputed else X[rows]
-        return Transfer(chosen, sources, everyone, ~everyone, rows)
-
-    def _say_single(self, source: str, *, unnamed: bool) -> None:
-        name = type(self).__name__
-        if unnamed:
+            if not unnamed:
+                raise ValueError(
+                    f"{name} needs labelled samples of two source domains or more, got 1 "
+                    f"({sources.domain_ids[0]}). Give those of another one, or pool what you have "
+                    "with a plain classifier."
+                )
             warnings.warn(
                 f"{name} sees one source domain: sample_domain is None. What differs between "
                 "domains cannot be learnt from one.",
-                stacklevel=6,
+                stacklevel=4,
             )
-            return
-        raise ValueError(
-            f"{name} needs labelled samples of two source domains or more, got 1 ({source}). Give "
-            "those of another one, or pool what you have with a plain classifier."
-        )
+        everyone = np.ones(len(rows), dtype=bool)
+        chosen = check_gram(X)[np.ix_(rows, rows)] if self._precomputed else X[rows]
+        return Transfer(chosen, sources, everyone, ~everyone, rows)
 
 
 class GeneralizingTransformer(Generalizer, RivalTransformer):

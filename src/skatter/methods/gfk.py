@@ -97,8 +97,6 @@ class GFK(OnSubspaces, RivalTransformer):
     (80, 4)
     >>> gfk.angles_.round(1)
     array([0.1, 1.4])
-    >>> float(np.trace(gfk.metric()).round(6))
-    2.0
     """
 
     source_basis: str = parameter(choice("pca", "pls"), default="pca")

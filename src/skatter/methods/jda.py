@@ -1,9 +1,7 @@
 """Joint distribution adaptation: TCA that also brings together the classes of source and target.
 
-    minimise    tr Aᵀ K M K A + λ tr Aᵀ A      subject to    Aᵀ K H K A = I
-
-with the M of :mod:`skatter.methods.matching`. The first round knows no target classes. M is made of
-a few columns, so that each round is Lanczos with products alone.
+With the M of :mod:`skatter.methods.matching`, A solves K H K a = ν (K M K + λ I) a. M is made of a
+few columns, so that each round, of which the first knows no target classes, takes products alone.
 """
 
 from __future__ import annotations

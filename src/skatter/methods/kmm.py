@@ -1,9 +1,7 @@
-"""Kernel mean matching.
+"""Kernel mean matching: a quadratic program in the weights b of the source samples x_i.
 
-    minimise    ½ bᵀK b − κᵀb,        κ_i = (n_s/n_t) Σ_j k(x_i, t_j)
-
-with K the Gram matrix of the source samples x_i and t_j the target samples: but for a factor and a
-constant, the squared distance of the means in feature space.
+The squared distance of the means is, but for a factor and a constant, ½ bᵀK b − κᵀb with the Gram
+matrix K of the source, κ_i = (n_s/n_t) Σ_j k(x_i, t_j) and the target samples t_j.
 """
 
 from __future__ import annotations

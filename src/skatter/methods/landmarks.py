@@ -1,10 +1,8 @@
 """Landmarks: source samples that could be the target's, and the tasks they make easier.
 
-At a scale r, with D the squared distances of the geodesic flow kernel of source and target and m
-their median, landmarks are the samples that have weight in
-
-    minimise    βᵀK_ss β − (2/n_t) βᵀK_st 1,      K = exp(−r D/m)
-    subject to  β ≥ 0,  Σ β = 1,  and in each class  Σ_c β ≥ n_c/2n_s   (or = n_c/n_s).
+At a scale r, the kernel is K = exp(−r D/m), with D the squared distances of the geodesic flow
+kernel of source and target and m their median; weights of a class sum to at least n_c/2n_s, or to
+n_c/n_s.
 
 Each scale gives an auxiliary task, and that task a geodesic flow with a metric G_r. The kernel is
 Σ_r w_r xᵀG_r z / tr_r, where tr_r is its trace on the training samples. The authors find the w by
@@ -171,9 +169,17 @@ class Landmarks(OnSubspaces, SourceClassifier):
     ) -> list[_Task]:
         """Return the auxiliary tasks, one at least."""
         Z = centred_times(transfer.X, self.mean_, flow.factor())
-        scales = np.ravel(SCALES if self.scales is None else self.scales)
-        matches = _matches(Z[candidates], Z[transfer.target], label, scales, self.balance)
-        tasks = [_auxiliary_task(transfer, candidates, match, flow.dimension) for match in matches]
+        source, target = Z[candidates], Z[transfer.target]
+        median = median_distance(np.vstack([source, target]))
+        within, across, beyond = (
+            euclidean_distances(A, B, squared=True) / median
+            for A, B in ((source, source), (source, target), (target, target))
+        )
+        tasks = []
+        for scale in map(float, np.ravel(SCALES if self.scales is None else self.scales)):
+            delta = discrepancy(within, across, beyond, scale)
+            match = match_means(delta, label, scale, balance=self.balance)
+            tasks.append(_auxiliary_task(transfer, candidates, match, flow.dimension))
         told = [task for task in tasks if task is not None]
         if told:
             return told
@@ -226,21 +232,6 @@ class Match(NamedTuple):
                 others = members[~chosen[members]]
                 chosen[others[np.argsort(self.slope[others])[:missing]]] = True
         return chosen
-
-
-def _matches(
-    Z_source: Array, Z_target: Array, label: Array, scales: Array, balance: str
-) -> list[Match]:
-    """Return the weights of labelled source samples at every scale."""
-    median = median_distance(np.vstack([Z_source, Z_target]))
-    within, across, beyond = (
-        euclidean_distances(A, B, squared=True) / median
-        for A, B in ((Z_source, Z_source), (Z_source, Z_target), (Z_target, Z_target))
-    )
-    return [
-        match_means(discrepancy(within, across, beyond, scale), label, scale, balance=balance)
-        for scale in map(float, scales)
-    ]
 
 
 def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float) -> Array:

@@ -96,24 +96,17 @@ def canonical(transfer: Transfer, *, precomputed: bool) -> Transfer:
     order of the samples; so the answer would depend on it.
     """
     X, domains = transfer.X, transfer.domains
-    samples = np.sort(X, axis=1) if precomputed else X
+    if sparse.issparse(X):
+        parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        rows = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts]
+    else:
+        rows = [row.tobytes() for row in (np.sort(X, axis=1) if precomputed else X)]
     marks = np.column_stack([domains.domain, domains.label])
-    keys = [row + mark.tobytes() for row, mark in zip(_bytes_of_rows(samples), marks, strict=True)]
+    keys = [row + mark.tobytes() for row, mark in zip(rows, marks, strict=True)]
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__))
-    return Transfer(
-        X[np.ix_(order, order) if precomputed else order],
-        domains.take(order),
-        transfer.source[order],
-        transfer.target[order],
-        transfer.rows[order],
-    )
-
-
-def _bytes_of_rows(X: Any) -> list[bytes]:
-    if not sparse.issparse(X):
-        return [row.tobytes() for row in X]
-    parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts]
+    masks = transfer.source[order], transfer.target[order]
+    X = X[np.ix_(order, order) if precomputed else order]
+    return Transfer(X, domains.take(order), *masks, transfer.rows[order])
 
 
 def support_vector_machines(

@@ -58,8 +58,7 @@ class Method:
         What the published tables of the benchmark try of it, so that slow methods finish, and what
         instead where no target is seen. None is ``grid``, and None is ``coarse``.
     extra : str
-        The extra of the package that must be installed, named after the module it brings; none
-        where empty.
+        The extra of the package that must be installed, named after the module it brings.
     linear : bool
         Whether a fit holds no matrix of samples × samples, whatever it is given.
     nested : bool

@@ -1,11 +1,10 @@
 """Semi-supervised transfer component analysis.
 
-    minimise    tr Wᵀ K L K W + μ tr Wᵀ W + (λ/n²) tr Wᵀ K Δ K W
-    subject to  Wᵀ K H Y H K W = I,          Y = γ Y_l + (1 − γ) I
+    K H Y H K w = ν (μ I + K (L + (λ/n²) Δ) K) w,      Y = γ Y_l + (1 − γ) I
 
 where [Y_l]_ij is 1 for labelled samples of one class and 0 otherwise (the Hilbert-Schmidt
-independence criterion), and Δ is the Laplacian of a nearest-neighbour graph. With γ = λ = 0 it is
-TCA. The Laplacian is sparse but not thin: μ I + K (L + (λ/n²) Δ) K is built and factored once.
+independence criterion), and Δ is the Laplacian of a nearest-neighbour graph. It is sparse but not
+thin, so that the matrix on the right is built and factored once.
 """
 
 from __future__ import annotations
@@ -63,7 +62,8 @@ class SSTCA(TransferComponents):
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖² + (λ/2n²) Σ_ij w_ij ‖z_i − z_j‖²
         subject to  γ (label dependence of Z) + (1 − γ) (scatter of Z) = I,      Z = K W
 
-    Sources are pooled. Labels of target samples, where there are some, are used as well.
+    Sources are pooled. Labels of target samples, where there are some, are used as well. With
+    γ = λ = 0 it is :class:`TCA`.
 
     Parameters
     ----------

@@ -15,7 +15,6 @@ from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import OnSubspaces, centred_times, domain_axes
 from skatter.parameters import declared
 from skatter.solve import principal_axes
-from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
 
@@ -127,9 +126,11 @@ def max_dimension_by_bound(
     check_real("gamma", gamma, low=0, open_low=True)
     check_real("alpha", alpha, low=0, high=1, open_low=True)
     smallest = min(X_source.shape[0], X_target.shape[0])
-    spectra = [(X, principal_axes(X, min(X.shape))) for X in (X_source, X_target)]
-    radius = max(_largest_square(X, axes) for X, axes in spectra)
-    gaps = [-np.diff(axes.variances, append=0.0) for _, axes in spectra]
+    gaps, radius = [], 0.0
+    for X in (X_source, X_target):
+        axes = principal_axes(X, min(X.shape))
+        gaps.append(-np.diff(axes.variances, append=0.0))
+        radius = max(radius, _largest_square(X, axes.mean))
     common = min(map(len, gaps))
     dimensions = np.arange(1, common + 1)
     needed = (1 + np.sqrt(np.log(2 / alpha) / 2)) * 16 * dimensions**1.5 * radius
@@ -137,10 +138,8 @@ def max_dimension_by_bound(
     return int(dimensions[allowed].max(initial=0))
 
 
-def _largest_square(X: Any, axes: PrincipalAxes) -> float:
-    """Largest squared distance of a sample from the mean."""
-    if sparse.issparse(X):
-        squares = row_norms(X, squared=True) - 2 * (X @ axes.mean) + axes.mean @ axes.mean
-    else:
-        squares = row_norms(X - axes.mean, squared=True)
-    return float(squares.max())
+def _largest_square(X: Any, mean: Array) -> float:
+    """Return the largest squared distance of a sample from the mean."""
+    if not sparse.issparse(X):
+        return float(row_norms(X - mean, squared=True).max())
+    return float((row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean).max())
