@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
 from skatter.methods.record import Need
-from skatter.parameters import Declared
+from skatter.parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter.tensors import Array
 
 
@@ -357,6 +358,35 @@ def source_classes(transfer: Transfer, name: str) -> Array:
     codes = np.unique(transfer.label[transfer.source & transfer.labelled])
     require_two_classes(transfer.classes[codes], name, "source samples")
     return codes
+
+
+@declared
+class WithComponents(Declared):
+    """The parameter of methods that choose a number of features where none is given.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of features; None lets the method choose.
+    """
+
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+
+
+@declared
+class Seeded(Declared):
+    """The parameter of methods that draw at random.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        Seeds what is drawn. None is a fixed seed.
+    """
+
+    random_state: Any = parameter(random_state, default=None)
+
+    def _rng(self) -> np.random.RandomState:
+        return check_random_state(0 if self.random_state is None else self.random_state)
 
 
 def check_dimension(wanted: int | None, available: int, reason: str) -> None:

@@ -22,19 +22,11 @@ from sklearn.utils import gen_batches
 
 from skatter.domains import UNLABELLED, Mask
 from skatter.kernels import median_distance
-from skatter.methods.base import RivalTransformer, Transfer, check_dimension
+from skatter.methods.base import RivalTransformer, Transfer, WithComponents, check_dimension
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.parameters import (
-    BOOLEAN,
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    declared,
-    optional,
-    parameter,
-)
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import principal_axes
 from skatter.tensors import Array
@@ -112,7 +104,7 @@ def _check_bandwidth(name: str, value: Any) -> None:
     coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
 )
 @declared
-class DIP(Iterative, RivalTransformer):
+class DIP(WithComponents, Iterative, RivalTransformer):
     """Domain invariant projection (DIP): the subspace in which source and target look most alike.
 
     Finds a subspace in which the squared maximum mean discrepancy of source and target is small:
@@ -174,7 +166,6 @@ class DIP(Iterative, RivalTransformer):
     True
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     sigma: float | str = parameter(_check_bandwidth, default="median")
 
     def _fit(self, transfer: Transfer) -> Array:

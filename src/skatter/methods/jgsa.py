@@ -14,19 +14,11 @@ from typing import Any
 import numpy as np
 
 from skatter.domains import Mask
-from skatter.methods.base import RivalTransformer, Transfer, warn_of_rank
+from skatter.methods.base import RivalTransformer, Seeded, Transfer, WithComponents, warn_of_rank
 from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
-from skatter.parameters import (
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    declared,
-    optional,
-    parameter,
-    random_state,
-)
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import CholeskyRoot, solve_pencil
 from skatter.solve.small import column_signs
@@ -51,7 +43,7 @@ EIGEN_TOL = 1e-8  # residual of each component relative to its own eigenvalue
     coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
 )
 @declared
-class JGSA(Guessing, RivalTransformer):
+class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
     """Joint geometrical and statistical alignment: near maps, same means, compact source classes.
 
         maximise    tr(μ Bᵀ S_t B + β Aᵀ S_b A)
@@ -75,8 +67,6 @@ class JGSA(Guessing, RivalTransformer):
         β, weight of the scatters of the source's classes.
     agreement : float > 0
         α, weight of the distance of the two maps.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos. None is a fixed seed.
 
     Attributes
     ----------
@@ -111,13 +101,11 @@ class JGSA(Guessing, RivalTransformer):
     """
 
     needs = ("source labels", "one target")
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     target_variance: float = parameter(POSITIVE, default=1.0)
     discrimination: float = parameter(NON_NEGATIVE, default=0.1)
     agreement: float = parameter(POSITIVE, default=1.0)
     max_iter: int = 10
     tol: float = 0.0
-    random_state: Any = parameter(random_state, default=None)
 
     def _fit(self, transfer: Transfer) -> Array:
         dtype = transfer.X.dtype

@@ -53,10 +53,8 @@ class _ExemplarLearner(Iterative, RivalClassifier):
 
     Parameters
     ----------
-    C_positive : float > 0
-        C₊, cost of the one positive sample of an exemplar.
-    C_negative : float > 0
-        C₋, cost of each negative one.
+    C_positive, C_negative : float > 0
+        C₊ and C₋, cost of the one positive sample of an exemplar and of each negative one.
     rank_weight : float >= 0
         λ₁, what rank costs. 0: the exemplars of a class are independent, F = G.
     tie_weight : float >= 0
@@ -74,10 +72,8 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         Which training samples have a classifier: all labelled ones of the sources, by class.
     exemplar_class_ : ndarray of shape (n_exemplars,)
         Their classes, as indices into ``classes_``.
-    exemplar_coef_ : ndarray of shape (n_exemplars, n_features)
+    exemplar_coef_, exemplar_intercept_ : ndarrays of n_exemplars rows
         Their classifiers, for samples as they are given.
-    exemplar_intercept_ : ndarray of shape (n_exemplars,)
-        Their intercepts.
     ranks_ : ndarray of shape (n_classes,)
         Rank of F for each class.
     objective_ : list of float

@@ -158,9 +158,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         self.marginal_gamma_ = median_bandwidth(distances) if named else float(self.marginal_gamma)
         rows = np.arange(domains.n_samples)
         K = self._gram(transfer.X, rows)
-        likeness = np.exp(-self.marginal_gamma_ * distances)[:, domains.domain]
-        for row, d in zip(K, domains.domain, strict=True):
-            row *= likeness[d]
+        times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
         coef, intercept = support_vector_machines(
             K,
             one_against_rest(domains.label, len(domains.classes)),
@@ -288,3 +286,10 @@ def median_bandwidth(distances: Array) -> float:
     """Return 1/2 / median over pairs of domains that differ, 1 where none do."""
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
+
+
+def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
+    """Multiply a Gram matrix in place by the factor of each pair of domains."""
+    factors = factors[:, domain]
+    for row, d in zip(K, domain, strict=True):
+        row *= factors[d]

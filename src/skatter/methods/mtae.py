@@ -16,24 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import check_random_state
 
 from skatter.domains import Codes, Domains, Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import Seeded, Transfer, WithComponents
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import Tuning, method
-from skatter.parameters import (
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    choice,
-    declared,
-    optional,
-    parameter,
-    random_state,
-    real,
-)
+from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, declared, parameter, real
 from skatter.tensors import Array
 
 N_HIDDEN = 500  # hidden units of the published experiments
@@ -55,7 +44,7 @@ WINDOW = 5  # epochs over which the objective is averaged to see it fall: corrup
     coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
 )
 @declared
-class MTAE(Iterative, GeneralizingTransformer):
+class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     """Multi-task autoencoder (MTAE): hidden units that redraw a sample in every source domain.
 
     Learns hidden units from which every view of an object, in whatever source domain it was seen,
@@ -142,7 +131,6 @@ class MTAE(Iterative, GeneralizingTransformer):
     ((2, 6), (3, 4, 6))
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     pairs: str = parameter(choice("class", "order"), default="class")
     corruption: float = parameter(real(0, np.nextafter(1, 0)), default=0.3)
     weight_decay: float = parameter(NON_NEGATIVE, default=3e-6)
@@ -150,7 +138,6 @@ class MTAE(Iterative, GeneralizingTransformer):
     batch_size: int = parameter(COUNT, default=64)
     max_iter: int = 50
     tol: float = 0.0
-    random_state: Any = parameter(random_state, default=None)
 
     def _fit(self, transfer: Transfer) -> None:
         try:
@@ -160,7 +147,7 @@ class MTAE(Iterative, GeneralizingTransformer):
                 f"MTAE is trained by PyTorch, which cannot be imported ({error}): pip install "
                 '"skatter[torch]"'
             ) from error
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = self._rng()
         rows, pairs_of_epoch, rank = self._pairing(transfer.X, transfer.domains, rng)
         n_features = transfer.X.shape[1]
         self.n_components_ = int(self.n_components or min(2 * n_features, N_HIDDEN))
@@ -181,7 +168,7 @@ class MTAE(Iterative, GeneralizingTransformer):
         Neither the order of the rows nor the names of classes and domains may change what is drawn
         at random; so samples are sorted, and classes and domains numbered as they turn up.
         """
-        rows = np.lexsort((domains.domain, domains.label, *X.T[::-1]))
+        rows = sorted_rows(X, domains)
         label_rank, domain_rank = (
             np.argsort(np.argsort(np.unique(codes[rows], return_index=True)[1]))
             for codes in (domains.label, domains.domain)
@@ -282,6 +269,11 @@ def stands_still(values: list[Any], tol: float) -> bool:
         return False
     before, now = np.mean(values[-2 * WINDOW : -WINDOW]), np.mean(values[-WINDOW:])
     return bool(before - now < tol * now)
+
+
+def sorted_rows(X: Array, domains: Domains) -> Codes:
+    """Return the rows sorted by the values in them; equal ones by class and domain."""
+    return np.lexsort((domains.domain, domains.label, *X.T[::-1]))
 
 
 def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes:

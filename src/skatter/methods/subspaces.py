@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.linalg import qr
 from sklearn.cross_decomposition import PLSRegression
 
-from skatter.methods.base import Transfer, check_dimension
+from skatter.methods.base import Transfer, WithComponents, check_dimension
 from skatter.methods.geodesic import Geodesic, geodesic
-from skatter.parameters import COUNT, Declared, declared, optional, parameter
+from skatter.parameters import declared
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
@@ -21,7 +21,7 @@ DIMENSION = 20  # dimension of a subspace unless told
 
 
 @declared
-class OnSubspaces(Declared):
+class OnSubspaces(WithComponents):
     """The parameter of methods that compare the principal subspaces of source and target.
 
     Parameters
@@ -29,8 +29,6 @@ class OnSubspaces(Declared):
     n_components : int or None
         Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
     """
-
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
 
 
 def domain_geodesic(transfer: Transfer, n_components: int | None) -> Geodesic:

@@ -24,8 +24,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from skatter.components import BATCH
 from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, gram, kernel_of
-from skatter.methods.base import RivalTransformer, Transfer, warn_of_rank
-from skatter.parameters import BOOLEAN, COUNT, choice, declared, optional, parameter
+from skatter.methods.base import RivalTransformer, Transfer, WithComponents, warn_of_rank
+from skatter.parameters import BOOLEAN, choice, declared, parameter
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
@@ -88,7 +88,7 @@ def centred(W: Array) -> Array:
 
 
 @declared
-class TransferComponents(WithKernel, RivalTransformer):
+class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     """Base of TCA, SSTCA, TJM and JDA, which implement ``_solve``. The kernel is not centred.
 
     Parameters
@@ -118,7 +118,6 @@ class TransferComponents(WithKernel, RivalTransformer):
         How exactly each component solves its equation, relative to its eigenvalue.
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     scale: str = parameter(choice("unit", "constraint"), default="unit")
     normalize_mmd: bool = parameter(BOOLEAN, default=False)
 

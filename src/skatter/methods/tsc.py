@@ -15,25 +15,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_random_state
 
 from skatter.domains import Mask
-from skatter.methods.base import RivalTransformer, Transfer, check_dimension
+from skatter.methods.base import RivalTransformer, Seeded, Transfer, WithComponents, check_dimension
 from skatter.methods.dictionary import Dictionary, update_dictionary
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Tuning, method
 from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
-from skatter.parameters import (
-    BOOLEAN,
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    declared,
-    optional,
-    parameter,
-    random_state,
-)
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
 STEPS = 10  # proximal steps for the codes after each change of the dictionary
@@ -60,7 +50,7 @@ ALONE = Effort(tol=1e-12, steps=10_000)
     ),
 )
 @declared
-class TSC(Iterative, RivalTransformer):
+class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     """Transfer sparse coding (TSC): sparse codes, smooth over neighbours, domains together.
 
     Learns a dictionary B, and for every sample a sparse code: the atoms it is made of. Codes of
@@ -147,7 +137,6 @@ class TSC(Iterative, RivalTransformer):
     True
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     mmd: float = parameter(NON_NEGATIVE, default=1e5)
     smoothness: float = parameter(NON_NEGATIVE, default=1.0)
     sparsity: float = parameter(POSITIVE, default=0.2)
@@ -155,7 +144,6 @@ class TSC(Iterative, RivalTransformer):
     unit_norm: bool = parameter(BOOLEAN, default=True)
     max_iter: int = 200
     tol: float = 1e-4
-    random_state: Any = parameter(random_state, default=None)
 
     _takes_sparse: ClassVar[bool] = True
 
@@ -200,8 +188,7 @@ class TSC(Iterative, RivalTransformer):
 
     def _learn(self, X: Any, coupling: Coupling) -> tuple[Dictionary, Array]:
         """Change the dictionary and the codes in turn, until the objective stands still."""
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        dictionary = _first_dictionary(X, self.n_components_, rng)
+        dictionary = _first_dictionary(X, self.n_components_, self._rng())
         problem = _problem(X, dictionary, coupling, self.sparsity)
         S, _ = problem.descend(np.zeros((X.shape[0], self.n_components_)), STEPS)
         values = X.data if sparse.issparse(X) else X

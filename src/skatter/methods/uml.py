@@ -29,13 +29,13 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from skatter.domains import Domains, Mask
-from skatter.methods.base import Transfer, check_dimension, require_two_classes
+from skatter.methods.base import Transfer, WithComponents, check_dimension, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import centred_times, in_span
-from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, optional, parameter
+from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
@@ -60,7 +60,7 @@ BATCH = 2**17  # numbers held at once where pairs of samples are compared: what 
     coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
 )
 @declared
-class UML(Iterative, GeneralizingTransformer):
+class UML(WithComponents, Iterative, GeneralizingTransformer):
     """Unbiased metric learning: a metric with neighbours of one class in all data sets (surrogate).
 
         minimise  Σ_q Σ_i w_qi Σ_j h(1 + d(q, i) − d(q, j)) / W + reg tr M / tr M₀
@@ -141,7 +141,6 @@ class UML(Iterative, GeneralizingTransformer):
     0
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     n_neighbors: int = parameter(COUNT, default=3)
     own_weight: float = parameter(SHARE, default=0.5)
     reg: float = parameter(NON_NEGATIVE, default=0.1)
@@ -341,9 +340,7 @@ class TripletLoss:
         n, k = rows.shape
         P = sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
         penalty = self._reg / len(A)
-        # L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖²
-        degrees = np.asarray(P.sum(axis=1) + P.sum(axis=0)).reshape(-1, 1)
-        derivative = np.asarray(self._X.T @ (degrees * Z - P @ Z - P.T @ Z)).T
+        derivative = np.asarray(self._X.T @ laplacian_times(P, Z)).T
         return loss + penalty * float(np.vdot(A, A)), 2 * (derivative + penalty * A)
 
     def _nearest(self, Z: Array) -> tuple[Array, Array]:
@@ -379,6 +376,12 @@ def _distances(Z: Array, rows: Array) -> Array:
         difference = Z[rows[part]] - Z[part, None]
         out[part] = np.einsum("qir,qir->qi", difference, difference)
     return out
+
+
+def laplacian_times(P: Any, Z: Array) -> Array:
+    """Return L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖²."""
+    degrees = P.sum(axis=1) + P.sum(axis=0)
+    return np.asarray(degrees).reshape(-1, 1) * Z - P @ Z - P.T @ Z
 
 
 def _lower(loss: TripletLoss, A: Array) -> Array:
