@@ -60,6 +60,8 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
         η, weight of the norm of f.
     n_neighbors : int
         Neighbours of each sample in the graph.
+    kernel : str or callable
+        Of samples of unit length, as in :class:`~skatter.SCA` but not ``"precomputed"``.
 
     Attributes
     ----------

@@ -7,9 +7,8 @@ coefficients β of the first and γ of the second copies,
 
 An interior-point method (:mod:`skatter.methods.hinge_dual`) asks for such values, and for the
 solution of a linear system in which nothing but a diagonal matrix T changes from one iteration to
-the next. What ties the domains together is w alone: given its change, each domain's is found
-apart. So the system has the size of w, the number of features or of samples, and never that of
-all copies.
+the next. What ties the domains together is w alone: given its change, each domain's is found apart.
+So the system has the size of w, the number of features or of samples, and never that of all copies.
 """
 
 from __future__ import annotations

@@ -40,14 +40,14 @@ from skatter.tensors import Array
 class CORAL(RivalTransformer):
     """Correlation alignment (CORAL): gives the source the covariance of the target.
 
-    Whitens the source and colours it with the covariance of the target; the target stays as it
-    is:
+    Whitens the source and colours it with the covariance of the target; the target stays as it is:
 
         source:  (x − mean_s) C_s^-½ C_t^½ + mean_s,        target:  x,
 
     with C = cov + ridge · I. The published method aligns covariances and not means, since it
     takes domains that are standardised each for itself; for others see ``align_means``. Train on
-    the source features and predict on the target's, for example with a linear SVM.
+    the source features and predict on the target's, for example with a linear SVM. New samples are
+    the target's unless ``sample_domain`` names a source.
 
     Parameters
     ----------

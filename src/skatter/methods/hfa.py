@@ -68,10 +68,8 @@ class HFA(WithKernel, RivalClassifier):
         minimise    ½ ‖w_s‖² + ½ ‖w_t‖² + (1 + λ) (C_s Σ_source ξ_i + C_t Σ_target ξ_i)
         subject to  y_i (w_sᵀφ_s(x_i) + b) ≥ 1 − ξ_i  in the source, w_t and φ_t in the target
 
-    This is the exact solution of the published problem, which learns a common space of source and
-    target by alternating optimisation (see the module's notes): at its optimum the two share
-    nothing but the intercept. It needs labels in both, and learns from labelled samples alone;
-    others help to find the bandwidths. Several classes are told apart one against the rest.
+    It needs labels in source and target, and learns from labelled samples alone; others help to
+    find the bandwidths. Several classes are told apart one against the rest.
 
     Source and target have bandwidths of their own, and their features need not mean the same.
     Where they differ in number, fill the missing columns with zeros, or give a Gram matrix with
@@ -98,9 +96,9 @@ class HFA(WithKernel, RivalClassifier):
 
     Notes
     -----
-    The authors solve the problem above by cutting planes and multiple kernel learning. Its minimum
-    has a closed form, derived at the head of the module and checked against their algorithm in the
-    tests, and the form shows what the method amounts to: one support vector machine for each
+    The authors learn a common space of source and target by cutting planes and multiple kernel
+    learning. The minimum of their problem has the closed form above, derived at the head of the
+    module and checked against their algorithm in the tests: one support vector machine for each
     domain, with an intercept in common. Do not expect the source to help much.
 
     References

@@ -45,8 +45,8 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     eps : float >= 0 or None
         How far the mean weight may be from 1. None: (√n_s − 1)/√n_s, as the authors have it.
     kernel : str or callable
-        A positive semi-definite one, as in :class:`~skatter.SCA`. A narrow kernel trusts weights
-        less: it sees no source sample near a target sample.
+        A positive semi-definite one, as in :class:`~skatter.SCA` but not ``"precomputed"``. A
+        narrow kernel trusts weights less: it sees no source sample near a target sample.
     max_iter : int
         Iterations of the interior-point method at most.
     tol : float >= 0

@@ -233,8 +233,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         exemplars, and the kernel by the target's scatter in its feature space for the regression,
         so that costs do not depend on origin and units of the features. False: as they are.
     kernel : str or callable
-        Of the regressor, as in :class:`~skatter.SCA`. A linear one cannot say all that several
-        exemplars say.
+        Of the regressor, as in :class:`~skatter.SCA` but not ``"precomputed"``. A linear one cannot
+        say all that several exemplars say.
 
     Attributes
     ----------

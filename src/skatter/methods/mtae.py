@@ -3,9 +3,8 @@
 An object is one thing in several views, or samples of one class that were paired at random. N
 counts the inputs, and x̃ is x with a random part of its p features set to zero.
 
-The published program takes an epoch of steps for f_1 with a copy of the encoder, hands the copy on
-to f_2, and so on; its m objectives add up to J. Here all decoders are one matrix (V_1; ..; V_m), so
-that a step follows the gradient of J itself and needs a single pass through the network.
+All decoders are one matrix (V_1; ..; V_m), so that a step follows the gradient of the objective
+itself and needs a single pass through the network.
 """
 
 from __future__ import annotations

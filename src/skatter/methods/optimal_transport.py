@@ -44,11 +44,10 @@ class OptimalTransport(Iterative, RivalTransformer):
         over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t
 
     with M the squared distances in units of their mean, and s_cj the share of class c in what
-    target sample j receives. Features are the inputs: target samples
-    stay where they are, and a source sample goes to the mean of the target samples that T sends it
-    to. A new sample of a source moves as the nearest one of ``fit`` does. With ``class_weight=0``
-    it is plain entropic transport, which needs no labels. Sources are pooled; labels of the target
-    are not used.
+    target sample j receives. Features are the inputs: target samples stay where they are, and a
+    source sample goes to the mean of the target samples that T sends it to. A new sample of a
+    source moves as the nearest one of ``fit`` does. With ``class_weight=0`` it is plain entropic
+    transport, which needs no labels. Sources are pooled; labels of the target are not used.
 
     Parameters
     ----------

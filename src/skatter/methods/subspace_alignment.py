@@ -35,8 +35,9 @@ class SubspaceAlignment(OnSubspaces, RivalTransformer):
         source:  (x − mean_s) X_S X_SᵀX_T,        target:  (x − mean_t) X_T.
 
     Each domain is centred at its own mean, so that with domains that are standardised each for
-    itself, as the authors do it, this is the published map to the letter. The authors' bound on the
-    dimension is :func:`max_dimension_by_bound`.
+    itself, as the authors do it, this is the published map to the letter. New samples are the
+    target's unless ``sample_domain`` names a source. The authors' bound on the dimension is
+    :func:`max_dimension_by_bound`.
 
     Attributes
     ----------

@@ -60,11 +60,9 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
                     + ½ ``smoothness`` Σ_ij w_ij ‖s_i − s_j‖² + ``sparsity`` Σ|S|
         subject to  ‖b_j‖ ≤ 1
 
-    The three weights multiply sums over samples, not means, and there is no ½ before the squares:
-    the authors' program, which has one, calls half of our ``sparsity`` λ.
-
-    A new sample is coded as the training samples were, with their codes, the dictionary and the
-    difference of the means fixed:
+    The weights multiply sums over samples, not means; half of our ``sparsity`` is the λ of the
+    authors' program, which has a ½ before the squares. A new sample is coded as the training
+    samples were, with their codes, the dictionary and the difference of the means fixed:
 
         minimise over s  ‖x − B s‖² + 2 ``mmd`` e ⟨mean_s(S) − mean_t(S), s⟩
                          + ``smoothness`` Σ_j w_j ‖s − s_j‖² + ``sparsity`` ‖s‖₁
@@ -104,13 +102,10 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
 
     Notes
     -----
-    Labels are not used, and several sources are pooled.
-
-    The first atoms are samples. Random ones, as in the authors' program, may have so little in
-    common with samples of many features that all codes are zero at first, and remain so.
-
-    Neighbours at the same distance are all joined or none, so that equal samples of one domain
-    have equal codes.
+    Labels are not used, and several sources are pooled. The first atoms are samples. Random ones,
+    as in the authors' program, may have so little in common with samples of many features that all
+    codes are zero at first, and remain so. Neighbours at the same distance are all joined or none,
+    so that equal samples of one domain have equal codes.
 
     On Office+Caltech SURF, twelve tasks with the nearest neighbour, the defaults give 42.58 %
     (``benchmarks/results/surf.md``); the SCA paper prints 40.80 %.

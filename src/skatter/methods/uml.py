@@ -74,10 +74,9 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
 
     Features are z = A(x − mean), so that Euclidean distances between them are the learnt ones:
     ``make_domain_pipeline(UML(), KNeighborsClassifier(1))``. Units do not matter: the margin is
-    one where neighbours i are one apart, on average, at the start. A class that is absent from a
-    data set has no neighbours there. With a single data set ``own_weight`` counts as 1, and it is
-    large-margin nearest neighbours with a penalty on the trace. Sparse samples are not filled, but
-    A is dense: n_components × n_features numbers, and some twenty times as many in the search.
+    one where neighbours i are one apart, on average, at the start. With a single data set
+    ``own_weight`` counts as 1, and it is large-margin nearest neighbours with a penalty on the
+    trace. Sparse samples are not filled, but A is dense, and so are some twenty of its size.
 
     Parameters
     ----------
