@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from skatter.methods.base import Transfer, one_against_rest
+from skatter.methods.base import Transfer, one_against_rest, semidefinite_on
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import (
     Expansion,
@@ -132,10 +132,5 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
     tol = tol**2 * n * C / unit
     search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol)
     region = box(np.zeros(n), np.full(n, C))
-    try:
+    with semidefinite_on("labelled target samples"):
         return minimise(K * np.outer(y, y), 1 - y * average, region, start, search, tol=tol)
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "The kernel is not positive semi-definite on the labelled target samples. Choose "
-            "another one (rbf, linear, polynomial with coef0 >= 0)."
-        ) from error

@@ -7,6 +7,8 @@ the target's unless ``sample_domain`` says that they come from a source.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -387,6 +389,18 @@ class Seeded(Declared):
 
     def _rng(self) -> np.random.RandomState:
         return check_random_state(0 if self.random_state is None else self.random_state)
+
+
+@contextmanager
+def semidefinite_on(samples: str) -> Iterator[None]:
+    """Say which samples the kernel is not positive semi-definite on where a factorisation fails."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"The kernel is not positive semi-definite on the {samples}. Choose another one (rbf, "
+            "linear, polynomial with coef0 >= 0)."
+        ) from error
 
 
 def check_dimension(wanted: int | None, available: int, reason: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from skatter.kernels import WithKernel, gram, kernel_of
-from skatter.methods.base import Transfer
+from skatter.methods.base import Transfer, semidefinite_on
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.quadratic import Region, box, minimise
 from skatter.methods.record import Tuning, method
@@ -109,14 +109,8 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
             [kernel(X_source[rows], X_target).mean(axis=1) for rows in batches]
         )
         iterations = Iterations.of(self)
-        try:
+        with semidefinite_on("source samples"):
             b = minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(
-                "The kernel is not positive semi-definite on the source samples, so that no "
-                "weights are best. Choose another kernel, such as rbf, linear, or polynomial with "
-                "coef0 >= 0."
-            ) from error
         iterations.keep_in(self)
         return b
 

@@ -27,7 +27,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skatter.domains import Codes, Mask, which_domain
 from skatter.kernels import centre
-from skatter.methods.base import Transfer, one_against_rest
+from skatter.methods.base import Transfer, one_against_rest, semidefinite_on
 from skatter.methods.copies import Copies, FeatureCopies, GramCopies
 from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
@@ -181,13 +181,8 @@ class UndoBias(Generalizer, KernelMachine):
         y = np.concatenate([signs, *(signs[parts[d]] for d in bent)])
         costs = np.full(len(y), float(self.C_domain))
         costs[: len(signs)] = self.C_shared
-        try:
+        with semidefinite_on("training samples"):
             optimum = maximise_dual(copies, y, costs, float(self.tol))
-        except np.linalg.LinAlgError as error:
-            raise ValueError(
-                "The kernel is not positive semi-definite on the training samples. Choose "
-                "another one (linear, rbf, polynomial with coef0 >= 0)."
-            ) from error
         shared, *own = copies.split(optimum.alpha * y)
         coef = np.zeros((len(signs), 1 + len(parts)))
         coef[:, 0] = shared
