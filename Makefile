@@ -79,6 +79,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/trust.py run --suites tables table1 table2 amazon-400 office-effnet
 	$(BIN)/python benchmarks/trust.py run --suites tables --metrics "balanced accuracy"
 	$(BIN)/python benchmarks/trust.py pack
+	$(BIN)/python benchmarks/trust.py reverse
 	$(BIN)/python benchmarks/trust.py fit
 	$(BIN)/python benchmarks/trust.py report --docs docs/trust.md
 	$(BIN)/python benchmarks/hedged_numbers.py run
