@@ -424,7 +424,7 @@ def test_nothing_in_a_file_starts_processes(tmp_path):
     model = KNeighborsClassifier(1, algorithm="brute", n_jobs=7).fit([[0.0], [1.0]], [0, 1])
     assert load_model(save_model(model, tmp_path / "m")).n_jobs is None
     refused(forge(tmp_path / "m", model, "KNeighborsClassifier", n_jobs=64), "n_jobs")
-    pipeline = make_domain_pipeline(StandardScaler(), model)
+    pipeline = make_domain_pipeline(StandardScaler(), model).fit([[0.0], [1.0]], [0, 1])
     refused(forge(tmp_path / "m", pipeline, "DomainPipeline", memory="/tmp/cache"), "memory")
     kernel = {"params": {"dict": [["n_jobs", 64]]}}
     X = np.arange(12.0).reshape(6, 2)
