@@ -769,7 +769,7 @@ def test_a_kernel_takes_the_samples_that_are_there(tmp_path):
     ("model", "state"),
     [
         (Nystroem(n_components=5), {"kernel_params": 7}),
-        (Nystroem(n_components=5), {"gamma": -1.0}),
+        (Nystroem(n_components=5), {"gamma": "wide"}),
         (MinMaxScaler(), {"feature_range": {"tuple": ["a", "b"]}}),
         (MinMaxScaler(), {"clip": 3}),
         (SVC(), {"break_ties": True, "decision_function_shape": "ovo"}),

@@ -23,7 +23,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import kernel_metrics
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skatter.hedging.members import Member
 from skatter.hedging.weights import SELF_TRAINED
@@ -220,8 +219,8 @@ SCIKIT_LEARN = _table(
 *machine *seen; kernel = linear poly rbf sigmoid; degree int; coef0 num; cache_size num; nu num;
     support_ w n; support_vectors_ d n p; _gamma num; _sparse false; fit_status_ int;
     shape_fit_ [int]; _effective_probability? bool; _num_iter? w *; n_iter_? w * | int
-sklearn.compose.ColumnTransformer *seen; transformers [any]; transformers_ [any];
-    sparse_output_ bool; output_indices_ {any}; _columns [any]; _remainder [any];
+sklearn.compose.ColumnTransformer *seen; transformer_weights none | {num};
+    transformers [any]; transformers_ [any]; sparse_output_ bool; output_indices_ {any}; _columns [any]; _remainder [any];
     _transformer_to_input_indices {[int]}; _n_features? int p;
     _name_to_fitted_passthrough? {@FunctionTransformer}
 sklearn.decomposition.PCA *seen; mean_ f p; components_ f k p; n_components_ int k;
@@ -233,8 +232,9 @@ sklearn.discriminant_analysis.LinearDiscriminantAnalysis *linear; priors_ f c; m
 sklearn.frozen.FrozenEstimator estimator @fit
 sklearn.impute.SimpleImputer *seen; strategy = mean median most_frequent constant;
     add_indicator false; statistics_ x p; indicator_ none; _fit_dtype dtype; _fill_dtype? dtype
-sklearn.kernel_approximation.Nystroem *seen; kernel KERNELS; kernel_params none; components_ f k p;
-    normalization_ f k k; component_indices_ i k; _n_features_out int k
+sklearn.kernel_approximation.Nystroem *seen; kernel KERNELS; kernel_params none; gamma num | none;
+    coef0 num | none; degree num | none; components_ f k p; normalization_ f k k;
+    component_indices_ i k; _n_features_out int k
 sklearn.kernel_approximation.RBFSampler *seen; random_weights_ f p k; random_offset_ f k;
     _n_features_out int k; _gamma? num
 sklearn.linear_model.LinearRegression *regression; rank_? int; singular_? f *
@@ -255,6 +255,7 @@ sklearn.preprocessing.MinMaxScaler *seen; feature_range [num]; n_samples_seen_ n
     scale_ h p; min_ h p; data_min_ h p; data_max_ h p; data_range_ h p
 sklearn.preprocessing.Normalizer *seen; norm = l1 l2 max
 sklearn.preprocessing.OneHotEncoder *seen; dtype type; feature_name_combiner = concat;
+    handle_unknown = error ignore infrequent_if_exist warn;
     categories_ [x *]; _n_features_outs [int]; drop_idx_ x p | none;
     _drop_idx_after_grouping x p | none; _infrequent_enabled bool; _infrequent_indices? [any];
     _default_to_infrequent_mappings? [any]
@@ -262,8 +263,8 @@ sklearn.preprocessing.RobustScaler *seen; center_ h p | none; scale_ h p | none
 sklearn.preprocessing.StandardScaler *seen; n_samples_seen_ num | x p; mean_ h p | none;
     var_ g p | none; scale_ h p | none
 sklearn.svm.LinearSVC *linear; intercept_ f out | num; n_iter_ int
-sklearn.svm.SVC *machine; classes_ l c; class_weight_ d c; _n_support w c; epsilon num;
-    _intercept_ d pairs; intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
+sklearn.svm.SVC *machine; decision_function_shape = ovo ovr; classes_ l c;
+    class_weight_ d c; _n_support w c; epsilon num; _intercept_ d pairs; intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
     _probA d 0 | d pairs; _probB d 0 | d pairs
 sklearn.svm.SVR *machine; _n_support w 2; _intercept_ d 1; intercept_ d 1; _dual_coef_ d 1 n;
     dual_coef_ d 1 n; _probA d 0; _probB d 0; probability false; class_weight none;
@@ -468,10 +469,6 @@ def _check_parameters(part: Part, kind: type) -> None:
     # Objects inside are not built yet; they were checked themselves.
     given = {name: value for name, value in given.items() if not any(parts_in(value))}
     try:
-        # The rules of scikit-learn have no public name; fit checks them by this function.
-        rules = getattr(kind, "_parameter_constraints", {})
-        known = {name: value for name, value in given.items() if name in rules}
-        validate_parameter_constraints(rules, known, part.kind)
         for name, rule in rules_of(kind).items():
             if name in given:
                 rule(name, given[name])
@@ -533,6 +530,8 @@ def _check_regression(state: dict[str, Any]) -> None:
 def _check_imputer(state: dict[str, Any]) -> None:
     learnt = vars(SimpleImputer().fit([[0.0]]))  # more of it in newer versions
     _check(learnt.keys() <= state.keys(), "SimpleImputer lacks something that it needs")
+    plain = isinstance(state["missing_values"], str | int | float | None)
+    _check(plain, "missing_values of SimpleImputer is not as it should be")
     text = state["statistics_"].dtype.kind in "OU"
     kinds = [state[name].kind for name in {"_fit_dtype", "_fill_dtype"} & state.keys()]
     right = all((kind == "O") == text for kind in kinds)
