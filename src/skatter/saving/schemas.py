@@ -220,7 +220,8 @@ SCIKIT_LEARN = _table(
     support_ w n; support_vectors_ d n p; _gamma num; _sparse false; fit_status_ int;
     shape_fit_ [int]; _effective_probability? bool; _num_iter? w *; n_iter_? w * | int
 sklearn.compose.ColumnTransformer *seen; transformer_weights none | {num};
-    transformers [any]; transformers_ [any]; sparse_output_ bool; output_indices_ {any}; _columns [any]; _remainder [any];
+    transformers [any]; transformers_ [any]; sparse_output_ bool;
+    output_indices_ {any}; _columns [any]; _remainder [any];
     _transformer_to_input_indices {[int]}; _n_features? int p;
     _name_to_fitted_passthrough? {@FunctionTransformer}
 sklearn.decomposition.PCA *seen; mean_ f p; components_ f k p; n_components_ int k;
@@ -264,7 +265,8 @@ sklearn.preprocessing.StandardScaler *seen; n_samples_seen_ num | x p; mean_ h p
     var_ g p | none; scale_ h p | none
 sklearn.svm.LinearSVC *linear; intercept_ f out | num; n_iter_ int
 sklearn.svm.SVC *machine; decision_function_shape = ovo ovr; classes_ l c;
-    class_weight_ d c; _n_support w c; epsilon num; _intercept_ d pairs; intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
+    class_weight_ d c; _n_support w c; epsilon num; _intercept_ d pairs;
+    intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
     _probA d 0 | d pairs; _probB d 0 | d pairs
 sklearn.svm.SVR *machine; _n_support w 2; _intercept_ d 1; intercept_ d 1; _dual_coef_ d 1 n;
     dual_coef_ d 1 n; _probA d 0; _probB d 0; probability false; class_weight none;
@@ -769,6 +771,10 @@ def _check_sides(state: dict[str, Any]) -> None:
             _check_rows(rows, state)
 
 
+def _check_blocks(state: dict[str, Any]) -> None:
+    _check(state["_weights"] is not None or "X_fit_" in state, "UndoBias has no X_fit_")
+
+
 def _check_marginal(state: dict[str, Any]) -> None:
     embeddings, place = state["_embeddings"].state, state["_unnamed"]
     _check(place is None or place < len(state["marginal_ids_"]), "_unnamed is out of range")
@@ -858,6 +864,7 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "DomainGeneralizer": _check_generalizer,
     "EasyAdapt": _check_copies,
     "HFA": _check_sides,
+    "UndoBias": _check_blocks,
     "_Side": _check_kept,
     "MeanEmbeddings": _check_kept,
     "MarginalKernelSVM": _check_marginal,
