@@ -27,7 +27,7 @@ test-oldest:
 	$(MAKE) VENV=.venv-oldest .venv-oldest/.oldest
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-oldest/bin/pytest --numprocesses auto
 
-# Ten thousand forged models; SKATTER_SEED=1 gives others.
+# 10,000 forged models, 10,000 mutated tables, 2,000 stores and moments; SKATTER_SEED=1 gives others.
 fuzz: $(VENV)/.test
 	SKATTER_FUZZ=10000 $(PYTEST) tests/fuzz
 

@@ -198,6 +198,9 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
         except ImportError as error:
             typer.echo(f'skatter: {error}; all of it: pip install "skatter[bench]"', err=True)
             raise typer.Exit(1) from None
+        except StoreError as error:
+            typer.echo(f"skatter: {printable(str(error))}", err=True)
+            raise typer.Exit(1) from None
 
     # What typer reads of a function.
     wrapped.__signature__ = Signature(  # type: ignore[attr-defined]

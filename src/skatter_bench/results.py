@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
+from skatter.formatting import printable
 from skatter_bench.cells import Cell, cells
 from skatter_bench.contestants import Contestant
 from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores
 from skatter_bench.scoring import share
-from skatter_bench.store import Record, Records
+from skatter_bench.store import Record, Records, StoreError
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -99,6 +100,10 @@ def _outcome(
         for fold in _needed(protocol, task, contestant)
     }
     done = [record for own in records.values() for record in own if record is not None]
+    for record in done:
+        _check_whole(record, record, "cpu_seconds", "peak_bytes")
+        for each in record["scores"]:
+            _check_whole(record, each, *(() if "error" in each else ("total", "seconds")))
     if len(done) < sum(len(own) for own in records.values()):
         return None
     settings = contestant.settings(task)
@@ -134,6 +139,17 @@ def _outcome(
     )
 
 
+def _check_whole(record: Record, holds: Mapping[str, Any], *names: str) -> None:
+    """Refuse a record that lacks what those of a benchmark have."""
+    for name in names:
+        if name not in holds:
+            raise _not_whole(record, name)
+
+
+def _not_whole(record: Record, lacks: str) -> StoreError:
+    return StoreError(f"the record {record['key']} lacks {lacks}. Remove it, and run again.")
+
+
 Scores = Sequence[Mapping[str, Any]]
 
 
@@ -162,10 +178,11 @@ def _chosen(
 
 
 def _errors(records: Iterable[Record]) -> Iterator[str]:
+    """Yield what went wrong, without what a terminal would obey."""
     for record in records:
         if record["error"] is not None:
-            yield f"{record['error']['type']}: {record['error']['message']}"
-        yield from (score["error"] for score in record["scores"] if "error" in score)
+            yield printable(f"{record['error']['type']}: {record['error']['message']}")
+        yield from (printable(score["error"]) for score in record["scores"] if "error" in score)
 
 
 @dataclass(frozen=True)
@@ -180,6 +197,8 @@ class Stamp:
 def stamps(store: Records) -> Stamp:
     """Return where and when the records of a store were made, several values with commas."""
     records = list(store)
+    for record in records:
+        _check_whole(record, record, "versions", "finished", "machine")
     names = dict.fromkeys(name for record in records for name in record["versions"])
     versions = {
         name: _listed(record["versions"].get(name, "") for record in records) for name in names
@@ -189,7 +208,7 @@ def stamps(store: Records) -> Stamp:
 
 
 def _listed(values: Iterable[str]) -> str:
-    return ", ".join(sorted({value for value in values if value}))
+    return printable(", ".join(sorted({value for value in values if value})))
 
 
 def tidy_outcomes(found: Iterable[Outcome], store: Records) -> list[dict[str, Any]]:
@@ -207,7 +226,13 @@ def tidy(store: Records) -> list[dict[str, Any]]:
 
     Settings are columns named ``setting.beta`` and the like; accuracies are shares.
     """
-    return [row for record in store for row in _rows(record)]
+    rows: list[dict[str, Any]] = []
+    for record in store:
+        try:
+            rows.extend(_rows(record))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise _not_whole(record, str(error)) from error
+    return rows
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:

@@ -182,7 +182,7 @@ def _pack(model: Any, key: bytes | None) -> bytes:
     texts = {ABOUT: json.dumps(_describe(model), indent=2), MODEL: json.dumps(content)}
     if max(map(len, texts.values())) > MAX_JSON:
         raise Refused(f"its settings and names take more than {MAX_JSON:,} bytes")
-    Reader(writer.arrays, json.loads(texts[MODEL])["parts"])
+    Reader(writer.arrays, json.loads(texts[MODEL])["parts"]).model(root["part"])
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", compression=zipfile.ZIP_STORED) as archive:
         for name, text in texts.items():
@@ -301,7 +301,7 @@ def _unpack(archive: zipfile.ZipFile) -> Any:
     arrays = [read_npy(archive.read(f"{number}.npy")) for number in range(count)]
     if content.keys() != {"parts", "model"} or not isinstance(content["parts"], list):
         raise Refused(f"{MODEL} has no parts")
-    return Reader(arrays, content["parts"]).value({"part": content["model"]})
+    return Reader(arrays, content["parts"]).model(content["model"])
 
 
 def _warn_of_versions(about: dict[str, Any], path: str | Path) -> None:

@@ -25,12 +25,12 @@ from skatter.saving.schemas import (
     FUNCTION,
     REMEDIES,
     UNKNOWN,
+    check_model,
     check_part,
-    class_of,
     known_types,
     name_of,
 )
-from skatter.saving.specs import Part, Refused, parts_in
+from skatter.saving.specs import Part, Refused, class_of, parts_in
 
 Array = NDArray[Any]
 Node = Any
@@ -159,6 +159,12 @@ class Reader:
             check_part(part)
             self._measure(part)
             self._parts.append(part)
+
+    def model(self, place: Any) -> Part:
+        """Return the object that is the model."""
+        found = self._parts[_index(place, len(self._parts))]
+        check_model(found)
+        return found
 
     def _part(self, found: Any) -> Part:
         if not (isinstance(found, dict) and found.keys() == {"type", "state"}):
