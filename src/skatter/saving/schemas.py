@@ -163,8 +163,7 @@ Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
 SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
     candidates_ [@Candidate]
-_Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
-    neighbours @KNeighborsRegressor
+_Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
 ForestRegressor trees_ @TreeEnsemble p
 BoostingClassifier classes_; trees_ @TreeEnsemble p
