@@ -112,6 +112,49 @@ def test_a_saved_model_predicts_new_rows_as_it_did(table, tmp_path, frame, expec
     np.testing.assert_allclose(found["confidence"], there["confidence"], atol=1e-6)
 
 
+def test_a_saved_model_remembers_what_stood_for_a_missing_cell(frame, tmp_path):
+    gaps = frame.assign(x0=frame["x0"].mask(frame.index % 7 == 0), tree=frame["tree"])
+    marked = gaps.assign(
+        x0=[("?" if np.isnan(x) else str(x)) for x in gaps["x0"]],
+        tree=gaps["tree"].fillna("unknown"),
+    )
+    for name, each in (("gaps", gaps), ("marked", marked)):
+        each.to_csv(tmp_path / f"{name}.csv", index=False)
+    model, missing = tmp_path / "model.skatter", ("--na-values", "?,unknown")
+    done = run_adapt(
+        tmp_path / "marked.csv", "--out", tmp_path / "out.csv", "--model", model, *missing
+    )
+    assert done.exit_code == 0, done.output
+    answers = {}
+    for name in ("gaps", "marked"):
+        out = tmp_path / f"{name}-out.csv"
+        done = run("predict", model, tmp_path / f"{name}.csv", "--out", out)
+        assert done.exit_code == 0, done.output
+        answers[name] = pd.read_csv(out)["predicted_tree"].tolist()
+        # A marked label is none, and not one that was predicted wrong.
+        assert f"Of {frame['tree'].notna().sum()} rows with a label" in done.output
+    assert answers["gaps"] == answers["marked"]
+    loaded = load_model(model)
+    assert loaded.na_values == ("?", "unknown")
+    assert loaded.predict(marked).tolist() == answers["marked"]
+
+
+def test_a_model_file_is_not_many_times_its_table(two_domains, tmp_path):
+    """It was 24 times as large: a basis of 300 components for every row, and nothing compressed."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(len(two_domains.X), size=900)
+    noise = rng.normal(size=(900, 5))
+    big = pd.DataFrame(two_domains.X[rows] + 0.3 * noise, columns=list("abcde"))
+    big["town"] = two_domains.domain[rows]
+    big["tree"] = np.array(["ash", "elm", "oak"])[two_domains.y[rows]]
+    big.loc[two_domains.unlabelled[rows], "tree"] = None
+    big.to_csv(tmp_path / "big.csv", index=False)
+    model = tmp_path / "model.skatter"
+    done = run_adapt(tmp_path / "big.csv", "--out", tmp_path / "out.csv", "--model", model)
+    assert done.exit_code == 0, done.output
+    assert model.stat().st_size < 15 * (tmp_path / "big.csv").stat().st_size
+
+
 def test_what_a_model_expects_can_be_read_from_its_file(table, tmp_path):
     model = tmp_path / "model.skatter"
     run_adapt(table, "--out", tmp_path / "out.csv", "--model", model)

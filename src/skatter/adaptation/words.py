@@ -61,6 +61,7 @@ def tell(
         _predicted(roles, samples),
         *_shipped(comparison),
         *_expected(comparison),
+        *unit_words(samples.unit),
         *confidence_words(shipped, calibrated=comparison.hedged and comparison.ship == "adapted"),
         *_warnings(shipped, roles, samples),
         _agreement(answers),
@@ -148,6 +149,15 @@ def _expected(comparison: Comparison) -> list[str]:
         f"Expected {RMSE} there: {_error(judgement.error)} adapted, "
         f"{judgement.plain_error:.3g} plain.",
         judgement.about_mean,
+    ]
+
+
+def unit_words(unit: str) -> list[str]:
+    """Say what numbers are in, where they were written with a unit."""
+    if not unit:
+        return []
+    return [
+        "All numbers are in %: 45 means 45 %." if unit == "%" else f"All numbers are in {unit}."
     ]
 
 

@@ -228,7 +228,7 @@ sklearn.kernel_approximation.RBFSampler *seen; random_weights_ f p k; random_off
 sklearn.linear_model.LinearRegression *regression; rank_? int; singular_? f *
 sklearn.linear_model.LogisticRegression *linear; n_iter_ i *
 sklearn.linear_model.RidgeCV *regression; alphas [num]; alpha_ num; best_score_ num;
-    cv_results_? f *
+    cv_results_? f *; _store_cv_results? bool
 sklearn.linear_model.Ridge *regression; n_iter_ none | i *; solver_ str
 sklearn.naive_bayes.GaussianNB *seen; classes_ l c; theta_ f c p; var_ f c p; class_prior_ f c;
     class_count_ f c; epsilon_ num
@@ -625,7 +625,7 @@ def _check_table(state: dict[str, Any]) -> None:
         named = isinstance(first, Part) and "feature_names_in_" in first.state
         right = named and first.kind == "ColumnTransformer" and len(steps) > 1
         _check(right, f"{name} is no pipeline of a table")
-    for name in ("sources", "targets"):
+    for name in ("sources", "targets", "na_values"):
         _check(_all_text(state["settings"].get(name, [])), f"{name} are no names")
     _check(all(type(each) is int for each in state["numbers"].values()), "numbers are no numbers")
 
