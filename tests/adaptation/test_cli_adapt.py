@@ -336,7 +336,7 @@ def test_predict_scores_rows_that_have_a_label(table, tmp_path, frame):
 def test_predict_says_that_a_domain_is_new_or_missing(tmp_path, frame):
     model = save_model(adapt(frame, label="tree", domain="town").model, tmp_path / "m.skatter")
     for change, words in (
-        (frame.assign(town="mars"), "town holds 1 new value, such as mars"),
+        (frame.assign(town="mars"), "town holds 1 new value, 'mars'"),
         (frame.drop(columns="town"), "There is no column town"),
     ):
         change.to_csv(tmp_path / "new.csv", index=False)
@@ -424,6 +424,11 @@ def test_a_terminal_that_knows_no_accents_gets_question_marks(frame, tmp_path):
     assert "Bäle" in out.read_text(encoding="utf-8")
 
 
+def rounded(value):
+    """The same with ten digits of each number: the last ones change with the place in memory."""
+    return json.loads(json.dumps(value), parse_float=lambda text: float(f"{float(text):.10g}"))
+
+
 def test_json_for_scripts_holds_what_the_function_returns(table, tmp_path, frame):
     out = tmp_path / "out.csv"
     result = run_adapt(table, "--out", out, "--json")
@@ -431,7 +436,7 @@ def test_json_for_scripts_holds_what_the_function_returns(table, tmp_path, frame
     said = json.loads(result.stdout)
     direct = adapt(frame, label="tree", domain="town").to_dict()
     for name in ("words", "ship", "judgement", "predicted", "columns"):
-        assert said[name] == direct[name]
+        assert rounded(said[name]) == rounded(direct[name])
     assert said["files"] == {"out": str(out)}
 
 

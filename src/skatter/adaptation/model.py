@@ -13,6 +13,7 @@ from sklearn.base import is_regressor
 
 from skatter.adaptation.drift import find_drift, find_new_domains
 from skatter.formatting import shorten
+from skatter.hedging import HedgedClassifier
 from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import TableError, align_columns, mark_missing
@@ -107,6 +108,11 @@ class TableModel:
     def task(self) -> Task:
         """Whether classes or numbers are predicted."""
         return "numbers" if is_regressor(self.adapted) else "classes"
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the confidences of the shipped model are calibrated, as those of the hedge."""
+        return self.ship == "adapted" and isinstance(self.adapted[-1], HedgedClassifier)
 
     @property
     def classes_(self) -> Array:

@@ -161,8 +161,10 @@ def unit_words(unit: str) -> list[str]:
     ]
 
 
-def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
-    """Say how sure a model is, and what that is worth."""
+def confidence_words(
+    answer: Answer, *, calibrated: bool = False, new_rows: bool = False
+) -> list[str]:
+    """Say how sure a model is, and what that is worth; less of rows that the fit has not seen."""
     if answer.interval is not None:
         half = float(np.mean(np.ptp(answer.interval, axis=1)) / 2)
         return [
@@ -173,7 +175,8 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
         return ["The method has no probabilities: the column confidence is empty."]
     unsure = float(np.mean(answer.confidence < UNSURE))
     worth = (
-        "It is calibrated on other tables: its mean is the accuracy to expect."
+        "It is calibrated on other tables: its mean is the accuracy to expect"
+        + (" for rows like those of the fit." if new_rows else ".")
         if calibrated
         else "It is not calibrated: under a shift, models are surer than they should be."
     )

@@ -36,7 +36,7 @@ class VarianceShares:
         Between-class scatter over the scatter of labelled samples, and the same by chance.
     conditional_domain : float or None
         Scatter of one class's means over the domains, averaged over classes; None
-        where fewer than two domains are labelled.
+        where no class is labelled in two domains.
     """
 
     total: float
@@ -69,13 +69,15 @@ def share_variance(samples: Samples) -> VarianceShares:
         within_class=scatters.within_class if told else None,
         class_share=classes[0] if classes is not None else None,
         class_chance=classes[1] if classes is not None else None,
-        conditional_domain=scatters.conditional_domain if told and _several(domains) else None,
+        conditional_domain=scatters.conditional_domain if told and _shared(domains) else None,
     )
 
 
-def _several(domains: Domains) -> bool:
-    """Whether more than one domain is labelled."""
-    return len(np.unique(domains.domain[domains.labelled])) > 1
+def _shared(domains: Domains) -> bool:
+    """Whether a class is labelled in more than one domain."""
+    known = domains.labelled
+    pairs = np.unique(np.column_stack([domains.label[known], domains.domain[known]]), axis=0)
+    return len(pairs) > len(np.unique(pairs[:, 0]))
 
 
 def _share_classes(domains: Domains, between: float, within: float) -> tuple[float, float] | None:

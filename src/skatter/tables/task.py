@@ -27,6 +27,20 @@ MANY_VALUES = 50
 
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
+MISSING_MARKS = {
+    "?",
+    "-",
+    "--",
+    ".",
+    "missing",
+    "not known",
+    "pending",
+    "tbd",
+    "unknown",
+    "unlabelled",
+}
+"""What people write for a label that they do not know."""
+
 REPEATED = 5
 """Rows of each value from which on a few fractions look like classes."""
 
@@ -87,6 +101,12 @@ def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     y = np.full(len(labelled), np.nan)
     y[labelled] = numbers
     return replace(samples, y=y, unit=unit), found
+
+
+def missing_marks(samples: Samples) -> list[str]:
+    """Return labels that often stand for a missing one, and are classes here."""
+    known = set(np.asarray(samples.y)[samples.labelled].tolist())
+    return sorted(label for label in known if str(label).casefold() in MISSING_MARKS)
 
 
 def _frequent(labels: Array) -> list[Any]:
