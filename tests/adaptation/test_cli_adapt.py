@@ -105,6 +105,9 @@ def test_a_saved_model_predicts_new_rows_as_it_did(table, tmp_path, frame, expec
     frame[hidden].drop(columns="tree").assign(note="kept")[::-1].to_csv(new, index=False)
     result = run("predict", model, new, "--out", tmp_path / "answers.csv")
     assert result.exit_code == 0, result.output
+    # What adapt says of the confidence is not taken back.
+    calibrated = expected["model"].dropna().iloc[0] == "adapted"
+    assert ("It is calibrated on other tables" in result.output) == calibrated
     found = pd.read_csv(tmp_path / "answers.csv")
     assert list(found.columns[:7]) == ["town", "x0", "x1", "x2", "x3", "x4", "note"]
     there = expected[hidden][::-1]
