@@ -146,9 +146,9 @@ def test_what_is_for_classes_is_refused(frame):
 @pytest.mark.parametrize(
     ("write", "unit", "said"),
     [
-        ("{:.2f}%".format, "%", "All numbers are in %: 45 means 45 %."),
-        ("${:,.2f}".format, "$", "All numbers are in $."),
-        (lambda x: f"{x:.2f}".replace(".", ",") + " €", "€", "All numbers are in €."),
+        ("{:.2f}%".format, "%", "dose and its errors are in %: 45 means 45 %."),
+        ("${:,.2f}".format, "$", "dose and its errors are in $."),
+        (lambda x: f"{x:.2f}".replace(".", ",") + " €", "€", "dose and its errors are in €."),
     ],
     ids=["percent", "dollars", "euros"],
 )
@@ -164,7 +164,7 @@ def test_labels_with_a_unit_are_the_same_numbers_and_the_unit_is_said(frame, wri
     assert result.model.heading == f"dose ({unit})"
     assert f"dose ({unit})" in result._repr_html_()
     assert result.to_dict()["settings"]["unit"] == unit
-    assert "All numbers" not in str(plain)
+    assert "errors are in" not in str(plain)
 
 
 def test_a_sheet_may_be_answered_with_the_unit_of_the_labels(truth, frame):

@@ -61,7 +61,7 @@ def tell(
         _predicted(roles, samples),
         *_shipped(comparison),
         *_expected(comparison),
-        *unit_words(samples.unit),
+        *unit_words(str(samples.label), samples.unit),
         *confidence_words(shipped, calibrated=comparison.hedged and comparison.ship == "adapted"),
         *_warnings(shipped, roles, samples),
         _agreement(answers),
@@ -152,13 +152,12 @@ def _expected(comparison: Comparison) -> list[str]:
     ]
 
 
-def unit_words(unit: str) -> list[str]:
-    """Say what numbers are in, where they were written with a unit."""
+def unit_words(label: str, unit: str) -> list[str]:
+    """Say what predictions and errors are in, where labels were written with a unit."""
     if not unit:
         return []
-    return [
-        "All numbers are in %: 45 means 45 %." if unit == "%" else f"All numbers are in {unit}."
-    ]
+    meaning = ": 45 means 45 %" if unit == "%" else ""
+    return [f"{label} and its errors are in {unit}{meaning}."]
 
 
 def confidence_words(

@@ -97,7 +97,7 @@ def _load(path: Path, key: bytes | None) -> TableModel:
 def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
     return [
         f"{model.label} was predicted for {count(len(frame), 'row')} by the {model.ship} model.",
-        *unit_words(model.unit),
+        *unit_words(model.label, model.unit),
         *confidence_words(answer, calibrated=model.calibrated, new_rows=True),
         *model.drift(frame),
         *_score(model, frame, answer),

@@ -69,7 +69,11 @@ def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return settings as names and words; what is inside others gets a name with a dot."""
     # Members have a table of their own.
     shown = {name: value for name, value in (settings or {}).items() if name != "members"}
-    return [(printable(name), _said(value)) for name, value in _flat(shown, "") if value != ""]
+    return [(printable(name), _said(value)) for name, value in _flat(shown, "") if _is_there(value)]
+
+
+def _is_there(value: Any) -> bool:
+    return not (isinstance(value, str | list | tuple) and not value)
 
 
 def _flat(settings: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:

@@ -147,7 +147,8 @@ def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]
     widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
     targets = np.unique(places[told.there]).tolist()
     n_hidden = int(_hidden(told).sum())
-    settled = list(say_settled([shorten(name) for name in targets], by_labels, n_hidden, True))
+    shown = [shorten(name) for name in targets]
+    settled = list(say_settled(shown, by_labels, n_hidden, of_table=True, numbers=True))
     return {
         "title": _title(told, places) if title is None else printable(title),
         "lead": f"{told.model.label} of {count(len(told.rows), 'row')} was predicted, from "
