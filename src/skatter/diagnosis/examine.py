@@ -211,7 +211,8 @@ def _missing(
             first=names[low[j]],
             second=names[high[j]],
         )
-        for j in np.flatnonzero(rates.any(axis=0))
+        # A column without any value is left out, and said to be.
+        for j in np.flatnonzero(rates.any(axis=0) & (rates.min(axis=0) < 1))
     ]
     return tuple(sorted(found, key=lambda shift: shift.lowest - shift.highest))
 

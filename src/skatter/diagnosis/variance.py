@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skatter.diagnosis.samples import Samples
+from skatter.domains import Domains
 from skatter.scatter import Geometry, domain_factor, measure, total_scatter
 
 
@@ -35,7 +36,7 @@ class VarianceShares:
         Between-class scatter over the scatter of labelled samples, and the same by chance.
     conditional_domain : float or None
         Scatter of one class's means over the domains, averaged over classes; None
-        where fewer than two domains are labelled.
+        where no class is labelled in two domains.
     """
 
     total: float
@@ -67,15 +68,21 @@ def share_variance(samples: Samples) -> VarianceShares:
     if n_classes < 2:
         return found
     between, within = scatters.between_class, scatters.within_class
-    several = len(np.unique(domains.domain[domains.labelled])) > 1
     return replace(
         found,
         between_class=between,
         within_class=within,
         class_share=_ratio(between, between + within),
         class_chance=min((n_classes - 1) / (domains.n_labelled - 1), 1.0),
-        conditional_domain=scatters.conditional_domain if several else None,
+        conditional_domain=scatters.conditional_domain if _shared(domains) else None,
     )
+
+
+def _shared(domains: Domains) -> bool:
+    """Whether a class is labelled in more than one domain."""
+    known = domains.labelled
+    pairs = np.unique(np.column_stack([domains.label[known], domains.domain[known]]), axis=0)
+    return len(pairs) > len(np.unique(pairs[:, 0]))
 
 
 def _ratio(part: float, whole: float) -> float:

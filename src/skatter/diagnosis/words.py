@@ -14,7 +14,7 @@ from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.table import LIKE_A_LABEL
 from skatter.diagnosis.transfer import WORTH_SAYING, TransferPair
-from skatter.formatting import join, percent
+from skatter.formatting import count, join, percent
 
 if TYPE_CHECKING:
     from skatter.diagnosis.record import Diagnosis
@@ -114,7 +114,8 @@ def _say_missing(found: Diagnosis) -> Iterator[str]:
     unequal = [m for m in found.missing if m.highest - m.lowest >= UNEQUAL]
     if unequal:
         worst = unequal[0]
-        more = f", and {len(unequal) - 1:,} more features likewise" if len(unequal) > 1 else ""
+        others = count(len(unequal) - 1, "other feature")
+        more = f", and {others} likewise" if len(unequal) > 1 else ""
         yield (
             f"Values are missing unequally: {worst.name} in {percent(worst.highest)} of the "
             f"samples of {called(worst.second)} and {percent(worst.lowest)} of those of "
@@ -131,7 +132,7 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         yield "No label is known, so nothing can be said of labels."
         alike = [name for name, why in found.left_out.items() if LIKE_A_LABEL in why]
         if alike:
-            yield f"{join(alike)} may be it, for it is empty in some domains: name the label."
+            yield f"Is it {join(alike)}, empty in some domains? Then name it."
         return
     if isinstance(labels, NumberShift):
         yield _say_numbers(labels)

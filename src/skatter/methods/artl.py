@@ -169,7 +169,7 @@ class StructuralRisk:
 def laplacian(U: Array, n_neighbors: int) -> Any:
     """Return I − D^(-½) W D^(-½), W the cosine of neighbours, of a sample with itself 1."""
     near = Neighbourhood(U, n_neighbors).graph(U).tocoo()
-    rows, columns = near.coords
+    rows, columns = near.row, near.col
     cosine = np.maximum(np.einsum("ij,ij->i", U[rows], U[columns]), 0)
     W = sparse.coo_array((cosine, (rows, columns)), near.shape) + sparse.eye_array(len(U))
     root = sparse.diags_array(1 / np.sqrt(W.sum(axis=1)))

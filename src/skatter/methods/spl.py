@@ -119,7 +119,9 @@ class SPL(SourceClassifier):
     def _learn(self, U: Array, taught: Codes, label: Codes, source: Mask, target: Mask) -> None:
         """Learn the projection from what is taught, then the places of the classes."""
         rows = np.flatnonzero(taught >= 0)
-        self.projection_ = locality_projection(U[rows], taught[rows], self.n_components)
+        found = locality_projection(U[rows], taught[rows], self.n_components)
+        # As it lies in a file: another order in memory may change the last bit of a product.
+        self.projection_ = np.ascontiguousarray(found)
         self._origin = (U @ self.projection_).mean(axis=0)
         Z = self._features(U)
         n_classes = len(self.classes_)

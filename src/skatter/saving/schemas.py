@@ -171,8 +171,7 @@ Contender name str; estimator @predict; score num
 Member name str; scaling = pooled domain; adapts bool; estimator @predict; weight num
 SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
     candidates_ [@Candidate]
-_Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
-    neighbours @KNeighborsRegressor
+_Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
 ForestRegressor trees_ @TreeEnsemble p
 BoostingClassifier classes_; trees_ @TreeEnsemble p
@@ -241,7 +240,7 @@ sklearn.kernel_approximation.RBFSampler *seen; random_weights_ f p k; random_off
 sklearn.linear_model.LinearRegression *regression; rank_? int; singular_? f *
 sklearn.linear_model.LogisticRegression *linear; n_iter_ i *
 sklearn.linear_model.RidgeCV *regression; alphas [num]; alpha_ num; best_score_ num;
-    cv_results_? f *
+    cv_results_? f *; _store_cv_results? bool
 sklearn.linear_model.Ridge *regression; n_iter_ none | i *; solver_ str
 sklearn.naive_bayes.GaussianNB *seen; classes_ l c; theta_ f c p; var_ v c p; class_prior_ f c;
     class_count_ f c; epsilon_ num
@@ -823,7 +822,7 @@ def _check_table(state: dict[str, Any]) -> None:
     else:
         right = all("classes_" in each.inner[-1].state for each in (adapted, plain))
     _check(right, "adapted and plain predict different things")
-    for name in ("sources", "targets"):
+    for name in ("sources", "targets", "na_values"):
         _check(_all_text(state["settings"].get(name, [])), f"{name} are no names")
     _check(all(type(each) is int for each in state["numbers"].values()), "numbers are no numbers")
 
