@@ -41,6 +41,7 @@ from skatter import (
     make_domain_pipeline,
 )
 from skatter.methods import HFA, METHODS, TCA, UndoBias
+from skatter.principal import PrincipalMap
 from skatter.saving import save_model
 from skatter.saving.schemas import known_types
 from skatter.trees import BoostingClassifier, BoostingRegressor, ForestClassifier, ForestRegressor
@@ -60,6 +61,7 @@ CLASSIFIERS = {
     "discriminant": (SCA(4), LinearDiscriminantAnalysis()),
     "discriminated": (LinearDiscriminantAnalysis(), ForestClassifier(5)),
     "tuned": (SCACV(n_components=[1, 2]), NearestNeighbour()),
+    "mapped": (SCA(feature_map=PrincipalMap(20)), nearest),
     "span": (SCA(), ClassSpan(), BoostingClassifier(n_rounds=3)),
     "machine": (SCA(), SVC(probability=False)),
     "thin": (Nystroem(n_components=60), METHODS["coral"].estimator(), nearest),

@@ -790,7 +790,7 @@ def _check_generalizer(state: dict[str, Any]) -> None:
 
 def _check_path(state: dict[str, Any]) -> None:
     """Refuse steps of self-training that make other features than the next one takes."""
-    steps = [state[name] for name in ("scaler", "feature_map", "components", "neighbours")]
+    steps = [state[name] for name in ("scaler", "components", "neighbours")]
     for first, then in pairwise([step for step in steps if step is not None]):
         _check(first.gives == then.width, "the steps of a path disagree")
 
@@ -799,7 +799,7 @@ def _check_paths(state: dict[str, Any]) -> None:
     n, p = len(state["classes_"]), state["n_features_in_"]
     _check(len(state["paths_"]) == len(state["candidates_"]) > 0, "paths_ and candidates_ disagree")
     for path in (each.state for each in state["paths_"]):
-        first = path["scaler"] or path["feature_map"]
+        first = path["scaler"] or path["components"]
         right = path["neighbours"].state["_y"].shape[1:] == (n,) and first.width == p
         _check(right, "paths_ disagree")
 
