@@ -47,7 +47,7 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         Target samples that are centres of the kernel, at most: spread evenly over the ranks of
         their distance from the mean.
     kernel : str or callable
-        A kernel without negative values, as in :class:`~skatter.SCA`.
+        A kernel without negative values, as in :class:`~skatter.SCA` but not ``"precomputed"``.
     tol : float >= 0
         Stop when the mean log-likelihood rises by less; 0 runs all of ``max_iter``.
 

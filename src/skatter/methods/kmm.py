@@ -88,13 +88,6 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     eps: float | None = parameter(optional(NON_NEGATIVE), default=None)
     tol: float = 1e-8
 
-    def _check_together(self) -> None:
-        if self._precomputed:
-            raise ValueError(
-                "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
-                "samples themselves. Give a callable that looks the kernel up."
-            )
-
     def _weigh(self, transfer: Transfer) -> Array:
         # Single precision would leave a kernel with negative eigenvalues.
         X_source, X_target = (

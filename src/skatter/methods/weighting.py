@@ -66,6 +66,13 @@ class WeightedClassifier(SourceClassifier):
     _takes_sparse: ClassVar[bool] = True
     estimator: Any = parameter(optional(takes_weights), default=None, kw_only=False)
 
+    def _check_together(self) -> None:
+        if self._precomputed:
+            raise ValueError(
+                "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
+                "samples themselves. Give a callable that looks the kernel up."
+            )
+
     def _weigh(self, transfer: Transfer) -> Array:
         """Return the weights of the source samples."""
         raise NotImplementedError
