@@ -448,7 +448,7 @@ def test_a_fit_holds_no_matrix_of_samples_by_samples_where_the_method_says_so(me
     n = len(problem.X)
     model = method.estimator()
     if "max_rows" in model.get_params():
-        model.set_params(max_rows=n // 6)  # up to so many samples it is quadratic
+        model.set_params(max_rows=n // 12)  # up to so many samples it is quadratic
     tracemalloc.start()
     try:
         model.fit(problem.X, problem.known, sample_domain=problem.domain)
