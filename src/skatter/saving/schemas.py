@@ -162,7 +162,7 @@ HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p |
 Contender name str; estimator @; score num
 Member name str; scaling = pooled domain; estimator @; weight num
 SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
-    candidates_ [@Candidate]
+    candidates_ [@Candidate]; rounds_together_ [@Round]
 _Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
     neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
