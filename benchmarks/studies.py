@@ -16,14 +16,28 @@ Parts = list[list[Any]]
 
 def pack_tasks(work: Path, target: Path, parts: Sequence[str]) -> None:
     """Put all tasks into one file; a part that a task lacks is empty."""
-    arrays: dict[str, Any] = {}
-    records = []
-    for place, path in enumerate(sorted(work.glob("*.npz"))):
+    records, arrays = [], []
+    for path in sorted(work.glob("*.npz")):
         with np.load(path, allow_pickle=False) as found:
             records.append(json.loads(str(found["record"])))
-            for part in parts:
-                arrays[f"{part}{place}"] = found[part] if part in found else np.empty(0)
-    np.savez_compressed(target, records=json.dumps(records), machine=processor(), **arrays)
+            arrays.append([found[part] if part in found else np.empty(0) for part in parts])
+    save_tasks(target, records, arrays, parts, processor())
+
+
+def save_tasks(
+    target: Path,
+    records: Sequence[dict[str, Any]],
+    arrays: Sequence[Sequence[Any]],
+    parts: Sequence[str],
+    machine: str,
+) -> None:
+    """Write the records of tasks, and the parts of each."""
+    named = {
+        f"{part}{place}": array
+        for place, own in enumerate(arrays)
+        for part, array in zip(parts, own, strict=True)
+    }
+    np.savez_compressed(target, records=json.dumps(records), machine=machine, **named)
     print(f"{len(records)} tasks, {target.stat().st_size / 2**20:.1f} MB")
 
 

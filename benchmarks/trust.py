@@ -2,12 +2,13 @@
 
     python benchmarks/trust.py run --work FOLDER [--suites tables ...]  # one file a task, resumable
     python benchmarks/trust.py pack --work FOLDER       # into benchmarks/results/trust.npz
+    python benchmarks/trust.py reverse                  # adds the way back, after weights changed
     python benchmarks/trust.py fit                      # numbers of skatter.hedging.expectation
     python benchmarks/trust.py report                   # benchmarks/results/trust.md
 
-Only ``run`` needs data. It keeps what every member says of the target, so that weights, estimates
-and verdicts are computed again by ``fit`` and ``report``, without fitting anything. All numbers
-that judge a table are fitted on tables of other collections.
+Only ``run`` and ``reverse`` need data. The first keeps what every member says of the target, so
+that weights, estimates and verdicts are computed again by ``fit`` and ``report``, without fitting
+anything. All numbers that judge a table are fitted on tables of other collections.
 """
 
 from __future__ import annotations
@@ -23,26 +24,29 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.linear_model import QuantileRegressor
 from threadpoolctl import threadpool_limits
 
 from skatter import HedgedClassifier, SCAClassifier
+from skatter.domains import read_domains
+from skatter.hedging.champion import make_scaler
 from skatter.hedging.expectation import (
     SPREAD,
     SURE,
     calibration_power,
     expected_accuracy,
-    mean_estimate,
     sharpened,
     votes_of,
 )
-from skatter.hedging.members import Member
-from skatter.hedging.transfer import Transfer, expect_unseen
+from skatter.hedging.members import Member, Views, scale_domains
+from skatter.hedging.reverse import reverse_score
+from skatter.hedging.transfer import Transfer
 from skatter.hedging.weights import Vote, correct, hold_vote, pool
 from skatter.selection.asking import Estimate
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
-from studies import over_sets, pack_tasks, unpack_tasks
+from studies import over_sets, pack_tasks, save_tasks, unpack_tasks
 
 Array = NDArray[Any]
 RESULTS = Path(__file__).parent / "results"
@@ -245,6 +249,16 @@ class Outcome:
         return self.members[self.best].source_score or 0.0
 
     @property
+    def transfer_score(self) -> float:
+        """Of sources left out, or of the way back from the target to the source."""
+        return self.record["reverse"] if self.transfer is None else self.transfer.scores.mean()
+
+    @property
+    def sign(self) -> float:
+        """What the estimate goes by."""
+        return (self.source_score * self.agreement + self.transfer_score) / 2
+
+    @property
     def differ(self) -> float:
         """Share of samples for which hedge and champion differ."""
         return float(np.mean(self.hedge != self.plain))
@@ -263,13 +277,52 @@ class Outcome:
 PARTS = ("shares", "truth")
 
 
+STORE = RESULTS / "trust.npz"
+
+
 def pack(work: Path) -> None:
-    pack_tasks(work, RESULTS / "trust.npz", PARTS)
+    pack_tasks(work, STORE, PARTS)
 
 
 def outcomes() -> tuple[list[Outcome], str]:
-    records, parts, machine = unpack_tasks(RESULTS / "trust.npz", PARTS)
+    records, parts, machine = unpack_tasks(STORE, PARTS)
     return [Outcome(r, *p) for r, p in zip(records, parts, strict=True)], machine
+
+
+# --- the way back ---------------------------------------------------------------------------------
+
+
+def way_back(task: Task, predicted: Array, metric: str) -> float:
+    """Return how well the target, as the hedge predicts it, teaches the labels of the sources."""
+    problem = load_problem(task)
+    known = np.isin(np.arange(len(problem.y)), problem.labelled)
+    domains = read_domains(problem.y, problem.domain, labelled=known)
+    pooled = make_scaler(sparse.issparse(problem.X), True).fit_transform(problem.X)
+    ids = domains.domain_ids[domains.domain]
+    X = Views(pooled, scale_domains(pooled, domains), ids).of("domain")
+    source, label = X[problem.labelled], domains.label[problem.labelled]
+    with threadpool_limits(1):
+        return reverse_score(X[problem.test], predicted, source, label, metric, 0)
+
+
+def reverse(workers: int) -> None:
+    found, machine = outcomes()
+    shown = [t for t in found if t.record["suite"] not in IMAGES]
+    tasks = {
+        (suite, task.dataset, task.name): task
+        for suite in {t.record["suite"] for t in shown}
+        for task in get_suite(suite).tasks
+    }
+    jobs = (
+        delayed(way_back)(
+            tasks[t.record["suite"], t.record["set"], t.record["task"]], t.hedge, t.metric
+        )
+        for t in shown
+    )
+    for task, score in zip(shown, Parallel(n_jobs=workers)(jobs), strict=True):
+        task.record["reverse"] = score
+    parts = [(t.parts, t.truth) for t in found]
+    save_tasks(STORE, [t.record for t in found], parts, PARTS, machine)
 
 
 # --- fit ------------------------------------------------------------------------------------------
@@ -291,7 +344,7 @@ class Study:
     def __init__(self, tasks: list[Outcome]) -> None:
         self.metric = tasks[0].metric
         self.collection = np.array([t.collection for t in tasks])
-        self.sign = np.array([[t.source_score * t.agreement] for t in tasks])
+        self.sign = np.array([[t.sign] for t in tasks])
         self.accuracy = np.array([t.accuracy for t in tasks])
         self.gain = np.array([t.gain for t in tasks])
         self.spread = SPREAD - np.array([t.agreement for t in tasks])
@@ -505,15 +558,15 @@ def source_lines(found: list[Outcome]) -> list[str]:
         [f"{name}: {n_sets} tables, {len(tasks)} tasks", *hedge_lines(some)]
         for name, some in (("rehearsed", tasks), ("not rehearsed", without))
     ]
-    truth = np.array([t.accuracy for t in tasks])
     lines = ["**Accuracy, all other domains are sources**", "", *table(HEADS, rows)]
     errors = []
-    for name in ("agreement", "rehearsal", "both"):
-        estimates = [expected(t, name) for t in tasks]
+    for name, some in (("rehearsal", tasks), ("the way back", without)):
+        estimates = [expected(t) for t in some]
+        truth = np.array([t.accuracy for t in some])
         off = np.abs(truth - [each.value for each in estimates])
         inside = [e.low <= a <= e.high for e, a in zip(estimates, truth, strict=True)]
         errors.append([name, f"{100 * off.mean():.1f}", f"{100 * np.mean(inside):.0f} %"])
-    heads = ["accuracy expected by", "mean error", "interval covers"]
+    heads = ["test of transfer", "mean error of the estimate", "its interval covers"]
     return lines + table(heads, errors)
 
 
@@ -522,14 +575,10 @@ def replace_transfer(task: Outcome) -> Outcome:
     return Outcome({**task.record, "transfer": None}, task.parts, task.truth)
 
 
-def expected(task: Outcome, name: str) -> Estimate:
-    """Return the accuracy to expect, by members' agreement, by the rehearsal or by both."""
-    n_classes = task.shares.shape[2]
-    by_agreement = expected_accuracy(task.source_score, task.agreement, n_classes, task.metric)
-    if name == "agreement" or task.transfer is None:
-        return by_agreement
-    by_rehearsal = expect_unseen(task.transfer.scores, n_classes)
-    return by_rehearsal if name == "rehearsal" else mean_estimate(by_agreement, by_rehearsal)
+def expected(task: Outcome) -> Estimate:
+    """Return the accuracy to expect, by the numbers of one source."""
+    n_classes, transfer = task.shares.shape[2], float(task.transfer_score)
+    return expected_accuracy(task.source_score, task.agreement, transfer, n_classes, task.metric)
 
 
 def image_lines(found: list[Outcome]) -> list[str]:
@@ -554,7 +603,7 @@ def put_between(path: Path, name: str, text: str, *, script: str = "trust") -> N
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("step", choices=("run", "pack", "fit", "report"))
+    parser.add_argument("step", choices=("run", "pack", "reverse", "fit", "report"))
     parser.add_argument("--work", type=Path, default=Path("trust-work"))
     parser.add_argument("--suites", nargs="+", default=[TABLES])
     parser.add_argument("--metrics", nargs="+", default=["accuracy"])
@@ -565,6 +614,8 @@ def main(arguments: list[str]) -> None:
         run(given.work, given.suites, given.metrics, given.workers)
     elif given.step == "pack":
         pack(given.work)
+    elif given.step == "reverse":
+        reverse(given.workers)
     elif given.step == "fit":
         fit()
     else:

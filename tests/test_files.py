@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from skatter import files
-from skatter.files import read_regular, write_atomically
+from skatter.files import open_archive, read_regular, write_atomically
 
 WRITER = """
 import os, sys, time
@@ -136,3 +138,35 @@ def test_only_regular_files_of_a_bounded_size_are_read(tmp_path):
     for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
         with pytest.raises(OSError, match=r"no regular file|directory"):
             read_regular(path, limit=5)
+
+
+def zipped(content, packing):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", compression=packing) as archive:
+        archive.writestr("member", content)
+    return data.getvalue()
+
+
+def test_an_archive_unpacks_into_no_more_than_it_may():
+    text, zeros = os.urandom(3000).hex().encode(), bytes(10**5)
+    packed = zipped(text, zipfile.ZIP_DEFLATED)
+    with open_archive(packed, times=2) as archive:
+        assert archive.read("member") == text
+    with open_archive(zipped(zeros, zipfile.ZIP_STORED)) as archive:
+        assert archive.read("member") == zeros
+    for data, times, words in (
+        (packed, 1, "not known"),
+        (zipped(zeros, zipfile.ZIP_DEFLATED), 16, "too far"),
+        (zipped(text, zipfile.ZIP_LZMA), 16, "not known"),
+        (b"PK nothing", 16, "zip"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            open_archive(data, times=times)
+
+
+def test_a_member_that_says_less_than_it_holds_is_not_unpacked_further():
+    data = zipped(bytes(10**6), zipfile.ZIP_DEFLATED)
+    small = data.replace((10**6).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    assert small != data
+    with open_archive(small, times=16) as archive, pytest.raises(zipfile.BadZipFile):
+        archive.read("member")

@@ -43,6 +43,7 @@ FOUNDATIONS = """
 import numpy, scipy, sklearn
 import scipy.linalg, scipy.sparse, scipy.stats
 import sklearn.base, sklearn.metrics, sklearn.model_selection, sklearn.pipeline
+import sklearn.ensemble  # whose losses were a module of their own up to 1.7
 import importlib.metadata
 """
 PUBLIC = {

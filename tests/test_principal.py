@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.decomposition import KernelPCA
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import KPCA, SCA
+from skatter.components import project_alike
 from skatter.kernels import resolve_kernel
 from skatter.principal import DENSE, PrincipalMap
 
@@ -63,3 +65,26 @@ def test_a_gram_matrix_is_refused(samples):
 
 def test_scikit_learn_finds_no_fault_with_the_map():
     check_estimator(PrincipalMap(3))
+
+
+@pytest.mark.parametrize(
+    "feature_map",
+    [PrincipalMap(30), PrincipalMap(12, kernel="linear"), RBFSampler(random_state=0)],
+    ids=["kernel", "linear kernel", "explicit map"],
+)
+def test_components_of_features_are_brought_before_the_map(feature_map):
+    rng = np.random.default_rng(3)
+    X, new = rng.normal(size=(60, 12)), rng.normal(size=(9, 12))
+    y, site = np.arange(60) % 3, np.arange(60) // 30
+    features = feature_map.fit_transform(X)
+    models = [
+        SCA(4, kernel="linear", solver="primal", ridge=ridge).fit(features, y, sample_domain=site)
+        for ridge in (1e-3, 1e-1)
+    ]
+    before = [model.before_map(feature_map) for model in models]
+    together = project_alike(before, new)
+    for model, moved, projected in zip(models, before, together, strict=True):
+        expected = model.transform(feature_map.transform(new))
+        np.testing.assert_allclose(moved.transform(new), expected, atol=1e-9)
+        np.testing.assert_allclose(projected, expected, atol=1e-9)
+        assert moved.n_features_in_ == 12

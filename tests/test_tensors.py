@@ -493,7 +493,6 @@ def test_the_median_heuristic_brings_a_bounded_number_of_samples_to_the_host(ten
         return original(x)
 
     monkeypatch.setattr(tensors, "host", watch)
-    monkeypatch.setattr(kernels, "host", watch)
     median_distance(tensor(samples(3 * MEDIAN_SAMPLE, 4)))
     assert (MEDIAN_SAMPLE, 4) in moved
     assert all(shape in ((MEDIAN_SAMPLE, 4), (3 * MEDIAN_SAMPLE,)) for shape in moved)
@@ -588,7 +587,7 @@ def test_a_precomputed_tensor_must_be_square_and_symmetric(small_tiles, tensor):
 def test_a_gram_matrix_that_a_card_cannot_hold_is_refused_with_its_name_and_remedies(
     tensor, monkeypatch
 ):
-    monkeypatch.setattr(kernels, "free_memory", lambda device: 2**30)
+    monkeypatch.setattr(tensors, "free_memory", lambda device: 2**30)
     X = tensor(np.zeros((50_000, 1)))
     with pytest.raises(MemoryError) as caught:
         gram(X, resolve_kernel(X, gamma=1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from functools import cache
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -100,7 +101,9 @@ def test_a_column_where_only_missingness_tells_the_classes_apart(ours, theirs):
     X = np.where(y, np.nan, 1.0)[:, None]
     fitted = clone(ours).fit(X, y)
     assert_same(fitted, theirs().fit(X, y), X)
-    assert (fitted.predict(X) == y).all()
+    # Before 1.8, forests of scikit-learn took such a column for a constant one.
+    if SCIKIT_LEARN >= (1, 8) or isinstance(fitted, BoostingClassifier):
+        assert (fitted.predict(X) == y).all()
 
 
 @PAIRS
@@ -202,12 +205,18 @@ def test_max_rows_bounds_the_trees_and_may_exceed_the_samples():
 # --- scikit-learn's contract ----------------------------------------------------------------------
 
 DRAWN = "a bootstrap draws other rows: scikit-learn's own forest fails it as well"
+HEAVY_LEAVES = (
+    "before 1.9 it needs min_weight_fraction_leaf, which the check gives to scikit-learn's"
+)
+SCIKIT_LEARN = tuple(int(part) for part in version("scikit-learn").split(".")[:2])
 
 
 @pytest.mark.parametrize("kind", [ForestClassifier, ForestRegressor])
 def test_the_forest_passes_the_checks_of_scikit_learn(kind):
     names = ("equivalence_on_dense_data", "equivalence_on_sparse_data")
     expected = {f"check_sample_weight_{name}": DRAWN for name in names}
+    if SCIKIT_LEARN < (1, 9):
+        expected["check_class_weight_classifiers"] = HEAVY_LEAVES
     check_estimator(kind(5), expected_failed_checks=expected, on_skip=None)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -17,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_choice, check_samples, n_rows
 from skatter.domains import Domains, read_domains, read_part
 from skatter.formatting import count, number, percent
-from skatter.kernels import Kernel, WithKernel, kernel_of
+from skatter.kernels import KERNEL_PARAMETERS, Kernel, WithKernel, kernel_of
 from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.objective import SCA_FACTORS, Factors, Objective
 from skatter.out_of_core import Place, backend_of
 from skatter.parameters import BOOLEAN, COUNT, POSITIVE, choice, declared, optional, parameter
+from skatter.principal import PrincipalMap
 from skatter.scatter import Scatters
 from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter.spaces import product as dense_product
@@ -365,6 +368,37 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         check_is_fitted(self)
         return moved(self, ("X_fit_", "dual_coef_", "components_", "offset_", "_beside"), place)
 
+    def before_map(self, feature_map: Any) -> Any:
+        """Return a copy that takes samples, for components that were learnt from their features.
+
+        Of a :class:`~skatter.principal.PrincipalMap` it keeps the samples alone, each with a
+        coefficient for every component instead of hundreds for the map.
+
+        Parameters
+        ----------
+        feature_map : transformer
+            Fitted; it made the features that ``fit`` was given, explicit ones of the linear kernel.
+        """
+        found = clone(self).set_params(solver="auto")
+        for name in SOLVED:
+            setattr(found, name, getattr(self, name))
+        found.n_features_in_ = feature_map.n_features_in_
+        if not isinstance(feature_map, PrincipalMap):
+            found.set_params(feature_map=feature_map)
+            found.kernel_, found.feature_map_ = Kernel(MappedLinear(feature_map)), feature_map
+            return found
+        given = feature_map.get_params()
+        found.set_params(**{name: given[name] for name in KERNEL_PARAMETERS})
+        found.kernel_, found.X_fit_, found.feature_map_ = (
+            feature_map.kernel_,
+            feature_map.X_fit_,
+            None,
+        )
+        found.dual_coef_ = feature_map.dual_coef_ @ self.components_.T
+        found.offset_ = feature_map.offset_ @ self.components_.T + self.offset_
+        del found.components_
+        return found
+
     def _project(self, X: Any) -> Any:
         if hasattr(self, "dual_coef_"):
             return multiply(self.kernel_(X, self.X_fit_), self.dual_coef_) - self.offset_
@@ -594,6 +628,21 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             ("domains", listed_with_counts(own["domain_ids_"], own.get("domain_counts_"))),
             labels,
         )
+
+
+def project_alike(models: Sequence[ScatterComponents], X: Any) -> list[Array]:
+    """Project samples by models that differ in their components alone.
+
+    What they share, kernel values or explicit features, is computed once.
+    """
+    joined = copy(models[0])
+    if hasattr(joined, "dual_coef_"):
+        joined.dual_coef_ = np.hstack([each.dual_coef_ for each in models])
+    else:
+        joined.components_ = np.vstack([each.components_ for each in models])
+    joined.offset_ = np.concatenate([each.offset_ for each in models])
+    ends = np.cumsum([each.n_components_ for each in models])
+    return np.split(np.asarray(joined.transform(X)), ends[:-1], axis=1)
 
 
 @declared

@@ -94,19 +94,24 @@ def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
         return file.read(found.st_size)
 
 
-def open_stored(data: bytes) -> zipfile.ZipFile:
-    """Open a zip archive that unpacks into no more than it is, or raise a ValueError."""
+def open_archive(data: bytes, *, times: int = 1) -> zipfile.ZipFile:
+    """Open a zip archive that unpacks into no more than some times its size, or raise a ValueError.
+
+    Its members are compressed only where that is more than once.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
         raise ValueError(str(error)) from error
     members = archive.infolist()
-    if any(each.compress_type != zipfile.ZIP_STORED or each.flag_bits & CODED for each in members):
-        raise ValueError("its members are compressed or encrypted, and should not be")
+    known = (zipfile.ZIP_STORED,) if times == 1 else (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if any(each.compress_type not in known or each.flag_bits & CODED for each in members):
+        raise ValueError("its members are compressed or encrypted in a way that is not known")
     if len({each.filename for each in members}) < len(members):
         raise ValueError("two of its members have one name")
-    if sum(each.file_size for each in members) > len(data):
-        raise ValueError("its members are larger than the file")
+    # No more is unpacked of a member than it says here.
+    if sum(each.file_size for each in members) > times * len(data):
+        raise ValueError("its members are compressed too far, or larger than the file")
     return archive
 
 

@@ -268,6 +268,10 @@ class WithKernel(Declared):
     random_state: Any = parameter(random_state, default=None)
 
 
+KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "kernel_params")
+"""Of :class:`WithKernel`: what says which kernel it is."""
+
+
 def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) -> float:
     """Median distance of distinct pairs, zeros dropped, in the distance of ``kernel``.
 

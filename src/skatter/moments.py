@@ -34,7 +34,7 @@ from sklearn.utils import gen_batches
 from skatter import scatter, tensors
 from skatter.checks import check_choice
 from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
-from skatter.files import open_stored, read_npy, read_regular, write_atomically
+from skatter.files import open_archive, read_npy, read_regular, write_atomically
 from skatter.tensors import Array
 
 __all__ = ["Moments", "collect_moments", "merge_moments"]
@@ -177,7 +177,7 @@ class Moments:
             Where the file holds anything else.
         """
         try:
-            with open_stored(read_regular(path, MAX_BYTES)) as file:
+            with open_archive(read_regular(path, MAX_BYTES)) as file:
                 names = file.namelist()
                 return _from_arrays({name[:-4]: read_npy(file.read(name)) for name in names})
         except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:

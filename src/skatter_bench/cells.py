@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from skatter_bench.contestants import Contestant
@@ -75,11 +76,7 @@ def cells(task: Task, contestant: Contestant, fold: str, seed: int) -> list[Cell
             batch = {}
             batches.append(batch)
         batch.setdefault(fit, []).append(values)
-    return [Cell(task, contestant, tuple(_flat(batch.values())), fold, seed) for batch in batches]
-
-
-def _flat(groups: Any) -> list[Mapping[str, Any]]:
-    return [values for group in groups for values in group]
+    return [Cell(task, contestant, tuple(chain(*batch.values())), fold, seed) for batch in batches]
 
 
 def run_cell(cell: Cell, data_home: str | None = None) -> list[Score]:

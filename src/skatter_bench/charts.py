@@ -76,20 +76,21 @@ def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
         replace(each, label=each.label.replace("$", r"\$"), group=each.group.replace("$", r"\$"))
         for each in outcomes
     ]
-    if suite.published == "table4" and _has_gains(plain):
+    shown = [each for each in plain if each.classifier in FIGURE2_CLASSIFIERS]
+    raw = {(each.group, each.classifier) for each in shown if each.contestant == RAW}
+    if suite.published == "table4" and raw and raw == {(o.group, o.classifier) for o in shown}:
         yield Drawing(
             "gains",
             "Gains over raw samples",
             "What features gain over raw samples with the same classifier, in points of accuracy.",
-            draw_figure2(plain),
+            draw_figure2(shown),
         )
     if is_collection(plain):
         yield from _ranks(plain, "ranks", " Each set counts once.")
         return
     groups = by_group(plain)
-    for i, (group, own) in enumerate(groups.items()):
-        several = len(groups) > 1
-        of, mark = (f" {group}.", f"-{i + 1}") if several else ("", "")
+    for i, (group, own) in enumerate(groups.items(), start=1):
+        of, mark = (f" {group}.", f"-{i}") if len(groups) > 1 else ("", "")
         yield from _ranks(own, f"ranks{mark}", of)
         yield from _times(own, f"time{mark}", of)
 
@@ -124,12 +125,6 @@ def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:
     return list(dict.fromkeys(o.label for o in outcomes if o.contestant in HIGHLIGHT))
 
 
-def _has_gains(outcomes: Sequence[Outcome]) -> bool:
-    """Whether raw samples are there with every classifier and in every group."""
-    places = {(each.group, each.classifier) for each in outcomes}
-    return places == {(e.group, e.classifier) for e in outcomes if e.contestant == RAW}
-
-
 def panels_of(
     suite: Suite, outcomes: Sequence[Outcome], rows: Sequence[Contestant], data_home: str | None
 ) -> Iterator[Panel]:
@@ -160,14 +155,16 @@ def critical_difference_diagram(
 ) -> Figure:
     """Draw mean ranks on a line; methods under one bar do not differ by more than luck."""
     n = len(ranking.methods)
-    levels = _levels(ranking)
-    top = _BAR_TOP + _BAR_STEP * (1 + max(levels, default=-1))
+    bars = _bars(ranking)
+    top = _BAR_TOP + _BAR_STEP * (1 + max((level for *_, level in bars), default=-1))
     depth = top + (n + 1) // 2
     figure = new_figure(figsize=(8, 1.1 + 0.27 * depth))
     ax = figure.subplots()
     ax.set(xlim=(0.7, n + 0.3), ylim=(depth - 0.4, -2.1))
     _draw_rank_axis(ax, ranking)
-    _draw_cliques(ax, ranking, levels)
+    for start, end, level in bars:
+        y = _BAR_TOP + _BAR_STEP * level
+        ax.plot([start, end], [y, y], color="0.15", lw=3.5, solid_capstyle="projecting")
     _draw_ranked_names(ax, ranking, top, highlight)
     ax.set_title(title, loc="left", fontsize="medium", pad=14)
     add_note(figure, *_ranking_words(ranking))
@@ -176,14 +173,6 @@ def critical_difference_diagram(
 
 _BAR_TOP, _BAR_STEP = 0.75, 0.55
 """Where bars start below the line of ranks, and how far they lie apart, in lines of names."""
-
-
-def _draw_cliques(ax: Axes, ranking: Ranking, levels: Sequence[int]) -> None:
-    places = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
-    for clique, level in zip(ranking.cliques, levels, strict=True):
-        y = _BAR_TOP + _BAR_STEP * level
-        ends = [places[clique[0]], places[clique[-1]]]
-        ax.plot(ends, [y, y], color="0.15", lw=3.5, solid_capstyle="projecting")
 
 
 def _draw_ranked_names(ax: Axes, ranking: Ranking, top: float, highlight: Sequence[str]) -> None:
@@ -224,18 +213,17 @@ def _draw_rank_axis(ax: Axes, ranking: Ranking) -> None:
     ax.set_axis_off()
 
 
-def _levels(ranking: Ranking) -> list[int]:
-    """Return the lowest level for every bar on which it touches no other."""
+def _bars(ranking: Ranking) -> list[tuple[float, float, int]]:
+    """Return where every clique's bar starts and ends, and its level: the lowest that is free."""
     places = dict(zip(ranking.methods, ranking.mean_ranks, strict=True))
     ends: list[float] = []
-    levels = []
+    bars = []
     for clique in ranking.cliques:
         start, end = places[clique[0]], places[clique[-1]]
-        free = [level for level, last in enumerate(ends) if start - last > 0.2]
-        level = free[0] if free else len(ends)
+        level = next((i for i, last in enumerate(ends) if start - last > 0.2), len(ends))
         ends[level : level + 1] = [end]
-        levels.append(level)
-    return levels
+        bars.append((start, end, level))
+    return bars
 
 
 def _ranking_words(ranking: Ranking) -> list[str]:

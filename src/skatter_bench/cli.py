@@ -36,7 +36,7 @@ from skatter_bench.progress import Event, Summary
 from skatter_bench.protocols import PROTOCOLS, TIMED
 from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter_bench.runner import run
-from skatter_bench.store import PackedStore, Store, StoreError, open_store
+from skatter_bench.store import Records, Store, StoreError, open_store
 from skatter_bench.suite import Suite
 from skatter_bench.suites import SUITES, get_suite
 from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
@@ -89,7 +89,7 @@ class Request:
             for cell in plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
         ]
 
-    def store(self) -> Store | PackedStore:
+    def store(self) -> Records:
         """Return the store, which has to be there; it may be packed into one file."""
         if not self.folder.exists():
             raise typer.BadParameter(
@@ -101,11 +101,11 @@ class Request:
         except StoreError as error:
             raise typer.BadParameter(str(error), param_hint="--store") from None
 
-    def outcomes(self, suite: Suite, protocol: str, store: Store | PackedStore) -> list[Outcome]:
+    def outcomes(self, suite: Suite, protocol: str, store: Records) -> list[Outcome]:
         """Return what was reached so far."""
         return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
 
-    def results(self, store: Store | PackedStore) -> list[SuiteResults]:
+    def results(self, store: Records) -> list[SuiteResults]:
         """Return what was reached so far under every protocol, without suites that have nothing."""
         found: dict[str, SuiteResults] = {}
         for suite, protocol in self.parts():
@@ -197,6 +197,9 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
             command(request, **{name: values[name] for name in own})
         except ImportError as error:
             typer.echo(f'skatter: {error}; all of it: pip install "skatter[bench]"', err=True)
+            raise typer.Exit(1) from None
+        except StoreError as error:
+            typer.echo(f"skatter: {printable(str(error))}", err=True)
             raise typer.Exit(1) from None
 
     # What typer reads of a function.
@@ -431,7 +434,7 @@ def _print_table(
     suite: Suite,
     protocol: str,
     found: Sequence[Outcome],
-    store: Store | PackedStore,
+    store: Records,
     form: str,
 ) -> bool:
     """Show one table; say so where nothing has been run."""

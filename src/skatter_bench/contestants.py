@@ -113,7 +113,8 @@ def contestants(
     """
     fit = {name: method for name, method in _with_variants(methods) if _fits(method, setting)}
     if sparse:
-        fit = {name: method for name, method in fit.items() if _takes_sparse(method)}
+        tags = {name: get_tags(method.estimator()) for name, method in fit.items()}
+        fit = {name: method for name, method in fit.items() if tags[name].input_tags.sparse}
     if names is not None:
         _check_names(names, fit, setting)
         fit = {name: method for name, method in fit.items() if name in names}
@@ -158,10 +159,6 @@ def _fits(method: Method, setting: str) -> bool:
     if setting == "generalization":
         return "one target" not in asks
     return "several sources" not in asks and not issubclass(method.estimator, Generalizer)
-
-
-def _takes_sparse(method: Method) -> bool:
-    return bool(get_tags(method.estimator()).input_tags.sparse)
 
 
 def _check_names(names: Sequence[str], known: Mapping[str, Method], setting: str) -> None:

@@ -63,13 +63,10 @@ def peak_bytes() -> int | None:
 
 def machine() -> str:
     """Return the processor of this machine and its number of cores, in one line."""
-    return f"{_processor()}, {os.cpu_count()} cores"
-
-
-def _processor() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         text = ""
     found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
+    name = found[1].strip() if found else platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores"

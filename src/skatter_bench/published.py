@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -113,15 +113,10 @@ def published(key: str) -> Published:
 
 @cache
 def _read() -> dict[str, Published]:
+    folder = files("skatter_bench")
+    contents = [json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in FILES]
     return {
         key: Published(key=key, citation=content["citation"], **table)
-        for content in map(_content, FILES)
+        for content in contents
         for key, table in content["tables"].items()
     }
-
-
-def _content(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(
-        files("skatter_bench").joinpath(name).read_text(encoding="utf-8")
-    )
-    return content

@@ -140,11 +140,15 @@ def render_report(
     read, ``date`` is when the last number was computed. ``figures`` need more than outcomes and are
     given by name of their suite.
     """
-    shown = _check_results(results)
+    names = [each.suite.name for each in results]
+    if not names:
+        raise ValueError("results are empty: there is nothing to report. Run a suite first.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"results must hold every suite once, got {', '.join(names)}.")
     software = {"skatter": "unknown", **(installed_versions() if versions is None else versions)}
-    drawn = dict(figures or {})
+    drawn = figures or {}
     parts = [
-        _part(each, f"suite-{i}", drawn.get(each.suite.name)) for i, each in enumerate(shown, 1)
+        _part(each, f"suite-{i}", drawn.get(each.suite.name)) for i, each in enumerate(results, 1)
     ]
     return render_page(
         "skatter_bench",
@@ -158,26 +162,15 @@ def render_report(
             "version": software["skatter"],
             "versions": software,
             "date": date,
-            "facts": _facts(shown),
-            "summary": _summary(shown),
+            "facts": _facts(results),
+            "summary": _summary(results),
             "parts": parts,
-            "sources": list(_sources(shown)),
+            "sources": list(_sources(results)),
         },
     )
 
 
-def _check_results(results: Sequence[SuiteResults]) -> list[SuiteResults]:
-    shown = list(results)
-    names = [each.suite.name for each in shown]
-    if not names:
-        raise ValueError("results are empty: there is nothing to report. Run a suite first.")
-    if len(set(names)) < len(names):
-        raise ValueError(f"results must hold every suite once, got {', '.join(names)}.")
-    return shown
-
-
 def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
-    """Count what the page is about."""
     outcomes = [outcome for each in results for outcome in each.outcomes]
     return {
         "suites": f"{len(results):,}",
@@ -190,14 +183,12 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
 
 
 def _summary(results: Sequence[SuiteResults]) -> Part:
-    tables = {protocol: summary_of(results, protocol) for protocol in TITLES}
-    paper = frozenset(
-        label for each in results for label in views.paper_labels(each.suite, each.outcomes)
-    )
+    labels = (views.paper_labels(each.suite, each.outcomes) for each in results)
+    paper = frozenset().union(*labels)
     panels = tuple(
         Panel(f"summary-{protocol}", protocol, table, paper=paper)
-        for protocol, table in tables.items()
-        if table is not None
+        for protocol in TITLES
+        if (table := summary_of(results, protocol)) is not None
     )
     return Part("summary", "Summary", panels)
 
@@ -270,14 +261,8 @@ def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:
     for citation in dict.fromkeys(published(key).citation for key in keys):
         yield {"name": "Published numbers", "words": f"{citation}."}
     for name in dict.fromkeys(task.dataset for each in results for task in each.suite.tasks):
-        yield {"name": name, "words": " ".join(_known_of(name))}
-
-
-def _known_of(dataset: str) -> Iterator[str]:
-    info = DATASETS.get(dataset)
-    if info is None:
-        return
-    yield info.summary
-    yield info.citation
-    if info.source is not None:
-        yield f"Files: {info.source.origin.rstrip('.')}."
+        info = DATASETS.get(name)
+        known = [] if info is None else [info.summary, info.citation]
+        if info is not None and info.source is not None:
+            known.append(f"Files: {info.source.origin.rstrip('.')}.")
+        yield {"name": name, "words": " ".join(known)}

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
+from skatter.formatting import printable
 from skatter_bench.cells import Cell, cells
 from skatter_bench.contestants import Contestant
 from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores
 from skatter_bench.scoring import share
-from skatter_bench.store import PackedStore, Store
+from skatter_bench.store import Record, Records, StoreError
 from skatter_bench.suite import Suite
 from skatter_bench.tasks import Task
 
@@ -57,9 +58,6 @@ class SuiteResults:
     outcomes: list[Outcome]
 
 
-Record = Mapping[str, Any]
-
-
 def plan(
     suite: Suite, rows: Sequence[Contestant], protocols: Sequence[str], seeds: Sequence[int] = (0,)
 ) -> list[Cell]:
@@ -83,7 +81,7 @@ def outcomes(
     suite: Suite,
     rows: Sequence[Contestant],
     protocol: str,
-    store: Store | PackedStore,
+    store: Records,
     seeds: Sequence[int] = (0,),
 ) -> list[Outcome]:
     """Read what was reached; what has not been run yet is left out."""
@@ -95,18 +93,17 @@ def outcomes(
 
 
 def _outcome(
-    suite: str,
-    task: Task,
-    contestant: Contestant,
-    protocol: str,
-    seed: int,
-    store: Store | PackedStore,
+    suite: str, task: Task, contestant: Contestant, protocol: str, seed: int, store: Records
 ) -> Outcome | None:
     records = {
         fold: [store.get(cell.key) for cell in cells(task, contestant, fold, seed)]
         for fold in _needed(protocol, task, contestant)
     }
     done = [record for own in records.values() for record in own if record is not None]
+    for record in done:
+        _check_whole(record, record, "cpu_seconds", "peak_bytes")
+        for each in record["scores"]:
+            _check_whole(record, each, *(() if "error" in each else ("total", "seconds")))
     if len(done) < sum(len(own) for own in records.values()):
         return None
     settings = contestant.settings(task)
@@ -114,8 +111,9 @@ def _outcome(
     # None where there was nothing to choose from.
     names = [fold for fold in choosing_folds(protocol, task) if fold in scores]
     deciding = {fold: [share(score) for score in scores[fold]] for fold in names}
-    chosen, error = _chosen(deciding, scores[final_fold(protocol)], done)
-    best = None if chosen is None else scores[final_fold(protocol)][chosen]
+    final = scores[final_fold(protocol)]
+    chosen, error = _chosen(deciding, final, done)
+    best = None if chosen is None else final[chosen]
     score = None
     if chosen is not None and deciding:
         score = 100 * float(mean_scores(deciding)[chosen])
@@ -139,6 +137,17 @@ def _outcome(
         peak_bytes=max(peaks, default=None),
         error=error,
     )
+
+
+def _check_whole(record: Record, holds: Mapping[str, Any], *names: str) -> None:
+    """Refuse a record that lacks what those of a benchmark have."""
+    for name in names:
+        if name not in holds:
+            raise _not_whole(record, name)
+
+
+def _not_whole(record: Record, lacks: str) -> StoreError:
+    return StoreError(f"the record {record['key']} lacks {lacks}. Remove it, and run again.")
 
 
 Scores = Sequence[Mapping[str, Any]]
@@ -169,10 +178,11 @@ def _chosen(
 
 
 def _errors(records: Iterable[Record]) -> Iterator[str]:
+    """Yield what went wrong, without what a terminal would obey."""
     for record in records:
         if record["error"] is not None:
-            yield f"{record['error']['type']}: {record['error']['message']}"
-        yield from (score["error"] for score in record["scores"] if "error" in score)
+            yield printable(f"{record['error']['type']}: {record['error']['message']}")
+        yield from (printable(score["error"]) for score in record["scores"] if "error" in score)
 
 
 @dataclass(frozen=True)
@@ -184,9 +194,11 @@ class Stamp:
     finished: str
 
 
-def stamps(store: Store | PackedStore) -> Stamp:
+def stamps(store: Records) -> Stamp:
     """Return where and when the records of a store were made, several values with commas."""
     records = list(store)
+    for record in records:
+        _check_whole(record, record, "versions", "finished", "machine")
     names = dict.fromkeys(name for record in records for name in record["versions"])
     versions = {
         name: _listed(record["versions"].get(name, "") for record in records) for name in names
@@ -196,10 +208,10 @@ def stamps(store: Store | PackedStore) -> Stamp:
 
 
 def _listed(values: Iterable[str]) -> str:
-    return ", ".join(sorted({value for value in values if value}))
+    return printable(", ".join(sorted({value for value in values if value})))
 
 
-def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[dict[str, Any]]:
+def tidy_outcomes(found: Iterable[Outcome], store: Records) -> list[dict[str, Any]]:
     """Return outcomes as flat rows, with the chosen setting as JSON and where they were made."""
     stamp = stamps(store)
     made = {"machine": stamp.machine, **{f"version.{k}": v for k, v in stamp.versions.items()}}
@@ -209,12 +221,18 @@ def tidy_outcomes(found: Iterable[Outcome], store: Store | PackedStore) -> list[
     ]
 
 
-def tidy(store: Store | PackedStore) -> list[dict[str, Any]]:
+def tidy(store: Records) -> list[dict[str, Any]]:
     """Return every score in the store as one flat row: a table for your own questions.
 
     Settings are columns named ``setting.beta`` and the like; accuracies are shares.
     """
-    return [row for record in store for row in _rows(record)]
+    rows: list[dict[str, Any]] = []
+    for record in store:
+        try:
+            rows.extend(_rows(record))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise _not_whole(record, str(error)) from error
+    return rows
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:

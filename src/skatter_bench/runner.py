@@ -72,23 +72,6 @@ def run(
     return book.summary(time.perf_counter() - start)
 
 
-@dataclass(frozen=True)
-class _Item:
-    """A cell with what is asked of it again and again; its key is a hash of all of it."""
-
-    cell: Cell
-    key: str
-    label: str
-    spec: dict[str, Any]
-    contestant: str
-
-    @classmethod
-    def of(cls, cell: Cell) -> _Item:
-        spec = cell.spec()
-        contestant = json.dumps(spec.get("contestant"), sort_keys=True)
-        return cls(cell, cell.key, cell.label, spec, contestant)
-
-
 class _Book:
     """What is settled and what is not: records, counts and events of one run."""
 
@@ -101,54 +84,58 @@ class _Book:
     ) -> None:
         self.store = store
         self.n_workers = 1
-        self._items = [_Item.of(cell) for cell in {cell.key: cell for cell in cells}.values()]
+        self._cells = {cell.key: cell for cell in cells}
         self._retry_failed = retry_failed
         self._on_event = on_event
-        self._estimate = Estimate(item.contestant for item in self._items)
+        self._estimate = Estimate(_contestant(cell) for cell in self._cells.values())
         self._stale: dict[str, Record] = {}
         self._counts: Counter[str] = Counter()
         self._failed: list[Failure] = []
 
-    def look_up(self) -> list[_Item]:
+    def look_up(self) -> list[Cell]:
         """Settle the cells that are in the store; return the others."""
         if self._retry_failed:
-            records = ((item.key, self.store.get(item.key)) for item in self._items)
+            records = ((key, self.store.get(key)) for key in self._cells)
             self._stale = {key: each for key, each in records if each and _has_failed(each)}
-        return [item for item in self._items if not self.find(item)]
+        return [cell for cell in self._cells.values() if not self.find(cell)]
 
-    def find(self, item: _Item) -> bool:
+    def find(self, cell: Cell) -> bool:
         """Settle a cell if it is in the store, and not as a failure that is to be tried again."""
-        record = self.store.get(item.key)
-        if record is None or record == self._stale.get(item.key):
+        record = self.store.get(cell.key)
+        if record is None or record == self._stale.get(cell.key):
             return False
-        self._settle(item, record, "found")
+        self._settle(cell, record, "found")
         return True
 
-    def keep(self, item: _Item, result: dict[str, Any]) -> None:
+    def keep(self, cell: Cell, result: dict[str, Any]) -> None:
         """Put the result of a cell into the store, and settle the cell."""
-        record = {"cell": item.spec, **result}
-        self.store.put(item.key, record)
-        self._settle(item, record, "failed" if _has_failed(record) else "done")
+        record = {"cell": cell.spec(), **result}
+        self.store.put(cell.key, record)
+        self._settle(cell, record, "failed" if _has_failed(record) else "done")
 
     def summary(self, seconds: float) -> Summary:
         """Return the counts."""
         done, found, failed = self._counts["done"], self._counts["found"], tuple(self._failed)
         return Summary(done, found, len(failed), failed, seconds)
 
-    def _settle(self, item: _Item, record: Record, kind: Kind) -> None:
+    def _settle(self, cell: Cell, record: Record, kind: Kind) -> None:
         if _has_failed(record):
-            self._failed.append(Failure(item.label, _reason(record), found=kind == "found"))
+            self._failed.append(Failure(cell.label, _reason(record), found=kind == "found"))
         else:
             self._counts[kind] += 1
-        self._estimate.settle(item.contestant, record["seconds"])
-        self.tell(kind, item)
+        self._estimate.settle(_contestant(cell), record["seconds"])
+        self.tell(kind, cell)
 
-    def tell(self, kind: Kind, item: _Item) -> None:
+    def tell(self, kind: Kind, cell: Cell) -> None:
         """Say what happens to a cell."""
         if self._on_event is not None:
             done = self._counts.total() + len(self._failed)
             left = self._estimate.seconds_left(self.n_workers)
-            self._on_event(Event(kind, item.label, done, len(self._items), left))
+            self._on_event(Event(kind, cell.label, done, len(self._cells), left))
+
+
+def _contestant(cell: Cell) -> str:
+    return json.dumps(cell.spec().get("contestant"), sort_keys=True)
 
 
 def _has_failed(record: Record) -> bool:
@@ -168,7 +155,7 @@ def _reason(record: Record) -> str:
 class _Job:
     """A cell that this run has claimed; ``alone`` if nothing else may be under way with it."""
 
-    item: _Item
+    cell: Cell
     claim: Claim
     start: float = 0.0
     alone: bool = False
@@ -177,9 +164,9 @@ class _Job:
 class _Loop:
     """Give cells away and take results in, until nothing is left."""
 
-    def __init__(self, waiting: Iterable[_Item], book: _Book, work: Work, pool: Pool) -> None:
+    def __init__(self, waiting: Iterable[Cell], book: _Book, work: Work, pool: Pool) -> None:
         self._waiting = deque(waiting)
-        self._elsewhere: list[_Item] = []
+        self._elsewhere: list[Cell] = []
         self._suspects: deque[_Job] = deque()
         self._under_way: dict[Future[dict[str, Any]], _Job] = {}
         self._book = book
@@ -214,21 +201,21 @@ class _Loop:
     def _claim_next(self) -> _Job | None:
         """Claim the next cell that no other run works on or has done."""
         while self._waiting:
-            item = self._waiting.popleft()
-            claim = self._book.store.claim(item.key)
+            cell = self._waiting.popleft()
+            claim = self._book.store.claim(cell.key)
             if claim is None:
-                self._elsewhere.append(item)
-            elif self._book.find(item):
+                self._elsewhere.append(cell)
+            elif self._book.find(cell):
                 claim.release()
             else:
-                return _Job(item, claim)
+                return _Job(cell, claim)
         return None
 
     def _submit(self, job: _Job) -> None:
         try:
-            self._book.tell("started", job.item)
+            self._book.tell("started", job.cell)
             job = replace(job, start=time.perf_counter())
-            self._under_way[self._call(job.item.cell)] = job
+            self._under_way[self._call(job.cell)] = job
         except BaseException:
             job.claim.release()
             raise
@@ -267,13 +254,13 @@ class _Loop:
     def _settle(self, future: Future[dict[str, Any]]) -> None:
         job = self._under_way[future]
         if not self._has_died(future):
-            self._book.keep(job.item, future.result())
+            self._book.keep(job.cell, future.result())
         elif self._pool.one_for_all and not job.alone:
             del self._under_way[future]
             self._suspects.append(replace(job, alone=True))
             return
         else:
-            self._book.keep(job.item, _death(job, future))
+            self._book.keep(job.cell, _death(job, future))
         del self._under_way[future]
         job.claim.release()
 

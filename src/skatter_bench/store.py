@@ -20,11 +20,11 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from skatter.files import remove_stale, sync_folder, write_atomically
+from skatter.files import read_regular, remove_stale, sync_folder, write_atomically
 
 try:
     import fcntl
@@ -35,6 +35,15 @@ Record = dict[str, Any]
 """What is kept of a cell."""
 
 CHECKSUM = "sha256"
+
+MAX_RECORD = 2**24
+"""Bytes of a record, which take many times as much memory."""
+
+MAX_PACKED = 2**25
+"""Bytes that a packed store unpacks to."""
+
+MAX_DICTIONARY = 2**28
+"""Bytes of memory that unpacking may take."""
 
 LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 """What a file system answers that knows no locks."""
@@ -95,12 +104,12 @@ class Store:
         """
         path = self._path(key, ".json")
         try:
-            record = json.loads(path.read_bytes())
+            record = json.loads(read_regular(path, MAX_RECORD))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}. Make it readable.") from error
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
         if _is_record(record, key):
             del record[CHECKSUM]
@@ -202,9 +211,9 @@ class PackedStore:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.folder = Path(path).expanduser()
         try:
-            with lzma.open(self.folder, "rt", encoding="utf-8") as lines:
-                records = [json.loads(line) for line in lines]
-        except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+            text = _unpack(read_regular(self.folder, MAX_PACKED)).decode()
+            records = [json.loads(line) for line in text.split("\n") if line]
+        except (OSError, ValueError, RecursionError, lzma.LZMAError) as error:
             raise StoreError(f"{self.folder} is not a packed store: {error}") from error
         for record in records:
             key = record.get("key") if isinstance(record, dict) else None
@@ -219,6 +228,10 @@ class PackedStore:
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records.values())
+
+
+Records = Store | PackedStore
+"""Where records are read from."""
 
 
 def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> int:
@@ -237,7 +250,16 @@ def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> in
     return len(lines)
 
 
-def open_store(path: str | os.PathLike[str]) -> Store | PackedStore:
+def _unpack(data: bytes) -> bytes:
+    """Return what a packed store holds, or raise a ValueError where it is not whole or too much."""
+    unpacker = lzma.LZMADecompressor(memlimit=MAX_DICTIONARY)
+    text = unpacker.decompress(data, max_length=MAX_PACKED)
+    if not unpacker.eof:
+        raise ValueError(f"it breaks off, or unpacks to more than {MAX_PACKED:,} bytes")
+    return text
+
+
+def open_store(path: str | os.PathLike[str]) -> Records:
     """Open a folder of records, or the file that they were packed into, to read them."""
     return PackedStore(path) if os.path.isfile(path) else Store(path)
 
@@ -255,6 +277,7 @@ def _is_record(found: Any, key: str) -> bool:
         and isinstance(found.get("scores"), list)
         and all(_is_score(score) for score in found["scores"])
         and isinstance(found.get("seconds"), float)
+        and all(fits(found[name]) for name, fits in _FIELDS.items() if name in found)
         and _is_error(found.get("error"), failed=found["status"] == "failed")
     )
 
@@ -263,10 +286,38 @@ def _is_score(found: Any) -> bool:
     """Tell a setting with its numbers, or with the error that it met."""
     if not isinstance(found, dict) or not isinstance(found.get("setting"), dict):
         return False
+    if any(isinstance(value, dict | list) for value in found["setting"].values()):
+        return False
     if "error" in found:
         return isinstance(found["error"], str)
     known = [found[name] for name in ("correct", "total", "r2", "seconds") if name in found]
-    return all(isinstance(value, int | float) for value in known)
+    return all(map(_is_number, known)) and found.get("total", 1) >= 1
+
+
+def _is_number(found: Any) -> bool:
+    """Tell a number of JSON that is also one of the machine's."""
+    plain = isinstance(found, int | float) and not isinstance(found, bool)
+    return plain and abs(found) < LARGEST
+
+
+LARGEST = 1e300
+
+
+def _is_text(found: Any) -> bool:
+    return isinstance(found, str)
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "cell": lambda found: isinstance(found, dict),
+    "seconds": _is_number,
+    "cpu_seconds": _is_number,
+    "peak_bytes": lambda found: found is None or _is_number(found),
+    "warnings": lambda found: isinstance(found, list) and all(map(_is_text, found)),
+    "versions": lambda found: isinstance(found, dict) and all(map(_is_text, found.values())),
+    "finished": _is_text,
+    "machine": _is_text,
+}
+"""What the fields of a record hold, where they are there."""
 
 
 def _is_error(found: Any, *, failed: bool) -> bool:

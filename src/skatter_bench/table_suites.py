@@ -45,18 +45,16 @@ def _others(setting: Setting) -> Iterator[Task]:
 def _task(
     name: str, table: EverydayTable, drawn: DrawnTask, most: Sample, setting: Setting
 ) -> Task:
-    sample = Sample(most.sources, most.targets, drawn.before)
-    n_classes, target = len(table.class_names), (drawn.target,)
     return Task(
         name,
         table.name,
         drawn.sources,
-        target,
+        (drawn.target,),
         setting,
-        n_classes,
-        table.name,
-        "table",
-        sample=sample,
+        n_classes=len(table.class_names),
+        group=table.name,
+        prepare="table",
+        sample=Sample(most.sources, most.targets, drawn.before),
     )
 
 

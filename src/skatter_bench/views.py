@@ -72,20 +72,22 @@ def page_table(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
     table = table_of(suite, outcomes)
     groups = by_group(outcomes)
     if not has_averages(suite) or len(groups) == 1:
-        if AVERAGE in {column.name for column in table.columns}:
-            table = table.select(
-                sorted(range(len(table.columns)), key=lambda j: not table.columns[j].overall)
-            )
-        return table
+        if AVERAGE not in {column.name for column in table.columns}:
+            return table
+        places = range(len(table.columns))
+        return table.select(sorted(places, key=lambda j: not table.columns[j].overall))
     averages = (replace(each, group="Averages", overall=True) for each in table.columns)
     parts = [replace(table, columns=tuple(averages))]
     for group, own in groups.items():
-        tasks = table_of(suite, own)
-        tasks = tasks.select([j for j, each in enumerate(tasks.columns) if not each.overall])
-        parts.append(
-            replace(tasks, columns=tuple(replace(each, group=group) for each in tasks.columns))
-        )
+        tasks = _without_overall(table_of(suite, own))
+        columns = tuple(replace(each, group=group) for each in tasks.columns)
+        parts.append(replace(tasks, columns=columns))
     return side_by_side(parts)
+
+
+def _without_overall(table: Table) -> Table:
+    """Leave out columns that sum up others."""
+    return table.select([j for j, column in enumerate(table.columns) if not column.overall])
 
 
 def has_averages(suite: Suite) -> bool:
@@ -94,9 +96,9 @@ def has_averages(suite: Suite) -> bool:
 
 
 def by_group(
-    outcomes: Iterable[Outcome], what: Literal["group", "label"] = "group"
+    outcomes: Iterable[Outcome], what: Literal["group", "label", "suite"] = "group"
 ) -> dict[str, list[Outcome]]:
-    """Return the outcomes of every group of tasks, or of every method."""
+    """Return the outcomes of every group of tasks, of every method, or of every suite."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[getattr(outcome, what)].append(outcome)
@@ -157,8 +159,7 @@ def accuracy_table(
 
 def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
     """Return accuracies, tasks by methods, and the methods; nan where there is none."""
-    table = accuracy_table(outcomes)
-    table = table.select([j for j, column in enumerate(table.columns) if not column.overall])
+    table = _without_overall(accuracy_table(outcomes))
     rows = [[entry.value for entry in row.entries] for row in table.rows]
     return np.array(rows).T, [row.label for row in table.rows]
 
@@ -177,8 +178,8 @@ def summary_table(
     results = _Results(outcomes)
     protocol = results.only("protocol")
     papers, columns, parts = [], [], []
-    for suite, own in results.by_suite().items():
-        paper = _beside(published.get(suite), protocol)
+    for suite, found in by_group(results.outcomes, "suite").items():
+        own, paper = _Results(found), _beside(published.get(suite), protocol)
         papers += [] if paper is None else [paper]
         groups = own.groups()
         for group, places in groups.items():
@@ -437,18 +438,13 @@ def costs_table(outcomes: Sequence[Outcome]) -> Table:
         Column("One fit", "duration", "median over tasks"),
         Column("Memory", "memory", "largest growth"),
     )
-    rows = tuple(Row(label, _costs(own)) for label, own in by_group(outcomes, "label").items())
-    return Table("Time and memory", METHOD, columns, rows)
-
-
-def _costs(own: Sequence[Outcome]) -> tuple[Entry, ...]:
-    fits = [each.fit_seconds for each in own if math.isfinite(each.fit_seconds)]
-    peaks = [each.peak_bytes for each in own if each.peak_bytes is not None]
-    return (
-        _measured(cpu_seconds(own)),
-        _measured(median(fits) if fits else None),
-        _measured(max(peaks, default=None)),
-    )
+    rows = []
+    for label, own in by_group(outcomes, "label").items():
+        fits = [each.fit_seconds for each in own if math.isfinite(each.fit_seconds)]
+        peaks = [each.peak_bytes for each in own if each.peak_bytes is not None]
+        costs = cpu_seconds(own), median(fits) if fits else None, max(peaks, default=None)
+        rows.append(Row(label, tuple(map(_measured, costs))))
+    return Table("Time and memory", METHOD, columns, tuple(rows))
 
 
 def cpu_seconds(outcomes: Iterable[Outcome]) -> float:
@@ -520,13 +516,6 @@ class _Results:
                 "their numbers do not compare. Make a table for each."
             )
         return str(values[0])
-
-    def by_suite(self) -> dict[str, _Results]:
-        """Return the outcomes of every suite."""
-        names = dict.fromkeys(each.suite for each in self.outcomes)
-        return {
-            name: _Results(each for each in self.outcomes if each.suite == name) for name in names
-        }
 
     def groups(self) -> dict[str, list[Place]]:
         """Return the places of every group."""
@@ -678,7 +667,8 @@ def _test_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _protocol_notes(protocol: str) -> list[str]:
     if protocol == TARGET_ORACLE:
         return [ORACLE]
-    return [*filter(None, [say_protocol(protocol)])]
+    said = say_protocol(protocol)
+    return [said] if said else []
 
 
 def _spread_notes(results: _Results, rows: Sequence[Row]) -> list[str]:

@@ -123,7 +123,7 @@ def _start_worker(parent: int) -> None:
 
 
 class Pool:
-    """Where calls are made.
+    """Where calls are made: in the process that asks, so that a debugger works; or in others.
 
     ``deaths`` are what a future raises where its process died; ``one_for_all`` says that one death
     takes along everything that the pool was given, so that nobody knows whose fault it was.
@@ -139,23 +139,15 @@ class Pool:
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Have a call made."""
-        raise NotImplementedError
+        future: Future[Any] = Future()
+        future.set_result(call())
+        return future
 
     def restart(self) -> None:
         """Make the pool usable again after a death."""
 
     def close(self) -> None:
         """End the pool, with everything that is under way."""
-
-
-class Here(Pool):
-    """The process that asks: no parallelism, and a debugger that works."""
-
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Make a call now."""
-        future: Future[Any] = Future()
-        future.set_result(call())
-        return future
 
 
 class Processes(Pool):
@@ -230,21 +222,17 @@ class Cluster(Pool):
 def open_pool(n_jobs: int, dask: str | Client | None) -> Iterator[Pool]:
     """Open the pool that a user asked for; close it at the end."""
     if dask is None:
-        with closing(_local_pool(n_jobs)) as pool:
+        if not isinstance(n_jobs, int) or n_jobs == 0:
+            raise ValueError(
+                f"n_jobs must be a number of processes, or negative to count back from the number "
+                f"of cores, got {n_jobs!r}."
+            )
+        n_jobs = joblib.effective_n_jobs(n_jobs)
+        with closing(Pool() if n_jobs == 1 else Processes(n_jobs)) as pool:
             yield pool
     else:
         with _connect(dask) as client, closing(Cluster(client)) as cluster:
             yield cluster
-
-
-def _local_pool(n_jobs: int) -> Pool:
-    if not isinstance(n_jobs, int) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs must be a number of processes, or negative to count back from the number of "
-            f"cores, got {n_jobs!r}."
-        )
-    n_jobs = joblib.effective_n_jobs(n_jobs)
-    return Here() if n_jobs == 1 else Processes(n_jobs)
 
 
 @contextmanager

@@ -47,11 +47,11 @@ def test_rows_like_those_of_the_fit_pass_without_a_word(result, frame):
     [
         (
             {"ward": "z"},
-            "Column 'ward' holds 1 value that the fit has not seen, such as 'z', in 120",
+            "Column 'ward' holds 1 value that the fit has not seen, 'z', in 120",
         ),
         ({"dose": np.nan}, "Empty in every row, and not in the fit: 'dose'"),
         ({"pulse": 99.0}, "Far from the fit, by their mean in standard deviations: 'pulse' (+"),
-        ({"site": "mars"}, "site holds 1 new value, such as mars"),
+        ({"site": "mars"}, "site holds 1 new value, 'mars'"),
     ],
 )
 def test_what_the_fit_has_not_seen_is_said_once(result, frame, change, said):

@@ -141,3 +141,35 @@ def test_what_is_for_classes_is_refused(frame):
         adapt(frame, label="dose", domain="site", metric="balanced accuracy")
     with pytest.raises(TypeError, match="champion must be a regressor"):
         adapt(frame, label="dose", domain="site", plain=LogisticRegression())
+
+
+@pytest.mark.parametrize(
+    ("write", "unit", "said"),
+    [
+        ("{:.2f}%".format, "%", "dose and its errors are in %: 45 means 45 %."),
+        ("${:,.2f}".format, "$", "dose and its errors are in $."),
+        (lambda x: f"{x:.2f}".replace(".", ",") + " €", "€", "dose and its errors are in €."),
+    ],
+    ids=["percent", "dollars", "euros"],
+)
+def test_labels_with_a_unit_are_the_same_numbers_and_the_unit_is_said(frame, write, unit, said):
+    rounded = frame.assign(dose=frame["dose"].round(2))
+    written = frame.assign(dose=[None if np.isnan(x) else write(x) for x in frame["dose"]])
+    result = adapt(written, label="dose", domain="site")
+    plain = adapt(rounded, label="dose", domain="site")
+    np.testing.assert_array_equal(
+        result.predictions["predicted_dose"], plain.predictions["predicted_dose"]
+    )
+    assert said in result.words
+    assert result.model.heading == f"dose ({unit})"
+    assert f"dose ({unit})" in result._repr_html_()
+    assert result.to_dict()["settings"]["unit"] == unit
+    assert "errors are in" not in str(plain)
+
+
+def test_a_sheet_may_be_answered_with_the_unit_of_the_labels(truth, frame):
+    priced = frame.assign(dose=[None if np.isnan(x) else f"${x:,.2f}" for x in frame["dose"]])
+    sheet = ask(priced, label="dose", domain="site", n_labels=12).sheet
+    sheet["dose"] = [f"${truth['dose'][row - 1]:,.2f}" for row in sheet["row"]]
+    result = adapt(priced, label="dose", domain="site", checked=sheet)
+    assert result.by_labels.n_answered == 12

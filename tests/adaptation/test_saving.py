@@ -19,12 +19,23 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -39,6 +50,7 @@ from skatter import (
 )
 from skatter.methods import METHODS
 from skatter.saving import ModelFileError, describe_model, load_model, save_model
+from skatter.saving.nodes import Reader, Writer
 from skatter.scaling import DomainScaler
 from skatter.tables import TableError
 from skatter.trees import ForestClassifier
@@ -424,7 +436,7 @@ def test_nothing_in_a_file_starts_processes(tmp_path):
     model = KNeighborsClassifier(1, algorithm="brute", n_jobs=7).fit([[0.0], [1.0]], [0, 1])
     assert load_model(save_model(model, tmp_path / "m")).n_jobs is None
     refused(forge(tmp_path / "m", model, "KNeighborsClassifier", n_jobs=64), "n_jobs")
-    pipeline = make_domain_pipeline(StandardScaler(), model)
+    pipeline = make_domain_pipeline(StandardScaler(), model).fit([[0.0], [1.0]], [0, 1])
     refused(forge(tmp_path / "m", pipeline, "DomainPipeline", memory="/tmp/cache"), "memory")
     kernel = {"params": {"dict": [["n_jobs", 64]]}}
     X = np.arange(12.0).reshape(6, 2)
@@ -662,6 +674,131 @@ def test_a_member_with_other_classes_is_refused(tmp_path, problem):
     model = HedgedClassifier().fit(X, known, sample_domain=domain)
     shift = lambda classes: classes + 1  # noqa: E731
     refused(forge_array(tmp_path / "m", model, "ForestClassifier", "classes_", shift), "classes")
+
+
+# --- malice: objects that do not fit together -----------------------------------------------------
+
+
+def pipeline_of(*steps):
+    return make_domain_pipeline(*steps).fit(X_PLAIN, Y_PLAIN, sample_domain=np.arange(40) % 2)
+
+
+def steps_of(*places):
+    return [{"tuple": [f"step {n}", {"part": place}]} for n, place in enumerate(places)]
+
+
+def test_steps_of_a_pipeline_can_do_what_is_asked_of_them(tmp_path):
+    model = pipeline_of(SCA(2), StandardScaler(), GaussianNB())
+    members = members_of(save_model(model, tmp_path / "m"))
+    kinds = [part["type"].split(".")[-1] for part in json.loads(members["model.json"])["parts"]]
+    sca, scaler, bayes, record = map(kinds.index, ("SCA", "StandardScaler", "GaussianNB", "Kernel"))
+    wrong = {
+        "no transformer": [(bayes, bayes), (record, bayes)],
+        "no estimator": [(sca, record)],
+        "StandardScaler makes other features than SCA": [(scaler, sca, bayes)],
+        "SCA makes other features than SCA": [(sca, sca, bayes)],
+    }
+    for words, cases in wrong.items():
+        for places in cases:
+            given = {"steps": steps_of(*places)}
+            refused(forge(tmp_path / "m", model, "DomainPipeline", **given), words)
+    load_model(forge(tmp_path / "m", model, "DomainPipeline", steps=steps_of(sca, scaler, bayes)))
+
+
+def test_a_record_is_no_model(tmp_path):
+    path = save_model(SCA(2).fit(X_PLAIN, Y_PLAIN), tmp_path / "m")
+    reseal(path, model=lambda content: content.update(model=0))
+    refused(path, "is no model")
+
+
+def test_steps_that_are_not_fitted_are_refused_beside_those_that_are(tmp_path):
+    mixed = make_domain_pipeline(StandardScaler(), GaussianNB().fit(X_PLAIN, Y_PLAIN))
+    with pytest.raises(ModelFileError, match="some steps are fitted, and others not"):
+        save_model(mixed, tmp_path / "m")
+    save_model(make_domain_pipeline(StandardScaler(), GaussianNB()), tmp_path / "m")
+    search = SCACV(n_components=[1, 2]).fit(X_PLAIN, Y_PLAIN, sample_domain=np.arange(40) % 2)
+    search.best_estimator_ = clone(search.best_estimator_)
+    with pytest.raises(ModelFileError, match="holds what is not fitted"):
+        save_model(search, tmp_path / "m", force=True)
+
+
+@pytest.mark.parametrize(
+    ("scaler", "name", "change", "words"),
+    [
+        (StandardScaler(), "scale_", lambda a: a * 0, "holds a zero"),
+        (StandardScaler(), "mean_", lambda a: a * np.nan, "would be given NaN"),
+        (StandardScaler(), "mean_", lambda a: a * np.inf, "not as it should be"),
+        (StandardScaler(), "mean_", lambda a: a * 0 + 1e150, "not as it should be"),
+        (MinMaxScaler(), "scale_", lambda a: a * 0, "holds a zero"),
+        (RobustScaler(), "center_", lambda a: a * np.nan, "would be given NaN"),
+        (DomainScaler(), "scales_", lambda a: a * 0, "holds a zero"),
+    ],
+)
+def test_scalers_make_numbers_of_numbers(tmp_path, scaler, name, change, words):
+    model = pipeline_of(clone(scaler), GaussianNB())
+    refused(forge_array(tmp_path / "m", model, type(scaler).__name__, name, change), words)
+
+
+def test_a_column_that_was_empty_in_the_fit_is_saved_before_trees_alone(tmp_path):
+    X = np.c_[X_PLAIN, np.full(40, np.nan)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_domain_pipeline(StandardScaler(), ForestClassifier(3)).fit(X, Y_PLAIN)
+        again = load_model(save_model(model, tmp_path / "m"))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_class_is_named_once(tmp_path):
+    model = KNeighborsClassifier(2, algorithm="brute").fit(X_PLAIN, Y_PLAIN)
+    twice = lambda classes: np.r_[classes, classes]  # noqa: E731
+    refused(forge_array(tmp_path / "m", model, "KNeighborsClassifier", "classes_", twice))
+
+
+def test_a_kernel_takes_the_samples_that_are_there(tmp_path):
+    model = SCA(2).fit(X_PLAIN, Y_PLAIN)
+    refused(forge(tmp_path / "m", model, "Kernel", metric="precomputed"), "kernel")
+    gram = SCA(2, kernel="precomputed").fit(X_PLAIN @ X_PLAIN.T, Y_PLAIN)
+    again = load_model(save_model(gram, tmp_path / "m", force=True))
+    np.testing.assert_array_equal(
+        again.transform(X_PLAIN @ X_PLAIN.T), gram.transform(X_PLAIN @ X_PLAIN.T)
+    )
+    refused(forge(tmp_path / "m", gram, "Kernel", metric="linear"), "kernel")
+
+
+@pytest.mark.parametrize(
+    ("model", "state"),
+    [
+        (Nystroem(n_components=5), {"kernel_params": 7}),
+        (Nystroem(n_components=5), {"gamma": "wide"}),
+        (MinMaxScaler(), {"feature_range": {"tuple": ["a", "b"]}}),
+        (MinMaxScaler(), {"clip": 3}),
+        (SVC(), {"break_ties": True, "decision_function_shape": "ovo"}),
+        (OneHotEncoder(), {"handle_unknown": "tofile"}),
+    ],
+    ids=str,
+)
+def test_parameters_that_fit_would_refuse_are_refused(tmp_path, model, state):
+    model = clone(model).fit(X_PLAIN, Y_PLAIN)
+    refused(forge(tmp_path / "m", model, type(model).__name__, **state))
+
+
+@pytest.mark.parametrize("name", [*METHODS, "column transformer"])
+def test_what_a_step_is_said_to_make_is_what_it_makes(name, fitted, problem):
+    """The sizes that files are checked by, held against arrays."""
+    X = problem[0]
+    if name == "column transformer":
+        step = ColumnTransformer(
+            [("a", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1]), ("b", PCA(1), [2])]
+        ).fit(X)
+    else:
+        step = fitted[name][0] if hasattr(fitted[name], "steps") else fitted[name]
+    if not hasattr(step, "transform"):
+        return
+    writer = Writer()
+    root = writer.node(step)
+    part = Reader(writer.arrays, json.loads(json.dumps(writer.parts))).model(root["part"])
+    assert part.width == X.shape[1]
+    assert part.gives == np.shape(step.transform(X))[1]
 
 
 # --- signatures -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -256,6 +257,43 @@ def test_a_method_outside_the_package_gets_its_row(tmp_path):
     printed, _ = process.communicate(timeout=300)
     assert process.returncode == 0, printed
     assert re.search(r"samemeans \+ 1NN +\d+\.\d\d", printed)
+
+
+FAILING = """
+from sklearn.base import BaseEstimator, TransformerMixin
+
+class Fails(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None, sample_domain=None):
+        raise ValueError("no \\x1b[31mred\\x1b[0m luck")
+
+    def transform(self, X):
+        return X
+"""
+
+
+def test_a_method_that_fails_in_every_fit_is_counted_and_ends_with_a_code_of_its_own(tmp_path):
+    (tmp_path / "fails.py").write_text(FAILING)
+    arguments = ("--method", "fails:Fails", "--store", tmp_path / "store", "--jobs", "1")
+    process = start("run", "figure1", "--methods", "raw", *arguments, cwd=tmp_path)
+    printed, _ = process.communicate(timeout=300)
+    assert process.returncode == 1, printed
+    assert re.search(r"[1-9]\d* failed", printed)
+    assert "luck" in printed
+    assert "\x1b[31m" not in printed
+    assert "Traceback" not in printed
+
+
+def test_a_record_that_lacks_something_is_named_in_one_line(store, tmp_path):
+    folder = tmp_path / "store"
+    shutil.copytree(store, folder)
+    own = Store(folder)
+    first = next(iter(own))
+    del first["cpu_seconds"], first["versions"]
+    own.put(first.pop("key"), first)
+    for command in (["table", *FAST[:3]], ["report", *FAST[:3], "--out", tmp_path / "page.html"]):
+        printed = call(*command, "--store", folder, code=1)
+        assert re.fullmatch(r"skatter: the record \w{64} lacks [\w ]+\. .*\n", printed)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_a_method_that_an_installed_package_announces_gets_its_row(tmp_path):

@@ -20,11 +20,13 @@ from skatter_bench.charts import (
     critical_difference_diagram,
     draw_figure1,
     draw_figure2,
+    drawings_of,
     pareto,
 )
 from skatter_bench.published import published
 from skatter_bench.ranks import rank
 from skatter_bench.results import Outcome
+from skatter_bench.suites import get_suite
 
 SURF = "Office+Caltech (SURF-BoW)"
 
@@ -260,6 +262,16 @@ def test_figure2_needs_raw_samples_and_one_protocol():
         draw_figure2([*gains(), *gains(protocol="defaults")])
     with pytest.raises(ValueError, match="svm or dam; got none"):
         draw_figure2([outcome("sca", 50.0)])
+
+
+def test_figure2_is_left_out_where_its_classifiers_were_not_run():
+    def names(classifier):
+        methods = {"raw": 40.0, "sca": 45.0}
+        own = [outcome(m, value, classifier=classifier) for m, value in methods.items()]
+        return {drawing.name for drawing in drawings_of(get_suite("figure2"), own)}
+
+    assert "gains" in names("svm")
+    assert "gains" not in names("1nn")
 
 
 # --- all of them --------------------------------------------------------------------------------

@@ -155,6 +155,59 @@ def test_a_record_that_was_changed_counts_as_missing(store, change):
         assert store.get(KEY) is None
 
 
+DEEP: list = []
+for _ in range(900):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"scores": [{"setting": {}, "correct": 1, "total": 0}]},
+        {"scores": [{"setting": {}, "correct": 10**400, "total": 1}]},
+        {"scores": [{"setting": {}, "correct": True, "total": 1}]},
+        {"scores": [{"setting": {"k": [1]}, "correct": 1, "total": 1}]},
+        {"scores": [{"setting": {"k": {}}, "correct": 1, "total": 1}]},
+        {"seconds": float("inf")},
+        {"cpu_seconds": "long"},
+        {"peak_bytes": [1]},
+        {"versions": {"numpy": 2}},
+        {"warnings": "one"},
+        {"machine": None},
+        {"cell": DEEP},
+    ],
+    ids=lambda forged: str(forged)[:60],
+)
+def test_a_forged_record_with_a_right_checksum_counts_as_missing(store, forged):
+    store.put(KEY, record())
+    content = {**json.loads(path_of(store).read_text()), **forged}
+    del content["sha256"]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    content["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    path_of(store).write_text(json.dumps(content))
+    with pytest.warns(UserWarning, match="counts as missing"):
+        assert store.get(KEY) is None
+
+
+def test_a_record_without_end_counts_as_missing_and_a_pipe_is_not_waited_for(store):
+    store.put(KEY, record())
+    path_of(store).write_text("[" * 100_000)
+    with pytest.warns(UserWarning, match="counts as missing"):
+        assert store.get(KEY) is None
+    path_of(store).unlink()
+    os.mkfifo(path_of(store))
+    with pytest.raises(StoreError, match="no regular file"):
+        store.get(KEY)
+
+
+def test_a_packed_store_unpacks_to_no_more_than_a_store_holds(tmp_path):
+    path = tmp_path / "packed.xz"
+    path.write_bytes(lzma.compress(bytes(1 << 28), preset=1))
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(StoreError, match="unpacks to more than"):
+        PackedStore(path)
+
+
 # --- folders that cannot be written ---------------------------------------------------------------
 
 

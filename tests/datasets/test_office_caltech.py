@@ -11,8 +11,9 @@ from tiny_files import known
 
 from skatter.datasets import load_office_caltech
 from skatter.datasets.home import KnownFile, Source
-from skatter.datasets.office_caltech import CLASSES, FEATURES, OTHER_NAMES
+from skatter.datasets.office_caltech import FEATURES, OTHER_NAMES
 
+CLASSES = FEATURES["surf"].facts.class_names
 SIZES = {"amazon": 7, "caltech": 9, "dslr": 4, "webcam": 5}
 
 

@@ -419,3 +419,26 @@ def test_a_column_that_looks_like_the_label_is_left_out_with_a_word(require):
     assert "empty in all rows of there" in found.left_out["ill"]
     assert any("label='ill'" in note for note in found.notes)
     assert not diagnose(frame, label="ill", domain="site").left_out
+
+
+def test_a_column_without_any_value_is_no_missing_value_and_others_are_counted_right(require):
+    pandas = require("pandas", "table")
+    rng = np.random.default_rng(0)
+    site = np.repeat(["here", "there"], 100)
+    gaps = {name: np.where(site == "there", np.nan, rng.normal(size=200)) for name in ("a", "b")}
+    gaps["a"][150:] = gaps["b"][160:] = 1.0
+    frame = pandas.DataFrame({"dose": rng.normal(size=200), **gaps, "none": np.nan, "site": site})
+    found = diagnose(frame, domain="site")
+    assert [each.name for each in found.missing] == ["b", "a"]
+    assert "and 1 other feature likewise" in found.words
+
+
+def test_classes_that_no_two_domains_share_have_no_conditional_scatter(require):
+    pandas = require("pandas", "table")
+    rng = np.random.default_rng(0)
+    site = np.repeat(["here", "there"], 60)
+    kind = np.where(site == "here", rng.choice(["a", "b"], 120), "c")
+    frame = pandas.DataFrame({"x": rng.normal(size=120), "kind": kind, "site": site})
+    assert diagnose(frame, label="kind", domain="site").variance.conditional_domain is None
+    frame.loc[60:80, "kind"] = "a"
+    assert diagnose(frame, label="kind", domain="site").variance.conditional_domain > 0

@@ -1,10 +1,11 @@
 """Forge model files and see what happens: ``python forgeries.py FOLDER SEED CASES``.
 
-``FOLDER`` holds saved models and ``samples.npz``. Each case takes one of them, changes nodes of
-its JSON or arrays at random, writes the checksum that then belongs to it, and loads and predicts.
-It may be refused, it may fail with an error of Python, or predict; it must not crash, call, hang,
-take memory or say more than one line. Where no more than the shape of an array was changed, what it
-predicts must be what it predicted before. Prints one line of JSON with what came of the cases.
+``FOLDER`` holds signed models, their ``key`` and ``samples.npz``. Each case takes a model, changes
+nodes of its JSON or arrays at random, writes the checksum that then belongs to it, and loads and
+predicts. It may be refused, in one line, or predict; it must not crash, call, hang, take memory or
+fail in any other way. With the key it must be refused. Where no more than the shape of an array was
+changed, what it predicts must be what it predicted before. Prints one line of JSON with what came
+of the cases; errors while predicting are among them, with the case and their cause.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ import re
 import resource
 import sys
 import time
+import traceback
 import warnings
 import zipfile
 from collections import Counter
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+from sklearn.exceptions import NotFittedError
 
 from skatter.saving import ModelFileError, load_model
 
@@ -59,25 +63,40 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 
 def change_json(content: dict[str, Any], draw: random.Random) -> None:
+    """Put a foreign value, another node, another object or a near number somewhere."""
+    if draw.random() < 0.01:
+        content["model"] = draw.randrange(len(content["parts"]) or 1)
+        return
     spots = places(content["parts"])
+    how = draw.choice(["value", "value", "node", "refer", "refer", "number", "delete", "rename"])
+    kinds = {"refer": _refers, "number": lambda node: isinstance(node, int | float)}
+    if how in kinds:
+        spots = [spot for spot in spots if kinds[how](spot[0][spot[1]])]
     if not spots:
         return
     container, key = draw.choice(spots)
-    how = draw.random()
-    if how < 0.5:
+    if how == "value":
         container[key] = copy.deepcopy(draw.choice(VALUES))
-    elif how < 0.75:
+    elif how in ("node", "refer"):
         other, place = draw.choice(spots)
         container[key] = copy.deepcopy(other[place])
-    elif how < 0.9 or isinstance(container, list):
+    elif how == "number":
+        number = container[key]
+        ways = [number + 1, number - 1, -number, 1000 * number, 0.5 * number, float(number)]
+        container[key] = draw.choice(ways)
+    elif how == "delete" or isinstance(container, list):
         del container[key]
     else:
         container[f"{key}{draw.choice('_x')}"] = container.pop(key)
 
 
+def _refers(node: Any) -> bool:
+    return isinstance(node, dict) and (node.keys() == {"part"} or node.keys() == {"array"})
+
+
 def change_array(data: bytes, draw: random.Random) -> bytes:
     array = np.load(io.BytesIO(data))
-    how = draw.randrange(8)
+    how = draw.randrange(10)
     if how == 0 and array.ndim:
         array = array[:-1]
     elif how == 1 and array.ndim:
@@ -89,13 +108,18 @@ def change_array(data: bytes, draw: random.Random) -> bytes:
     elif how == 4 and array.dtype.kind in "fi":
         array = array.astype(draw.choice([np.float32, np.float64, np.int32, np.int64, np.bool_]))
     elif how == 5 and array.dtype.kind in "fiu" and array.size:
-        wild = [-1, 0, 10**6, 2**31 - 1, -(2**31)]
+        wild = [-1, 0, 10**6, 2**31 - 1, -(2**31), np.nan, np.inf, 1e308]
+        wild = wild[: 8 if array.dtype.kind == "f" else 5]
         flat = array.ravel()
         flat[draw.randrange(array.size)] = np.array(draw.choice(wild)).astype(array.dtype)
         array = flat.reshape(array.shape)
     elif how == 6 and array.dtype.kind == "f":
         array = array * draw.choice([np.nan, np.inf, 1e300, 0.0, -1.0])
-    elif how == 7:
+    elif how == 7 and array.ndim:
+        array = array[::-1]
+    elif how == 8:
+        array = np.full_like(array, array.ravel()[0]) if array.size else array
+    elif how == 9:
         raw = bytearray(data)
         raw[draw.randrange(len(raw))] = draw.randrange(256)
         return bytes(raw)
@@ -118,8 +142,8 @@ def change_shape(data: bytes, draw: random.Random) -> bytes:
     return out.getvalue()
 
 
-def forge(members: dict[str, bytes], draw: random.Random, *, shape: bool) -> bytes:
-    """Return a model file with one to three changes and a checksum of its own."""
+def forge(members: dict[str, bytes], signed: bytes, draw: random.Random, *, shape: bool) -> bytes:
+    """Return a model file with one to three changes, the old signature and a new checksum."""
     members = dict(members)
     arrays = [name for name in members if name.endswith(".npy")]
     if shape:
@@ -136,23 +160,37 @@ def forge(members: dict[str, bytes], draw: random.Random, *, shape: bool) -> byt
             name = draw.choice(arrays)
             try:
                 members[name] = change_array(members[name], draw)
-            except ValueError:  # changed before, and no array any more
+            except Exception:  # changed before, and no array any more
                 members[name] = members[name][: draw.randrange(len(members[name]))]
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-        archive.comment = b"0" * 128
-    signed = data.getvalue()[:-64]
-    return signed + hashlib.sha256(signed).hexdigest().encode()
+        archive.comment = signed + b"0" * 64
+    whole = data.getvalue()[:-64]
+    return whole + hashlib.sha256(whole).hexdigest().encode()
 
 
 def predict(model: Any, samples: dict[str, Any]) -> Any:
-    """Return what a model says of the samples."""
+    """Return what a model says of the samples, as many of their columns as it takes."""
     if hasattr(model, "answers"):
         frame = pandas.DataFrame({name: samples[name] for name in samples["names"]})
-        return [model.answers(frame)[ship].label.tolist() for ship in ("adapted", "plain")]
-    return model.predict(samples["X"], sample_domain=samples["ids"]).tolist()
+        found = model.answers(frame)
+        list(model.drift(frame))
+        return [found[ship].label.tolist() for ship in ("adapted", "plain")]
+    X, ids = samples["X"], samples["ids"]
+    wide = getattr(model, "n_features_in_", X.shape[1])
+    X = X[:, np.arange(wide) % X.shape[1]]
+    act = model.predict if hasattr(model, "predict") else model.transform
+    takes = "sample_domain" in signature(act).parameters
+    # One number for each sample is a prediction of one, and of a row of one.
+    return np.ravel(act(X, sample_domain=ids) if takes else act(X)).tolist()
+
+
+def is_fitted(model: Any) -> bool:
+    """Tell whether an estimator, or any step of a pipeline, has learnt something."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    return any(name.endswith("_") for step in steps for name in getattr(step, "__dict__", ()))
 
 
 def forbid(event: str, args: Any) -> None:
@@ -167,24 +205,35 @@ def forbid(event: str, args: Any) -> None:
 FORGED = Path()
 
 
-def run(name: str, content: bytes, samples: dict[str, Any], before: Any) -> str:
+def run(name: str, content: bytes, key: bytes, samples: dict[str, Any], before: Any) -> str:
     """Say what comes of one forged file; ``before`` is what it must predict, where it is known."""
     FORGED.write_bytes(content)
-    try:
-        model = load_model(FORGED)
-    except ModelFileError as refusal:
-        said = str(refusal)
-    else:
-        said = ""
-    if said:
-        assert "\n" not in said
+    assert load(key) is None, f"{name} is taken for signed"
+    model = load()
+    if model is None:
         return "refused"
     try:
         after = predict(model, samples)
+    except NotFittedError:
+        # The estimators that a model was made from are in its file, as they were before the fit.
+        assert not is_fitted(model), f"{name} holds what is not fitted"
+        return "not fitted"
     except Exception as error:
-        return f"predict: {type(error).__name__}"
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}, {' '.join(str(error).split())[:200]}"
+        return f"error: {name}, {reason}, {Path(where.filename).name}:{where.lineno}"
     assert before is None or after == before, f"{name} predicts otherwise"
     return "predicts"
+
+
+def load(key: bytes | None = None) -> Any:
+    """Return the forged model, or None where it is refused in one line."""
+    try:
+        return load_model(FORGED, key=key)
+    except ModelFileError as error:
+        said = str(error)
+    assert "\n" not in said, "more than one line"
+    return None
 
 
 def main(folder: Path, seed: int, cases: int) -> None:
@@ -192,28 +241,31 @@ def main(folder: Path, seed: int, cases: int) -> None:
     FORGED = folder / f"forged-{seed}"
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
+    key = (folder / "key").read_bytes()
     samples = dict(np.load(folder / "samples.npz", allow_pickle=False))
     models = {}
     for path in sorted(folder.glob("*.skatter")):
         with zipfile.ZipFile(path) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-        models[path.name] = members, predict(load_model(path), samples)
+            signed = archive.comment[:64]
+        models[path.name] = members, signed, predict(load_model(path, key=key), samples)
     resource.setrlimit(resource.RLIMIT_AS, (memory() + BYTES, -1))
     sys.addaudithook(forbid)
     outcomes: Counter[str] = Counter()
     for case in range(cases):
         draw = random.Random(f"{seed} {case}")
         name = draw.choice(sorted(models))
-        members, before = models[name]
+        members, signed, before = models[name]
         shape = case % 2 == 0
-        content = forge(members, draw, shape=shape)
+        content = forge(members, signed, draw, shape=shape)
         faulthandler.dump_traceback_later(HANG, exit=True)
         start = time.process_time()
         try:
-            outcomes[run(name, content, samples, before if shape else None)] += 1
+            outcome = run(name, content, key, samples, before if shape else None)
             assert time.process_time() - start < SECONDS, f"{name} took too long"
         except AssertionError as error:
             raise SystemExit(f"seed {seed}, case {case}: {error}") from error
+        outcomes[f"{outcome}, case {case}" if outcome.startswith("error") else outcome] += 1
     faulthandler.cancel_dump_traceback_later()
     print(json.dumps(outcomes))
 

@@ -11,10 +11,20 @@ import json
 import os
 import resource
 import sys
+import warnings
 import zipfile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+
+from skatter import SCA, NearestNeighbour
+from skatter import adapt as adapt_frame
+from skatter.saving import pack_model
+
+pd = pytest.importorskip("pandas", reason='pip install "skatter[table]"')
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
 
@@ -102,6 +112,98 @@ def predict(app, folder, model):
 def test_a_model_of_other_types_is_refused(app, tmp_path, kind):
     parts = [{"type": kind, "state": {"stack_method_": ["tofile"]}}]
     assert "not on the list" in predict(app, tmp_path, table(tmp_path, model_of(parts), "m"))
+
+
+def forged(model, change):
+    """Return the file of a model after ``change(parts, arrays)``, with a checksum of its own."""
+    with zipfile.ZipFile(io.BytesIO(pack_model(model))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    content = json.loads(members["model.json"])
+    arrays = {n[:-4]: np.load(io.BytesIO(members[n])) for n in members if n.endswith(".npy")}
+    change(content["parts"], arrays)
+    for name, array in arrays.items():
+        file = io.BytesIO()
+        np.save(file, array)
+        members[f"{name}.npy"] = file.getvalue()
+    return packed({**members, "model.json": json.dumps(content)})
+
+
+def too_many(parts, arrays):
+    arrays[str(parts[0]["state"]["_n_support"]["array"])] *= 1000
+
+
+def cut_short(parts, arrays):
+    name = str(parts[0]["state"]["_dual_coef_"]["array"])
+    arrays[name] = arrays[name][:, :-1]
+
+
+def beyond(parts, arrays):
+    parts[0]["state"]["_random"]["random"][1] = 10**6
+
+
+def in_processes(parts, arrays):
+    parts[0]["state"]["n_jobs"] = 64
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (SVC(), too_many),
+        (SVC(), cut_short),
+        (NearestNeighbour(), beyond),
+        (KNeighborsClassifier(1, algorithm="brute"), in_processes),
+    ],
+    ids=["machine crashes", "machine misleads", "random state crashes", "processes"],
+)
+def test_forged_numbers_are_refused(app, tmp_path, model, change):
+    rng = np.random.default_rng(0)
+    model = clone(model).fit(rng.normal(size=(30, 2)), np.arange(30) % 3)
+    said = predict(app, tmp_path, table(tmp_path, forged(model, change), "m"))
+    assert "is refused" in said
+
+
+def test_thousands_of_nodes_that_name_one_array_take_it_once(app, tmp_path):
+    model = SCA(1).fit(np.random.default_rng(0).normal(size=(2000, 50)), np.arange(2000) % 2)
+
+    def name_again(parts, arrays):
+        largest = max(arrays, key=lambda name: arrays[name].size)
+        parts[-1]["state"]["more_"] = [{"array": int(largest)}] * 3000
+
+    path = table(tmp_path, forged(model, name_again), "m")
+    assert "not a model of a table" in predict(app, tmp_path, path)
+
+
+def test_a_model_of_a_table_with_an_array_cut_short_is_refused_or_does_not_need_it(app, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    frame["site"], frame["kind"] = np.repeat(["x", "y"], 30), np.tile(["u", "v"], 30)
+    frame.loc[30:, "kind"] = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = adapt_frame(frame, label="kind", domain="site", method="sca").model
+    rows, out = table(tmp_path, b"a,b\n1,2\n2,1\n", "rows.csv"), tmp_path / "out.csv"
+
+    def answer(change):
+        out.unlink(missing_ok=True)
+        path = table(tmp_path, forged(model, change), "m")
+        code, said = run(app, tmp_path, "predict", path, rows, "--out", out)
+        if code == 0:
+            return out.read_bytes()
+        assert code == 1
+        assert "is refused" in said
+        return len(said.splitlines())
+
+    honest, numbers = answer(lambda parts, arrays: None), []
+    assert b"predicted_kind" in honest
+    answer(lambda parts, arrays: numbers.extend(arrays))
+    found = []
+    for number in numbers[:: len(numbers) // 6]:
+
+        def cut(parts, arrays, number=number):
+            arrays[number] = arrays[number][..., :-1]
+
+        found.append(answer(cut))
+    assert {1} <= set(found) <= {1, honest}
 
 
 def test_nodes_that_share_children_are_counted_once(app, tmp_path):

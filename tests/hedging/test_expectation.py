@@ -50,10 +50,10 @@ def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_expected_accuracy_grows_with_agreement_as_the_formula_says(metric):
+def test_the_expected_accuracy_grows_with_agreement_and_the_way_back_as_the_formula_says(metric):
     fitted = numbers(metric)["accuracy"]
-    value = fitted["intercept"] + 0.8 * 0.85 * fitted["slope"]
-    found = expected_accuracy(0.8, 0.85, 2, metric)
+    value = fitted["intercept"] + (0.8 * 0.85 + 0.7) / 2 * fitted["slope"]
+    found = expected_accuracy(0.8, 0.85, 0.7, 2, metric)
     half = fitted["half_width"] * (SPREAD - 0.85)
     assert 0.5 < value < 1 - half
     assert found == Estimate(
@@ -62,8 +62,8 @@ def test_the_expected_accuracy_grows_with_agreement_as_the_formula_says(metric):
 
 
 def test_nothing_below_guessing_and_no_certainty_is_expected():
-    worst = expected_accuracy(0.9, 0.0, 4, "accuracy")
-    best = expected_accuracy(1.0, 1.0, 4, "accuracy")
+    worst = expected_accuracy(0.9, 0.0, 0.0, 4, "accuracy")
+    best = expected_accuracy(1.0, 1.0, 1.0, 4, "accuracy")
     assert worst.value == 0.25
     assert best.value <= SURE
     assert worst.low >= 0
@@ -71,7 +71,7 @@ def test_nothing_below_guessing_and_no_certainty_is_expected():
 
 
 def test_the_more_members_agree_the_narrower_the_interval():
-    few, many = (expected_accuracy(0.7, agreement, 2, "accuracy") for agreement in (0.7, 0.9))
+    few, many = (expected_accuracy(0.7, agreement, 0.7, 2, "accuracy") for agreement in (0.7, 0.9))
     assert few.high - few.low > many.high - many.low
 
 

@@ -81,3 +81,9 @@ def test_the_classifier_is_trained_with_the_weights(shifted):
 def test_a_kernel_with_negative_values_is_refused(shifted):
     with pytest.raises(ValueError, match="kernel must have no negative values"):
         fitted(shifted, kernel="linear")
+
+
+def test_a_gram_matrix_is_refused_since_the_classifier_needs_samples(shifted):
+    X, y, domain = shifted
+    with pytest.raises(ValueError, match="kernel must be a name or a callable, got 'precomputed'"):
+        fitted((X @ X.T, y, domain), kernel="precomputed")

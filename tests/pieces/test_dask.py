@@ -436,10 +436,12 @@ def test_transform_computes_nothing(fitted, array, frame, no_work):
 
 @pytest.mark.parametrize("kind", ["array", "frame"])
 def test_a_graph_holds_the_model_once(kind, fitted, da, dd, data):
+    cloudpickle = pytest.importorskip("cloudpickle")  # comes with Dask
+
     def size(n_blocks):
         X = da.zeros((n_blocks, 5), chunks=(1, 5))
         X = X if kind == "array" else dd.from_dask_array(X, columns=NAMES)
-        return len(pickle.dumps(dict(fitted.transform(X).__dask_graph__())))
+        return len(cloudpickle.dumps(dict(fitted.transform(X).__dask_graph__())))
 
     fitted.ballast_ = np.zeros(200_000)
     assert size(8) > fitted.ballast_.nbytes

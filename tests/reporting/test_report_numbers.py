@@ -358,6 +358,37 @@ def test_model_of_a_table_is_shown_with_the_names_of_its_domains(story, require)
     assert told == [str(each) for each in result.predictions["predicted_kind"][90:]]
 
 
+def test_rows_of_a_table_are_shown_as_they_were_written(story, require):
+    """Dates and money become numbers for the model, and stay what they are for people."""
+    pandas = require("pandas", "report")
+    from skatter.adaptation import adapt
+
+    day = pandas.Timestamp("2024-03-01") + pandas.to_timedelta(np.arange(len(story.y)) % 90, "D")
+    frame = pandas.DataFrame(
+        {
+            "patient": [f"P{place:04d}" for place in range(len(story.y))],
+            "visit": day.strftime("%Y-%m-%d"),
+            "price": [f"${1000 + 10 * x:,.2f}" for x in story.X[:, 0]],
+            "a": story.X[:, 1],
+            "b": story.X[:, 2],
+            "site": story.site,
+            "kind": np.where(story.seen, np.array(["no", "yes", "so"])[story.y], None),
+        }
+    )
+    result = adapt(frame, label="kind", domain="site")
+    page = report(result)
+    found = island(page)
+    assert found["features"][:3] == ["patient", "visit", "price"]
+    rows = np.array(found["rows"]["number"]) - 1
+    for name, values in zip(found["features"][:3], found["rows"]["values"], strict=False):
+        assert values == frame[name].iloc[rows].tolist()
+    # An id is shown, and is no feature.
+    assert re.search(r"<dt>features</dt><dd>4</dd>", page)
+    voted = page[page.index('id="members"') :]
+    heaviest = max(result.settings["members"], key=lambda each: each["weight"])
+    assert f'<th scope="row">{heaviest["name"]}</th>' in voted[: voted.index("</tr>", 900)]
+
+
 # --- the file ------------------------------------------------------------------------------------
 
 

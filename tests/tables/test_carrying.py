@@ -83,6 +83,31 @@ def test_columns_of_parquet_keep_their_types(tmp_path):
     ]
 
 
+def test_arrays_of_npz_keep_their_types_and_digits(tmp_path):
+    arrays = {
+        "id": np.array([9007199254740993, 9007199254740995]),
+        "code": np.array(["00001", "NA"]),
+        "flag": np.array([True, False]),
+        "few": np.array([1, 2], dtype=np.int8),
+    }
+    np.savez(tmp_path / "in.npz", **arrays)
+    with open_table(tmp_path / "in.npz") as table:
+        table.write_with(pd.DataFrame({"new": [1, 2]}), tmp_path / "out.parquet")
+        table.write_with(pd.DataFrame({"new": [1, 2]}), tmp_path / "out.csv")
+    found = pq.read_table(tmp_path / "out.parquet")
+    for name, values in arrays.items():
+        assert found.column(name).to_pylist() == values.tolist()
+    assert [found.schema.field(name).type for name in ("id", "flag", "few")] == [
+        pa.int64(),
+        pa.bool_(),
+        pa.int8(),
+    ]
+    assert cells(tmp_path / "out.csv")[1:] == [
+        ["9007199254740993", "00001", "True", "1", "1"],
+        ["9007199254740995", "NA", "False", "2", "2"],
+    ]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_cells_of_csv_are_text_in_parquet_to_the_letter(tmp_path, delimiter):
     source, target = written(tmp_path / "in.csv", delimiter), tmp_path / "out.parquet"

@@ -2,12 +2,14 @@
 
 import datetime
 import io
+import warnings
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from skatter import adapt
 from skatter.saving import load_model, save_model
 from skatter.tables import (
     TableError,
@@ -142,6 +144,36 @@ def test_values_are_listed_where_every_row_has_a_label():
 def test_a_class_of_one_row_is_refused_by_name():
     with pytest.raises(TableError, match="a single row of 'maybe'"):
         read_task(labels(["yes", "no", "yes", "no", "maybe", None]), None)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_label_that_may_stand_for_a_missing_one_is_pointed_out():
+    rng = np.random.default_rng(0)
+    y = np.tile(["yes", "no"], 40)
+    frame = pd.DataFrame({"x": rng.normal(size=80) + 2 * (y == "yes"), "y": y})
+    frame.loc[50:, "y"] = None
+    frame.loc[60:69, "y"] = "Unknown"
+    with pytest.warns(UserWarning, match=r"'Unknown' in column 'y' is taken for a class: if it"):
+        adapt(frame, label="y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        result = adapt(frame, label="y", na_values=["Unknown"])
+    assert result.settings["n_labelled"] == 50
+
+
+@pytest.mark.parametrize(
+    ("cells", "task", "unit"),
+    [
+        (["10%", "20%", "30%"] * 8, "classes", ""),
+        ([f"{v}%" for v in range(30)] * 4, "numbers", "%"),
+        ([f"{v / 4:.2f} %" for v in range(3, 18)], "numbers", "%"),
+        ([f"${v * 999:,}" for v in range(40)], "numbers", "$"),
+    ],
+    ids=["few whole ones", "many whole ones", "fractions", "money"],
+)
+def test_a_unit_says_that_labels_are_numbers_unless_they_are_few(cells, task, unit):
+    samples, found = read_task(labels([*cells, None]), None)
+    assert (found, samples.unit) == (task, unit)
 
 
 def test_an_age_as_the_label_is_a_number_or_asked_about():

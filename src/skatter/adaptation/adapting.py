@@ -21,7 +21,7 @@ from skatter.hedging.champion import Metric
 from skatter.labels import Task
 from skatter.notebook import text_and_tables
 from skatter.selection import LabelVerdict, NumberVerdict
-from skatter.tables import ColumnPlan, Samples
+from skatter.tables import ColumnPlan, Samples, mark_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ class Adaptation:
         return f"<Adaptation: {label} predicted for {rows}, the {self.ship} model is shipped>"
 
     def _repr_html_(self) -> str:
-        shown = predicted_section(self.answer, self.model.label)
+        shown = predicted_section(self.answer, self.model.heading)
         return text_and_tables(self.words, [shown])
 
 
@@ -125,6 +125,7 @@ def adapt(
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     categorical: Collection[str] = (),
+    na_values: Collection[str] = (),
     checked: pd.DataFrame | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -165,6 +166,9 @@ def adapt(
         Columns to leave out.
     categorical : collection of str
         Columns that are categories though they hold numbers.
+    na_values : collection of str
+        Texts and numbers that stand for missing, such as ``["?", "-99"]``. The model remembers
+        them, for new rows.
     checked : DataFrame or None
         The sheet of :func:`skatter.ask`, with labels filled in. They judge the models that are
         fitted without them, by accuracy; then both are fitted again with them.
@@ -204,8 +208,9 @@ def adapt(
     """
     start = perf_counter()
     say = progress or quiet
+    table = mark_missing(frame, na_values)
     job = take_job(
-        frame,
+        table,
         label=label,
         domain=domain,
         task=task,
@@ -222,19 +227,24 @@ def adapt(
     )
     sheet = None
     if checked is not None:
-        sheet = read_sheet(checked, frame, job.samples, job.roles)
+        sheet = read_sheet(mark_missing(checked, na_values), table, job.samples, job.roles)
     fitted = job.fit(job.table, say)
     say("comparing with not adapting")
-    comparison = _compare(job, fitted, frame, sheet)
+    comparison = _compare(job, fitted, table, sheet)
     last = job if sheet is None else job.with_labels(sheet.answered, sheet.answers)
     if sheet is not None:
         say("fitting again, with the checked rows")
         fitted = last.fit(last.table, say)
-    settings = {"random_state": job.random_state, **fitted.settings, **_read(job, sheet)}
+    settings = {
+        "random_state": job.random_state,
+        **fitted.settings,
+        **_read(job, sheet),
+        "na_values": [str(value) for value in na_values],
+    }
     model = last.model(fitted, comparison.ship, settings)
     say("predicting")
     rows = last.unlabelled
-    answers = model.answers(frame.iloc[rows])
+    answers = model.answers(table.iloc[rows])
     predictions = add_answers(frame, answers, model.ship, label, rows=rows)
     if sheet is not None:
         predictions = add_checked(
@@ -272,6 +282,7 @@ def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
     return {
         "label": job.samples.label,
         "task": job.roles.task,
+        "unit": job.samples.unit,
         "domain": job.samples.domain,
         "columns": [str(plan) for plan in job.columns],
         "sources": list(job.roles.sources),

@@ -18,7 +18,7 @@ from skatter.hedging.champion import Metric
 from skatter.labels import Task
 from skatter.selection import LabelSheet, pick_numbers_to_label, pick_rows_to_label
 from skatter.selection.asking import DISAGREE
-from skatter.tables import TableError
+from skatter.tables import TableError, mark_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +65,7 @@ def ask(
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     categorical: Collection[str] = (),
+    na_values: Collection[str] = (),
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Questions:
@@ -85,8 +86,10 @@ def ask(
         Column that says where a row comes from.
     n_labels : int
         Rows to draw, 3 or more.
-    task, plain, metric, class_frequencies, features, ignore, categorical, random_state, progress
+    task, plain, metric, class_frequencies, features, ignore, categorical, na_values
         As in :func:`skatter.adapt`; give both functions the same.
+    random_state, progress
+        As in :func:`skatter.adapt`.
 
     Returns
     -------
@@ -116,6 +119,7 @@ def ask(
     """
     say = progress or quiet
     n_labels = check_integer("n_labels", n_labels, low=FEWEST)
+    frame = mark_missing(frame, na_values)
     job = take_job(
         frame,
         label=label,

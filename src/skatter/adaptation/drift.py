@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ MAX_ROWS = 20_000
 def find_drift(frame: pd.DataFrame, prepare: Any) -> Iterator[str]:
     """Yield what is new in the columns: empty ones, categories never seen, means far away."""
     kinds = columns_by_kind(prepare)
-    empty = [name for names in kinds.values() for name in names if frame[name].isna().all()]
+    empty = [name for names in kinds.values() for name in names if _is_empty(frame[name])]
     if empty:
         columns = join([quoted(name) for name in empty], 5)
         yield (
@@ -38,17 +38,23 @@ def find_drift(frame: pd.DataFrame, prepare: Any) -> Iterator[str]:
     yield from _far_away(frame, prepare, numbers - {*empty})
 
 
+def _is_empty(column: pd.Series) -> bool:
+    """Tell whether no cell holds anything; blanks are nothing."""
+    text = as_text(column) if column.dtype == object else column
+    return bool(text.isna().all())
+
+
 def _new_categories(frame: pd.DataFrame, prepare: Any, names: list[str]) -> Iterator[str]:
     known = prepare.named_transformers_["categories"][-1].categories_ if names else []
     for name, seen in zip(names, known, strict=True):
         text = as_text(frame[name])
         new = text[text.notna() & ~text.isin(seen.tolist())]
         if len(new):
-            values = join([quoted(value) for value in new.unique()[:4]])
+            values = new.unique()
             yield (
-                f"Column {quoted(name)} holds {count(new.nunique(), 'value')} that the fit has "
-                f"not seen, such as {values}, in {count(len(new), 'row')}: they say nothing to the "
-                "model."
+                f"Column {quoted(name)} holds {count(len(values), 'value')} that the fit has not "
+                f"seen, {_examples(values, 4)}, in {count(len(new), 'row')}: such cells tell the "
+                "model nothing."
             )
 
 
@@ -81,6 +87,12 @@ def find_new_domains(frame: pd.DataFrame, domain: str | None, known: set[str]) -
     new = sorted(set(frame[domain].astype(str)) - known)
     if new:
         yield (
-            f"{domain} holds {count(len(new), 'new value')}, such as {new[0]}: such rows are taken "
-            "for rows of the target. If they differ from it, adapt again."
+            f"{domain} holds {count(len(new), 'new value')}, {_examples(new, 1)}: such rows are "
+            "taken for rows of the target. If they differ from it, adapt again."
         )
+
+
+def _examples(values: Sequence[Any], most: int) -> str:
+    """Name the first few values."""
+    named = join([quoted(value) for value in values[:most]], most)
+    return f"such as {named}" if len(values) > most else named

@@ -17,7 +17,7 @@ from skatter.adaptation.prepared import Prepared
 from skatter.adaptation.roles import Roles, assign_roles, keep_roles
 from skatter.checks import check_integer
 from skatter.domains import Codes
-from skatter.formatting import quoted
+from skatter.formatting import listed, quoted
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
@@ -32,7 +32,7 @@ from skatter.tables import (
     make_preprocessor,
     read_columns,
 )
-from skatter.tables.task import read_task
+from skatter.tables.task import missing_marks, read_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,6 +123,12 @@ def take_job(
     say("reading the columns")
     samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
     samples, task = read_task(samples, task)
+    if task == "classes" and (marks := missing_marks(samples)):
+        warnings.warn(
+            f"{listed(marks)} in column {quoted(label)} is taken for a class: if it stands for a "
+            "missing label, name it (na_values, --na-values).",
+            stacklevel=3,
+        )
     roles = assign_roles(samples, task)
     plan = make_plan(method, roles, random_state=seed)
     if tune and plan.hedges:

@@ -13,9 +13,10 @@ from sklearn.base import is_regressor
 
 from skatter.adaptation.drift import find_drift, find_new_domains
 from skatter.formatting import shorten
+from skatter.hedging import HedgedClassifier
 from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
-from skatter.tables import TableError, align_columns
+from skatter.tables import TableError, align_columns, mark_missing
 from skatter.tables.columns import read_labels
 
 if TYPE_CHECKING:
@@ -89,9 +90,29 @@ class TableModel:
         return [str(name) for name in self.adapted[0].feature_names_in_]
 
     @property
+    def na_values(self) -> tuple[str, ...]:
+        """What stood for a missing cell in the table, beside NA and the like."""
+        return tuple(self.settings.get("na_values", ()))
+
+    @property
+    def unit(self) -> str:
+        """What the numbers that are predicted were written with, such as ``"%"``; often empty."""
+        return shorten(str(self.settings.get("unit", "")))
+
+    @property
+    def heading(self) -> str:
+        """The label, with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    @property
     def task(self) -> Task:
         """Whether classes or numbers are predicted."""
         return "numbers" if is_regressor(self.adapted) else "classes"
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the confidences of the shipped model are calibrated, as those of the hedge."""
+        return self.ship == "adapted" and isinstance(self.adapted[-1], HedgedClassifier)
 
     @property
     def classes_(self) -> Array:
@@ -123,6 +144,7 @@ class TableModel:
         list of str
             Plain sentences.
         """
+        frame = mark_missing(frame, self.na_values)
         known = {*self.settings.get("sources", ()), *self.settings.get("targets", ())}
         return [
             *find_new_domains(frame, self.domain, known),
@@ -135,7 +157,8 @@ class TableModel:
         Parameters
         ----------
         frame : DataFrame
-            Rows with the feature columns, in any order; others are not looked at.
+            Rows with the feature columns, in any order; others are not looked at. What stood for
+            missing in the fit (``na_values``) does so here.
 
         Raises
         ------
@@ -144,6 +167,7 @@ class TableModel:
         """
         if not len(frame):
             raise TableError("the table has no rows to predict.")
+        frame = mark_missing(frame, self.na_values)
         ids = None
         if self.domain in frame.columns:
             ids = self.ids(read_labels(frame[self.domain])[0])

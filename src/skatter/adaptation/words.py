@@ -61,6 +61,7 @@ def tell(
         _predicted(roles, samples),
         *_shipped(comparison),
         *_expected(comparison),
+        *unit_words(str(samples.label), samples.unit),
         *confidence_words(shipped, calibrated=comparison.hedged and comparison.ship == "adapted"),
         *_warnings(shipped, roles, samples),
         _agreement(answers),
@@ -151,8 +152,18 @@ def _expected(comparison: Comparison) -> list[str]:
     ]
 
 
-def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
-    """Say how sure a model is, and what that is worth."""
+def unit_words(label: str, unit: str) -> list[str]:
+    """Say what predictions and errors are in, where labels were written with a unit."""
+    if not unit:
+        return []
+    meaning = ": 45 means 45 %" if unit == "%" else ""
+    return [f"{label} and its errors are in {unit}{meaning}."]
+
+
+def confidence_words(
+    answer: Answer, *, calibrated: bool = False, new_rows: bool = False
+) -> list[str]:
+    """Say how sure a model is, and what that is worth; less of rows that the fit has not seen."""
     if answer.interval is not None:
         half = float(np.mean(np.ptp(answer.interval, axis=1)) / 2)
         return [
@@ -163,7 +174,8 @@ def confidence_words(answer: Answer, *, calibrated: bool = False) -> list[str]:
         return ["The method has no probabilities: the column confidence is empty."]
     unsure = float(np.mean(answer.confidence < UNSURE))
     worth = (
-        "It is calibrated on other tables: its mean is the accuracy to expect."
+        "It is calibrated on other tables: its mean is the accuracy to expect"
+        + (" for rows like those of the fit." if new_rows else ".")
         if calibrated
         else "It is not calibrated: under a shift, models are surer than they should be."
     )

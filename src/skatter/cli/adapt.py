@@ -91,9 +91,8 @@ def adapt_file(
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            table = stack.enter_context(
-                open_table(file, na_values=options.split_names(na_values, ()))
-            )
+            missing = options.split_names(na_values, ())
+            table = stack.enter_context(open_table(file, na_values=missing))
             frame = table.frame
             result = adapt(
                 frame,
@@ -108,6 +107,7 @@ def adapt_file(
                 features=options.split_names(features, frame.columns) or None,
                 ignore=options.split_names(ignore, frame.columns),
                 categorical=options.split_names(categorical, frame.columns),
+                na_values=missing,
                 random_state=seed,
                 progress=say,
             )
@@ -161,7 +161,7 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
-    console.print(as_table(predicted_section(result.answer, result.model.label)))
+    console.print(as_table(predicted_section(result.answer, result.model.heading)))
     if result.settings["method"] in (HEDGED, HEDGED_REGRESSOR.name):
         console.print(as_table(_members(result), names=2))
     console.print(as_table(_columns(result), names=3))

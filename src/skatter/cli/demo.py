@@ -119,8 +119,7 @@ def _features(model: Any, data: Dataset) -> NDArray[Any]:
     """Return the components of all samples; of a panel, those of its leading candidate."""
     if not isinstance(model, SCAClassifier):
         return np.asarray(model.transform(data.X))
-    path = model.paths_[model.leading]
-    return path.embedding(path.features(data.X, data.domain))
+    return model.paths_[model.leading].embedding(data.X, data.domain)
 
 
 def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:

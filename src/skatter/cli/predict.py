@@ -12,7 +12,7 @@ import typer
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import add_answers
-from skatter.adaptation.words import confidence_words, predicted_section
+from skatter.adaptation.words import confidence_words, predicted_section, unit_words
 from skatter.cli.console import (
     announced,
     as_table,
@@ -48,7 +48,8 @@ def predict_file(
 ) -> None:
     """Predict new rows with a saved model.
 
-    The table needs the columns that the model has learnt from; others are kept as they are. Rows
+    The table needs the columns that the model has learnt from; others are kept as they are. What
+    stood for an empty cell when the model was fitted (--na-values) does so here. Rows
     of a domain that the model has not seen, and all rows where the column of the domain is
     missing, are taken for rows of the target. Every row is predicted, whether it has a label or
     not; where some have one, it is said how many are predicted right.
@@ -67,7 +68,8 @@ def predict_file(
             say("loading the model")
             loaded = _load(model, key)
             say("reading the table")
-            table = stack.enter_context(open_table(file, na_values=split_names(na_values, ())))
+            missing = [*loaded.na_values, *split_names(na_values, ())]
+            table = stack.enter_context(open_table(file, na_values=missing))
             say("predicting")
             frame = table.frame
             answers = loaded.answers(frame)
@@ -78,7 +80,7 @@ def predict_file(
         answer = answers[loaded.ship]
         say_all(console, _words(loaded, frame, answer))
         console.print()
-        console.print(as_table(predicted_section(answer, loaded.label)))
+        console.print(as_table(predicted_section(answer, loaded.heading)))
         say_files(console, paths)
 
 
@@ -95,7 +97,8 @@ def _load(path: Path, key: bytes | None) -> TableModel:
 def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
     return [
         f"{model.label} was predicted for {count(len(frame), 'row')} by the {model.ship} model.",
-        *confidence_words(answer),
+        *unit_words(model.label, model.unit),
+        *confidence_words(answer, calibrated=model.calibrated, new_rows=True),
         *model.drift(frame),
         *_score(model, frame, answer),
     ]

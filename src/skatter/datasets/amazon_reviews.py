@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,13 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from skatter.checks import check_choice
-from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.home import data_home as find_home
 from skatter.datasets.reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets.record import Dataset, choose_domains
 
-Home = str | os.PathLike[str] | None
-
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
-
-CLASSES = ("negative", "positive")
 
 N_COUNTS = 5000
 
@@ -87,18 +83,11 @@ def _load_shares(names: tuple[str, ...], home: Home) -> Dataset:
     """Load shares of 400 terms."""
     paths = [SHARES.find(name, home) for name in names]
     parts = [
-        check_labelled(path, *read_arrays(path, ("fts", "labels")), first=0, n_classes=len(CLASSES))
+        check_labelled(path, *read_arrays(path, ("fts", "labels")), first=0, n_classes=2)
         for path in paths
     ]
-    return Dataset(
-        name="amazon_400",
-        X=np.concatenate([X for X, _ in parts]),
-        y=np.concatenate([y for _, y in parts]),
-        domain=np.repeat(names, [len(y) for _, y in parts]),
-        class_names=CLASSES,
-        citation=CITATIONS["amazon_reviews"],
-        preprocessing="Counts of 400 terms, each row divided by its sum; nothing else.",
-    )
+    X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return FACTS["amazon_400"].dataset(X, y, np.repeat(names, [len(own) for _, own in parts]))
 
 
 def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:
@@ -111,16 +100,9 @@ def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:
             y.append((signs > 0).astype(np.int64))
             domain += [name] * len(signs)
             part += [which] * len(signs)
-    return Dataset(
-        name="amazon_5000",
-        X=sparse.vstack(blocks, format="csr"),
-        y=np.concatenate(y),
-        domain=np.array(domain),
-        class_names=CLASSES,
-        citation=CITATIONS["amazon_reviews"],
-        preprocessing="Counts of 5,000 words and pairs of words; nothing else.",
-        part=np.array(part),
-    )
+    X = sparse.vstack(blocks, format="csr")
+    facts = FACTS["amazon_5000"]
+    return facts.dataset(X, np.concatenate(y), np.array(domain), part=np.array(part))
 
 
 def _read_part(name: str, which: str, home: Home, download: bool) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from skatter.datasets.facts import CITATIONS
+from skatter.datasets.facts import FACTS
 from skatter.datasets.record import Dataset
 
 SIDE = 8
@@ -38,14 +38,10 @@ def load_digits_pair() -> Dataset:
     mnist, mnist_y = _read_mnist()
     uci, uci_y = load_digits(return_X_y=True)
     inner = mnist.reshape(-1, 28, 28)[:, _MARGIN:-_MARGIN, _MARGIN:-_MARGIN]
-    return Dataset(
-        name="digits",
-        X=np.vstack([uci / 16, shrink(inner, SIDE).reshape(len(mnist), -1) / 255]),
-        y=np.concatenate([uci_y, mnist_y]).astype(np.int64),
-        domain=np.repeat(["uci", "mnist"], [len(uci), len(mnist)]),
-        class_names=tuple(str(digit) for digit in range(10)),
-        citation=CITATIONS["digits"],
-        preprocessing=_PREPROCESSING,
+    return FACTS["digits"].dataset(
+        np.vstack([uci / 16, shrink(inner, SIDE).reshape(len(mnist), -1) / 255]),
+        np.concatenate([uci_y, mnist_y]).astype(np.int64),
+        np.repeat(["uci", "mnist"], [len(uci), len(mnist)]),
     )
 
 
@@ -78,9 +74,3 @@ def _read_mnist() -> tuple[NDArray[Any], NDArray[Any]]:
         ) from error
     images, digits = mnist_data()
     return images, digits
-
-
-_PREPROCESSING = (
-    "UCI: 8 x 8 counts divided by 16. MNIST: 28 x 28 images cropped to their central 20 x 20 "
-    "pixels, averaged over the areas of an 8 x 8 grid, divided by 255."
-)

@@ -9,16 +9,16 @@ repository.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
 
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets.facts import Facts
+from skatter.datasets.home import Home, KnownFile, Source
 from skatter.datasets.reading import AGAIN, read_arrays
 from skatter.datasets.record import Dataset
 
@@ -73,9 +73,18 @@ class EverydayTable:
     targets: tuple[DrawnTask, ...]
 
     @property
-    def summary(self) -> str:
-        """What it holds, in one line."""
-        return f"Everyday table: {self.field}."
+    def facts(self) -> Facts:
+        """What the registry knows of it."""
+        return Facts(
+            self.name,
+            f"Everyday table: {self.field}.",
+            self.domains,
+            n_features=self.columns,
+            class_names=self.class_names,
+            citation=self.citation,
+            preprocessed="None.",
+            collection=COLLECTION,
+        )
 
     @property
     def files(self) -> Source:
@@ -87,11 +96,6 @@ class EverydayTable:
             f"the everyday tables of skatter, made from {self.source}",
             hint,
         )
-
-
-def _read_catalogue() -> dict[str, EverydayTable]:
-    text = files("skatter.datasets").joinpath("everyday_tables.json").read_text(encoding="utf-8")
-    return {entry["name"]: _entry(**entry) for entry in json.loads(text)}
 
 
 def _entry(class_names: Any, pairs: Any, targets: Any, **others: Any) -> EverydayTable:
@@ -107,11 +111,15 @@ def _task(sources: list[str], target: str, before: list[int]) -> DrawnTask:
     return DrawnTask(tuple(sources), target, tuple(before))
 
 
-EVERYDAY_TABLES: Mapping[str, EverydayTable] = _read_catalogue()
+_CATALOGUE = files("skatter.datasets").joinpath("everyday_tables.json").read_text(encoding="utf-8")
+
+EVERYDAY_TABLES: Mapping[str, EverydayTable] = {
+    entry["name"]: _entry(**entry) for entry in json.loads(_CATALOGUE)
+}
 """The catalogue, by name."""
 
 
-def load_everyday_table(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
+def load_everyday_table(name: str, *, data_home: Home = None) -> Dataset:
     """Load one of 72 tables with natural domains: 52 with classes, 20 with numbers as labels.
 
     Samples are as in the file, so prepare them: NaN is a missing value, and columns named by
@@ -147,17 +155,13 @@ def load_everyday_table(name: str, *, data_home: str | os.PathLike[str] | None =
     columns, categories, domains = (json.loads(str(text)) for text in texts)
     if X.shape != (sum(table.domains.values()), table.columns) or list(table.domains) != domains:
         raise ValueError(f"{path} does not hold what the catalogue says of {name}. {AGAIN}")
-    return Dataset(
-        name=table.name,
-        X=np.asarray(X, dtype=np.float64),
-        y=np.asarray(y, dtype=np.int64 if table.class_names else np.float64),
-        domain=np.asarray(domains)[domain],
-        class_names=table.class_names,
-        citation=table.citation,
-        preprocessing="None.",
-        columns=tuple(columns),
-        categorical=tuple(j for j, column in enumerate(columns) if column in categories),
+    data = table.facts.dataset(
+        np.asarray(X, dtype=np.float64),
+        np.asarray(y, dtype=np.int64 if table.class_names else np.float64),
+        np.asarray(domains)[domain],
     )
+    categorical = tuple(j for j, column in enumerate(columns) if column in categories)
+    return replace(data, columns=tuple(columns), categorical=categorical)
 
 
 def _find(name: str) -> EverydayTable:

@@ -16,6 +16,9 @@ from pathlib import Path
 
 from skatter.datasets.download import fetch
 
+Home = str | os.PathLike[str] | None
+"""A data home as users give it; None is the default."""
+
 VARIABLE = "SKATTER_DATA"
 """The environment variable that names the data home."""
 
@@ -48,13 +51,7 @@ class Source:
     origin: str
     hint: str = ""
 
-    def find(
-        self,
-        key: str,
-        home: str | os.PathLike[str] | None = None,
-        *,
-        download_if_missing: bool = False,
-    ) -> Path:
+    def find(self, key: str, home: Home = None, *, download_if_missing: bool = False) -> Path:
         """Return the path of a file once its bytes are known to be the right ones."""
         file = self.files[key]
         root = data_home(home)
@@ -67,7 +64,7 @@ class Source:
         return find_file(root, f"{self.folder}/{file.name}", file, origin=self.origin, hint=hint)
 
 
-def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
+def data_home(folder: Home = None) -> Path:
     """Return the folder that holds the data files; it need not exist, and is not made."""
     if folder is None:
         folder = os.environ.get(VARIABLE) or Path("~", "skatter_data")

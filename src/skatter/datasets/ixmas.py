@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
-import numpy as np
-
-from skatter.datasets.facts import CITATIONS, SOURCES
-from skatter.datasets.reading import read_table
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
+from skatter.datasets.reading import read_tables
 from skatter.datasets.record import Dataset, choose_domains
-
-CLASSES = ("check watch", "cross arms", "scratch head", "sit down", "get up")
-
-N_FEATURES = 5000
 
 SOURCE = SOURCES["ixmas"]
 
 
-def load_ixmas(
-    *, domains: Iterable[str] | None = None, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_ixmas(*, domains: Iterable[str] | None = None, data_home: Home = None) -> Dataset:
     """Load the films of IXMAS, described by counts of 5,000 visual words.
 
     Five actions (check watch, cross arms, scratch head, sit down, get up), each filmed by five
@@ -53,21 +45,5 @@ def load_ixmas(
     FileNotFoundError: ixmas/cam0.mat is not in downloads. Put it at ...
     """
     wanted = choose_domains(domains, tuple(SOURCE.files))
-    tables = [
-        read_table(
-            SOURCE.find(camera, data_home),
-            "data",
-            n_classes=len(CLASSES),
-            shape=SOURCE.files[camera].shape,
-        )
-        for camera in wanted
-    ]
-    return Dataset(
-        name="ixmas",
-        X=np.concatenate([X for X, _ in tables]),
-        y=np.concatenate([y for _, y in tables]),
-        domain=np.repeat(wanted, [len(y) for _, y in tables]),
-        class_names=CLASSES,
-        citation=CITATIONS["ixmas"],
-        preprocessing="Counts of 5,000 visual words of dense trajectories; nothing else.",
-    )
+    facts = FACTS["ixmas"]
+    return facts.dataset(*read_tables(SOURCE, wanted, data_home, n_classes=facts.n_classes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,13 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 from skatter.checks import check_integer
-from skatter.datasets.facts import CITATIONS, SOURCES
-from skatter.datasets.mnist_usps import DIGITS, PIXELS, UNIT_PIXELS
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SIDE = 16
 """Width and height of every image that is handed out, in pixels."""
-
-_RESIZED = "MNIST images resized from 28 x 28 to 16 x 16 pixels (bicubic)."
 
 SOURCE = SOURCES["mnist_draw"]
 
@@ -32,7 +29,7 @@ def draw_mnist_usps(
     n_mnist: int = 2000,
     n_usps: int = 1800,
     preprocess: bool = False,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: Home = None,
     download_if_missing: bool = False,
 ) -> Dataset:
     """Draw digits at random from the 10,000 test images of MNIST and the 9,298 images of USPS.
@@ -78,21 +75,19 @@ def draw_mnist_usps(
         for key in ("images", "labels")
     )
     mnist, mnist_y = check_labelled(
-        images, _flat(read_idx(images)), read_idx(labels), first=0, n_classes=len(DIGITS)
+        images, _flat(read_idx(images)), read_idx(labels), first=0, n_classes=10
     )
     of_mnist, of_usps = np.random.default_rng(random_state).spawn(2)
     from_mnist = _draw("n_mnist", n_mnist, len(mnist), of_mnist)
     from_usps = _draw("n_usps", n_usps, len(usps), of_usps)
-    small = _flat(resize(mnist[from_mnist].reshape(n_mnist, *_square(mnist)) / 255, SIDE))
+    side = round(mnist.shape[1] ** 0.5)
+    small = _flat(resize(mnist[from_mnist].reshape(n_mnist, side, side) / 255, SIDE))
     X = np.vstack([small, usps[from_usps]])
-    return Dataset(
-        name="mnist_usps_draw",
-        X=normalize(X, copy=False) if preprocess else X,
-        y=np.concatenate([mnist_y[from_mnist], usps_y[from_usps]]),
-        domain=np.repeat(["mnist", "usps"], [n_mnist, n_usps]),
-        class_names=DIGITS,
-        citation=CITATIONS["mnist_draw"],
-        preprocessing=f"{_RESIZED} {UNIT_PIXELS if preprocess else PIXELS}",
+    return FACTS["mnist_usps_draw"].dataset(
+        normalize(X, copy=False) if preprocess else X,
+        np.concatenate([mnist_y[from_mnist], usps_y[from_usps]]),
+        np.repeat(["mnist", "usps"], [n_mnist, n_usps]),
+        preprocess=preprocess,
     )
 
 
@@ -134,7 +129,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 def _read_usps(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """USPS digits in [0, 1]; the file holds thousandths of values in [-1, 1]."""
     X, y = read_arrays(path, ("X_milli", "y"))
-    X, y = check_labelled(path, X, y, first=0, n_classes=len(DIGITS))
+    X, y = check_labelled(path, X, y, first=0, n_classes=10)
     return (X / 1000 + 1) / 2, y
 
 
@@ -147,8 +142,3 @@ def _draw(name: str, n: int, n_there: int, rng: np.random.Generator) -> NDArray[
 
 def _flat(images: NDArray[Any]) -> NDArray[Any]:
     return images.reshape(len(images), -1)
-
-
-def _square(flat: NDArray[Any]) -> tuple[int, int]:
-    side = round(flat.shape[1] ** 0.5)
-    return side, side

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["mnist_usps"]
 
-DIGITS = tuple(str(digit) for digit in range(10))
 
-PIXELS = "Images of 16 x 16 pixels with grey values in [0, 1]; nothing else."
-UNIT_PIXELS = (
-    "Images of 16 x 16 pixels with grey values in [0, 1]; each row divided by its Euclidean norm."
-)
-
-
-def load_mnist_usps(
-    *, preprocess: bool = False, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_mnist_usps(*, preprocess: bool = False, data_home: Home = None) -> Dataset:
     """Load the 2,000 MNIST and 1,800 USPS digits that Long et al. drew.
 
     The file is not part of skatter and is not downloaded.
@@ -54,14 +44,8 @@ def load_mnist_usps(
     mnist, mnist_y, usps, usps_y = read_arrays(path, ("X_src", "Y_src", "X_tar", "Y_tar"))
     # The file has one sample per column.
     X, y = check_labelled(
-        path, np.vstack([mnist.T, usps.T]), np.vstack([mnist_y, usps_y]), n_classes=len(DIGITS)
+        path, np.vstack([mnist.T, usps.T]), np.vstack([mnist_y, usps_y]), n_classes=10
     )
-    return Dataset(
-        name="mnist_usps",
-        X=normalize(X, copy=False) if preprocess else X,
-        y=y,
-        domain=np.repeat(["mnist", "usps"], [mnist_y.size, usps_y.size]),
-        class_names=DIGITS,
-        citation=CITATIONS["mnist_usps"],
-        preprocessing=UNIT_PIXELS if preprocess else PIXELS,
-    )
+    X = normalize(X, copy=False) if preprocess else X
+    domain = np.repeat(["mnist", "usps"], [mnist_y.size, usps_y.size])
+    return FACTS["mnist_usps"].dataset(X, y, domain, preprocess=preprocess)

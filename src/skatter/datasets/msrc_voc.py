@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["msrc_voc"]
 
-CLASSES = tuple(f"class {number}" for number in range(1, 7))
-"""The file numbers aeroplane, bicycle, bird, car, cow and sheep; the order is stated nowhere."""
 
-
-def load_msrc_voc(
-    *, preprocess: bool = True, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_msrc_voc(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     """Load 1,269 images of MSRC and 1,530 of VOC2007, as counts of 240 visual words (dense SIFT).
 
     The six classes are aeroplane, bicycle, bird, car, cow and sheep; which is which is not stated
@@ -49,19 +43,10 @@ def load_msrc_voc(
     path = SOURCE.find("both", data_home)
     # The file keeps its matrices sparse, though most of their entries are not 0.
     msrc, msrc_y, voc, voc_y = read_arrays(path, ("X_src", "Y_src", "X_tar", "Y_tar"), dense=False)
+    facts = FACTS["msrc_voc"]
     X, y = check_labelled(
-        path, np.vstack([msrc, voc]), np.vstack([msrc_y, voc_y]), n_classes=len(CLASSES)
+        path, np.vstack([msrc, voc]), np.vstack([msrc_y, voc_y]), n_classes=facts.n_classes
     )
-    return Dataset(
-        name="msrc_voc",
-        X=normalize(X, copy=False) if preprocess else X,
-        y=y,
-        domain=np.repeat(["msrc", "voc"], [msrc_y.size, voc_y.size]),
-        class_names=CLASSES,
-        citation=CITATIONS["msrc_voc"],
-        preprocessing=(
-            "Counts of 240 visual words: each row divided by its Euclidean norm."
-            if preprocess
-            else "None."
-        ),
-    )
+    X = normalize(X, copy=False) if preprocess else X
+    domain = np.repeat(["msrc", "voc"], [msrc_y.size, voc_y.size])
+    return facts.dataset(X, y, domain, preprocess=preprocess)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -10,24 +9,11 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler, normalize
 
 from skatter.checks import check_choice
-from skatter.datasets.facts import CITATIONS, SOURCES
-from skatter.datasets.home import Source
+from skatter.datasets.facts import FACTS, SOURCES, Facts
+from skatter.datasets.home import Home, Source
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset, choose_domains
 from skatter.tensors import Array
-
-CLASSES = (
-    "backpack",
-    "bike",
-    "calculator",
-    "headphones",
-    "keyboard",
-    "laptop",
-    "monitor",
-    "mouse",
-    "mug",
-    "projector",
-)
 
 DOMAINS = ("amazon", "caltech", "dslr", "webcam")
 
@@ -44,12 +30,11 @@ class FeatureSet:
     """
 
     source: Source
+    facts: Facts
     samples: str
     labels: str
     prepare: Callable[[Array], Array] | None
-    preprocessing: str
-    citation: str
-    domains: str | None = None
+    domains: str | None
 
 
 def shares_then_z_scores(counts: Array) -> Array:
@@ -61,49 +46,21 @@ def shares_then_z_scores(counts: Array) -> Array:
     return np.asarray(StandardScaler().fit_transform(normalize(counts, norm="l1")))
 
 
+def _feature_set(
+    name: str,
+    samples: str,
+    labels: str,
+    prepare: Callable[[Array], Array] | None = None,
+    domains: str | None = None,
+) -> FeatureSet:
+    return FeatureSet(SOURCES[name], FACTS[name], samples, labels, prepare, domains)
+
+
 FEATURES: dict[str, FeatureSet] = {
-    "surf": FeatureSet(
-        source=SOURCES["office_surf"],
-        samples="fts",
-        labels="labels",
-        prepare=shares_then_z_scores,
-        preprocessing=(
-            "Counts of 800 visual words: each row divided by its sum, then each feature to mean 0 "
-            "and standard deviation 1 (divided by n) inside each domain."
-        ),
-        citation=CITATIONS["office_surf"],
-    ),
-    "decaf6": FeatureSet(
-        source=SOURCES["office_decaf6"],
-        samples="feas",
-        labels="labels",
-        prepare=None,
-        preprocessing=(
-            "4,096 activations of the first fully connected layer of DeCAF, after its ReLU; "
-            "nothing else."
-        ),
-        citation=CITATIONS["office_decaf6"],
-    ),
-    "googlenet": FeatureSet(
-        source=SOURCES["office_googlenet"],
-        samples="fts",
-        labels="labels",
-        prepare=normalize,
-        preprocessing="1,024 activations of GoogLeNet: each row divided by its Euclidean norm.",
-        citation=CITATIONS["office_googlenet"],
-    ),
-    "effnet": FeatureSet(
-        source=SOURCES["office_effnet"],
-        samples="X",
-        labels="y",
-        domains="domain",
-        prepare=normalize,
-        preprocessing=(
-            "The last feature map of EfficientNet-Lite0 (ImageNet weights), averaged over the "
-            "image to 1,280 features: each row divided by its Euclidean norm."
-        ),
-        citation=CITATIONS["office_effnet"],
-    ),
+    "surf": _feature_set("office_surf", "fts", "labels", shares_then_z_scores),
+    "decaf6": _feature_set("office_decaf6", "feas", "labels"),
+    "googlenet": _feature_set("office_googlenet", "fts", "labels", normalize),
+    "effnet": _feature_set("office_effnet", "X", "y", normalize, domains="domain"),
 }
 """The feature sets by name; a new one is one entry here."""
 
@@ -113,7 +70,7 @@ def load_office_caltech(
     *,
     domains: Iterable[str] | None = None,
     preprocess: bool = True,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: Home = None,
 ) -> Dataset:
     """Load the images of Office + Caltech10, described by features.
 
@@ -167,25 +124,16 @@ def load_office_caltech(
     if preprocess and chosen.prepare is not None:
         for name in np.unique(domain):
             X[domain == name] = chosen.prepare(X[domain == name])
-    return Dataset(
-        name=f"office_{features}",
-        X=X,
-        y=y,
-        domain=domain,
-        class_names=CLASSES,
-        citation=chosen.citation,
-        preprocessing=chosen.preprocessing if preprocess else "None.",
-    ).take(np.isin(domain, wanted))
+    data = chosen.facts.dataset(X, y, domain, preprocess=preprocess)
+    return data.take(np.isin(domain, wanted))
 
 
-def _read(
-    features: FeatureSet, key: str, home: str | os.PathLike[str] | None
-) -> tuple[Array, Array, Array]:
+def _read(features: FeatureSet, key: str, home: Home) -> tuple[Array, Array, Array]:
     """Return samples, classes counted from 0, and domains of one file."""
     path = features.source.find(key, home)
     text = () if features.domains is None else (features.domains,)
     X, labels, *named = read_arrays(path, (features.samples, features.labels, *text), text=text)
     shape = features.source.files[key].shape
-    X, y = check_labelled(path, X, labels, n_classes=len(CLASSES), shape=shape)
+    X, y = check_labelled(path, X, labels, n_classes=features.facts.n_classes, shape=shape)
     called = named[0].tolist() if named else [key] * len(X)
     return X, y, np.array([OTHER_NAMES.get(each, each) for each in called])

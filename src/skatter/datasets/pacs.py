@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 from sklearn.preprocessing import normalize
 
-from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
-
-CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 
 SOURCE = SOURCES["pacs"]
 
 
-def load_pacs(
-    *, preprocess: bool = True, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_pacs(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     """Load the images of PACS, described by 1,280 features of a deep network.
 
     Seven classes in 2,048 art paintings, 2,344 cartoons, 1,670 photos and 3,929 sketches. The
@@ -49,18 +44,7 @@ def load_pacs(
     """
     path = SOURCE.find("all", data_home)
     X, y, domain = read_arrays(path, ("X", "y", "domain"), text=("domain",))
-    X, y = check_labelled(path, X, y, n_classes=len(CLASSES))
-    return Dataset(
-        name="pacs",
-        X=normalize(X, copy=False) if preprocess else X,
-        y=y,
-        domain=domain,
-        class_names=CLASSES,
-        citation=CITATIONS["pacs"],
-        preprocessing=(
-            "The last feature map of EfficientNet-Lite0 (ImageNet weights), averaged over the "
-            "image to 1,280 features: each row divided by its Euclidean norm."
-            if preprocess
-            else "None."
-        ),
-    )
+    facts = FACTS["pacs"]
+    X, y = check_labelled(path, X, y, n_classes=facts.n_classes)
+    X = normalize(X, copy=False) if preprocess else X
+    return facts.dataset(X, y, domain, preprocess=preprocess)

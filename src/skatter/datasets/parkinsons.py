@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.checks import check_choice
-from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
 
@@ -40,21 +40,9 @@ VOICE = (
 )
 """The columns that measure the voice: the features, in this order."""
 
-# fmt: off
-SIZES = (
-    149, 145, 144, 137, 156, 156, 161, 150, 152, 148, 138, 107, 112, 136, 143, 138, 144, 126, 129,
-    134, 123, 112, 138, 156, 144, 130, 129, 134, 168, 126, 130, 101, 135, 161, 165, 129, 140, 149,
-    143, 142, 165, 150,
-)
-# fmt: on
-"""Recordings of patients 1 to 42."""
-
 
 def load_parkinsons(
-    target: str = "motor",
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = False,
+    target: str = "motor", *, data_home: Home = None, download_if_missing: bool = False
 ) -> Dataset:
     """Load 5,875 recordings of 42 patients, with a clinical score each: a set for regression.
 
@@ -87,15 +75,9 @@ def load_parkinsons(
     score = TARGETS[check_choice("target", target, tuple(TARGETS))]
     path = SOURCE.find("all", data_home, download_if_missing=download_if_missing)
     columns = _read_columns(path, (SUBJECT, score, *VOICE))
-    return Dataset(
-        name="parkinsons",
-        X=np.column_stack([columns[name] for name in VOICE]),
-        y=columns[score],
-        domain=columns[SUBJECT].astype(np.int64).astype(str),
-        class_names=(),
-        citation=CITATIONS["parkinsons"],
-        preprocessing="None.",
-    )
+    X = np.column_stack([columns[name] for name in VOICE])
+    domain = columns[SUBJECT].astype(np.int64).astype(str)
+    return FACTS["parkinsons"].dataset(X, columns[score], domain)
 
 
 def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:

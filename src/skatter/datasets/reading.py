@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.io import loadmat, whosmat
 
+from skatter.datasets.home import Home, Source
 from skatter.tensors import Array
 
 AGAIN = "Get the file again, or put the right one in its place."
@@ -94,8 +95,10 @@ def check_labelled(
             f"{path} must hold one row and one label per sample, found samples of shape {X.shape} "
             f"and labels of shape {labels.shape}. {AGAIN}"
         )
-    if shape is not None:
-        _check_shape(path, X.shape, shape)
+    known = shape or (None, None)
+    for what, found, expected in zip(("samples", "features"), X.shape, known, strict=True):
+        if expected is not None and found != expected:
+            raise ValueError(f"{path} must hold {expected} {what}, found {found}. {AGAIN}")
     X = X.astype(np.float64, order="C")
     if not np.isfinite(X).all():
         raise ValueError(f"{path} holds samples with values that are not finite. {AGAIN}")
@@ -121,7 +124,15 @@ def read_table(
     return check_labelled(path, table[:, :-1], table[:, -1], n_classes=n_classes, shape=shape)
 
 
-def _check_shape(path: Path, found: tuple[int, ...], shape: tuple[int | None, int]) -> None:
-    for what, number, expected in zip(("samples", "features"), found, shape, strict=True):
-        if expected is not None and number != expected:
-            raise ValueError(f"{path} must hold {expected} {what}, found {number}. {AGAIN}")
+def read_tables(
+    source: Source, names: tuple[str, ...], home: Home, *, n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64], Array]:
+    """Return samples, classes and domains of one file a domain, each with one matrix ``data``."""
+    tables = [
+        read_table(
+            source.find(name, home), "data", n_classes=n_classes, shape=source.files[name].shape
+        )
+        for name in names
+    ]
+    X, y = (np.concatenate(arrays) for arrays in zip(*tables, strict=True))
+    return X, y, np.repeat(names, [len(own) for _, own in tables])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -26,8 +25,8 @@ from skatter.datasets import (
     synthetic,
     vlcs,
 )
-from skatter.datasets.facts import CITATIONS
-from skatter.datasets.home import Source
+from skatter.datasets.facts import FACTS, Facts
+from skatter.datasets.home import Home, Source
 from skatter.datasets.record import Dataset
 
 
@@ -89,11 +88,7 @@ class DatasetInfo:
         return self.source is not None and any(file.url for file in self.source.files.values())
 
     def load(
-        self,
-        *,
-        domains: Iterable[str] | None = None,
-        data_home: str | os.PathLike[str] | None = None,
-        **options: Any,
+        self, *, domains: Iterable[str] | None = None, data_home: Home = None, **options: Any
     ) -> Dataset:
         """Load the data set, with the same two arguments for all of them.
 
@@ -121,127 +116,55 @@ class DatasetInfo:
 
 
 def _entry(
-    name: str,
-    loader: Callable[..., Dataset],
-    domains: Mapping[str, int],
-    n_features: int,
-    n_classes: int,
-    summary: str,
-    citation: str,
-    source: Source | None = None,
-    **more: str,
+    facts: Facts, loader: Callable[..., Dataset], source: Source | None = None
 ) -> DatasetInfo:
-    names, sizes = tuple(domains), tuple(domains.values())
     return DatasetInfo(
-        name, loader, summary, names, sizes, n_features, n_classes, citation, source, **more
-    )
-
-
-def _office(features: str, n_features: int, words: str) -> DatasetInfo:
-    return _entry(
-        f"office_{features}",
-        partial(office_caltech.load_office_caltech, features),
-        dict(zip(office_caltech.DOMAINS, (958, 1123, 157, 295), strict=True)),
-        n_features,
-        10,
-        f"Office + Caltech10: ten kinds of objects, {words}.",
-        CITATIONS[f"office_{features}"],
-        office_caltech.FEATURES[features].source,
-    )
-
-
-def _amazon(features: str, source: Source, sizes: tuple[int, ...], words: str) -> DatasetInfo:
-    return _entry(
-        f"amazon_{features}",
-        partial(amazon_reviews.load_amazon_reviews, features),
-        dict(zip(amazon_reviews.DOMAINS, sizes, strict=True)),
-        int(features),
-        2,
-        f"Amazon reviews, negative or positive, {words}.",
-        CITATIONS["amazon_reviews"],
+        facts.name,
+        loader,
+        facts.summary,
+        tuple(facts.domains),
+        tuple(facts.domains.values()),
+        facts.n_features,
+        facts.n_classes,
+        facts.citation,
         source,
+        facts.extra,
+        facts.collection,
     )
 
 
-def _drawn_shift(shift: str, n_samples: int, words: str) -> DatasetInfo:
-    return _entry(
-        "subspace_shift" if shift == "subspace" else shift,
-        partial(skada_bench.make_shift, shift),
-        {"source": n_samples, "target": n_samples},
-        2,
-        2,
-        f"SKADA-Bench: two classes in the plane, {words}; drawn by scikit-adaptation.",
-        CITATIONS["skada"],
-    )
+def _office(features: str) -> DatasetInfo:
+    loader = partial(office_caltech.load_office_caltech, features)
+    return _entry(FACTS[f"office_{features}"], loader, office_caltech.FEATURES[features].source)
 
 
-_DIGITS = {"mnist": 2000, "usps": 1800}
-_SUBJECTS = {str(subject): size for subject, size in enumerate(parkinsons.SIZES, 1)}
-
-# name, loader, samples of each domain, features, classes, summary, citation, files
-# fmt: off
+_load_reviews, _make_shift = amazon_reviews.load_amazon_reviews, skada_bench.make_shift
 _ENTRIES = (
-    _entry("digits", digits.load_digits_pair, {"uci": 1797, "mnist": 5000}, 64, 10,
-        "Handwritten digits of UCI and MNIST on an 8 x 8 grid; no files needed.",
-        CITATIONS["digits"], extra="demo"),
-    _entry("figure1", synthetic.make_figure1, {"source": 150, "target": 150}, 2, 3,
-        "Three drawn classes in the plane, the target shifted, after the paper's figure 1.",
-        CITATIONS["synthetic"]),
-    _entry("mnist_usps", mnist_usps.load_mnist_usps, _DIGITS, 256, 10,
-        "Handwritten digits of MNIST and USPS, 16 x 16 pixels, the draw of Long et al.",
-        CITATIONS["mnist_usps"], mnist_usps.SOURCE),
-    _entry("mnist_usps_draw", mnist_draw.draw_mnist_usps, _DIGITS, 256, 10,
-        "Handwritten digits of MNIST and USPS, 16 x 16 pixels, a fresh draw by seed.",
-        CITATIONS["mnist_draw"], mnist_draw.SOURCE),
-    _entry("msrc_voc", msrc_voc.load_msrc_voc, {"msrc": 1269, "voc": 1530}, 240, 6,
-        "Six kinds of objects in MSRC and VOC2007, counts of visual words (SIFT).",
-        CITATIONS["msrc_voc"], msrc_voc.SOURCE),
-    _office("surf", 800, "counts of visual words (SURF)"),
-    _office("decaf6", 4096, "activations of DeCAF"),
-    _office("googlenet", 1024, "activations of GoogLeNet"),
-    _office("effnet", 1280, "features of EfficientNet-Lite0"),
-    _entry("vlcs", vlcs.load_vlcs,
-        {"voc2007": 3376, "labelme": 2656, "caltech101": 1415, "sun09": 3282}, 4096, 5,
-        "VLCS: five kinds of objects, activations of DeCAF, parted 70 to 30 percent.",
-        CITATIONS["vlcs"], vlcs.SOURCE),
-    _entry("ixmas", ixmas.load_ixmas, {f"cam{n}": 91 for n in range(5)}, ixmas.N_FEATURES, 5,
-        "IXMAS: five actions filmed by five cameras, counts of visual words.",
-        CITATIONS["ixmas"], ixmas.SOURCE),
-    _entry("rotated_mnist", rotated_mnist.load_rotated_mnist,
-        {str(angle): 1000 for angle in range(0, 90, 15)}, 256, 10,
-        "A thousand MNIST digits at six angles, 16 x 16 pixels.",
-        CITATIONS["rotated_mnist"], rotated_mnist.SOURCE),
-    _entry("pacs", pacs.load_pacs,
-        {"art_painting": 2048, "cartoon": 2344, "photo": 1670, "sketch": 3929}, 1280, 7,
-        "PACS: seven kinds of objects as photos, paintings, cartoons and sketches.",
-        CITATIONS["pacs"], pacs.SOURCE),
-    _amazon("400", amazon_reviews.SHARES, (2000, 1999, 1998, 1999), "shares of 400 terms"),
-    _amazon("5000", amazon_reviews.COUNTS, (6465, 5586, 7681, 7945),
-        "counts of 5,000 terms, sparse, with a test part"),
-    _entry("parkinsons", parkinsons.load_parkinsons, _SUBJECTS, 16, 0,
-        "Parkinson's telemonitoring: a clinical score from voices, every patient a domain.",
-        CITATIONS["parkinsons"], parkinsons.SOURCE),
-    _entry("mushrooms", skada_bench.load_mushrooms, {"enlarging": 3516, "tapering": 4608}, 117, 2,
-        "SKADA-Bench: mushrooms, edible or not, with one shape of the stalk or the other.",
-        CITATIONS["mushrooms"], skada_bench.MUSHROOMS),
-    _entry("phishing", skada_bench.load_phishing, {"no_ip": 3793, "ip": 7262}, 30, 2,
-        "SKADA-Bench: web sites, phishing or not, without an IP number as address or with.",
-        CITATIONS["phishing"], skada_bench.PHISHING),
-    _entry("mnist_usps_parts", skada_bench.load_digits_parts, _DIGITS, 256, 10,
-        "SKADA-Bench: the digits of mnist_usps, parted 80 to 20 percent by seed.",
-        CITATIONS["mnist_usps"], mnist_usps.SOURCE),
-    _drawn_shift("covariate_shift", 800, "samples shifted"),
-    _drawn_shift("target_shift", 800, "shares of the classes shifted"),
-    _drawn_shift("conditional_shift", 800, "samples of each class shifted"),
-    _drawn_shift("subspace", 1200, "told apart in one direction of two"),
+    _entry(FACTS["digits"], digits.load_digits_pair),
+    _entry(FACTS["figure1"], synthetic.make_figure1),
+    _entry(FACTS["mnist_usps"], mnist_usps.load_mnist_usps, mnist_usps.SOURCE),
+    _entry(FACTS["mnist_usps_draw"], mnist_draw.draw_mnist_usps, mnist_draw.SOURCE),
+    _entry(FACTS["msrc_voc"], msrc_voc.load_msrc_voc, msrc_voc.SOURCE),
+    *map(_office, office_caltech.FEATURES),
+    _entry(FACTS["vlcs"], vlcs.load_vlcs, vlcs.SOURCE),
+    _entry(FACTS["ixmas"], ixmas.load_ixmas, ixmas.SOURCE),
+    _entry(FACTS["rotated_mnist"], rotated_mnist.load_rotated_mnist, rotated_mnist.SOURCE),
+    _entry(FACTS["pacs"], pacs.load_pacs, pacs.SOURCE),
+    _entry(FACTS["amazon_400"], partial(_load_reviews, "400"), amazon_reviews.SHARES),
+    _entry(FACTS["amazon_5000"], partial(_load_reviews, "5000"), amazon_reviews.COUNTS),
+    _entry(FACTS["parkinsons"], parkinsons.load_parkinsons, parkinsons.SOURCE),
+    _entry(FACTS["mushrooms"], skada_bench.load_mushrooms, skada_bench.MUSHROOMS),
+    _entry(FACTS["phishing"], skada_bench.load_phishing, skada_bench.PHISHING),
+    _entry(FACTS["mnist_usps_parts"], skada_bench.load_digits_parts, mnist_usps.SOURCE),
+    _entry(FACTS["covariate_shift"], partial(_make_shift, "covariate_shift")),
+    _entry(FACTS["target_shift"], partial(_make_shift, "target_shift")),
+    _entry(FACTS["conditional_shift"], partial(_make_shift, "conditional_shift")),
+    _entry(FACTS["subspace_shift"], partial(_make_shift, "subspace")),
 )
 _TABLES = tuple(
-    _entry(table.name, partial(everyday_tables.load_everyday_table, table.name), table.domains,
-        table.columns, len(table.class_names), table.summary, table.citation, table.files,
-        collection=everyday_tables.COLLECTION)
+    _entry(table.facts, partial(everyday_tables.load_everyday_table, table.name), table.files)
     for table in everyday_tables.EVERYDAY_TABLES.values()
 )
-# fmt: on
 
 DATASETS: Mapping[str, DatasetInfo] = {entry.name: entry for entry in (*_ENTRIES, *_TABLES)}
 """Data sets by name."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
-from skatter.datasets.facts import CITATIONS, SOURCES
-from skatter.datasets.mnist_usps import DIGITS, PIXELS
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.reading import check_labelled, read_arrays
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["rotated_mnist"]
 
 
-def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Dataset:
+def load_rotated_mnist(*, data_home: Home = None) -> Dataset:
     """Load 1,000 MNIST digits, 100 of each class, rotated by 0, 15, 30, 45, 60 and 75 degrees.
 
     The angles are the domains. Row i of each domain is **the same digit** at another angle: rows
@@ -41,13 +39,5 @@ def load_rotated_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Da
     """
     path = SOURCE.find("all", data_home)
     X, y, angle = read_arrays(path, ("X", "y", "angle"))
-    X, y = check_labelled(path, X, y, first=0, n_classes=len(DIGITS))
-    return Dataset(
-        name="rotated_mnist",
-        X=X,
-        y=y,
-        domain=angle.astype(str),
-        class_names=DIGITS,
-        citation=CITATIONS["rotated_mnist"],
-        preprocessing=PIXELS,
-    )
+    X, y = check_labelled(path, X, y, first=0, n_classes=10)
+    return FACTS["rotated_mnist"].dataset(X, y, angle.astype(str))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from skatter.checks import check_choice
-from skatter.datasets.facts import CITATIONS, SOURCES
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
 from skatter.datasets.mnist_usps import load_mnist_usps
 from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
@@ -58,9 +58,7 @@ def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
     return part
 
 
-def load_mushrooms(
-    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_mushrooms(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """Load 8,124 mushrooms, edible or poisonous; the shape of the stalk is the domain.
 
     All 22 columns are one-hot, that of the stalk's shape among them, as in SKADA-Bench. The file is
@@ -68,25 +66,15 @@ def load_mushrooms(
     """
     path = MUSHROOMS.find("all", data_home)
     columns = _read_columns(path, ("target", "stalk-shape"))
-    shape = columns["stalk-shape"]
-    features = {name: column for name, column in columns.items() if name != "target"}
-    return _parted(
-        Dataset(
-            name="mushrooms",
-            X=_one_hot(features.values()),
-            y=_coded(path, columns["target"], ("e", "p")),
-            domain=_named(path, shape, STALKS),
-            class_names=("edible", "poisonous"),
-            citation=CITATIONS["mushrooms"],
-            preprocessing="Every column one-hot; nothing else.",
-        ),
-        random_state,
-    )
+    features = [column for name, column in columns.items() if name != "target"]
+    # A column of zeros and ones for each value of each column, values sorted.
+    X = np.column_stack([column[:, None] == np.unique(column) for column in features])
+    y = _coded(path, columns["target"], ("e", "p"))
+    domain = _named(path, columns["stalk-shape"], STALKS)
+    return _parted(FACTS["mushrooms"].dataset(X.astype(np.float64), y, domain), random_state)
 
 
-def load_phishing(
-    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_phishing(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """Load 11,055 web sites, phishing or not; whether the address is an IP number is the domain.
 
     All 30 columns are features, the one that tells the domain among them, as in SKADA-Bench. The
@@ -95,23 +83,13 @@ def load_phishing(
     path = PHISHING.find("all", data_home)
     columns = _read_columns(path, ("f0", "label"))
     features = [column for name, column in columns.items() if name != "label"]
-    return _parted(
-        Dataset(
-            name="phishing",
-            X=np.column_stack([_numbers(path, column) for column in features]),
-            y=_coded(path, columns["label"], ("-1", "1")),
-            domain=_named(path, columns["f0"], ADDRESSES),
-            class_names=("-1", "1"),
-            citation=CITATIONS["phishing"],
-            preprocessing="None.",
-        ),
-        random_state,
-    )
+    X = np.column_stack([_numbers(path, column) for column in features])
+    y = _coded(path, columns["label"], ("-1", "1"))
+    domain = _named(path, columns["f0"], ADDRESSES)
+    return _parted(FACTS["phishing"].dataset(X, y, domain), random_state)
 
 
-def load_digits_parts(
-    *, random_state: int = 0, data_home: str | os.PathLike[str] | None = None
-) -> Dataset:
+def load_digits_parts(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """Load the digits of :func:`~skatter.datasets.load_mnist_usps`, parted 80 to 20 percent.
 
     SKADA-Bench has 3,000 digits of each collection and reduces them to 50 whitened principal
@@ -137,18 +115,12 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
         center_cov_shift=CENTRE,
         random_state=random_state,
     )
-    return _parted(
-        Dataset(
-            name="subspace_shift" if shift == "subspace" else shift,
-            X=np.asarray(X, dtype=np.float64),
-            y=np.asarray(y, dtype=np.int64),
-            domain=np.where(np.asarray(domain) > 0, "source", "target"),
-            class_names=("0", "1"),
-            citation=CITATIONS["skada"],
-            preprocessing=f"Gaussian noise with standard deviation {chosen['noise']}.",
-        ),
-        random_state,
+    data = FACTS["subspace_shift" if shift == "subspace" else shift].dataset(
+        np.asarray(X, dtype=np.float64),
+        np.asarray(y, dtype=np.int64),
+        np.where(np.asarray(domain) > 0, "source", "target"),
     )
+    return _parted(data, random_state)
 
 
 def _generator() -> Callable[..., tuple[Array, Array, Array]]:
@@ -183,13 +155,6 @@ def _read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
         raise ValueError(f"{path} {what}. Its columns are {', '.join(header)}. {AGAIN}")
     table = np.array(rows)
     return {name: table[:, i] for i, name in enumerate(header)}
-
-
-def _one_hot(columns: Any) -> Array:
-    """One column of zeros and ones for each value of each column, values sorted."""
-    return np.column_stack([column[:, None] == np.unique(column) for column in columns]).astype(
-        np.float64
-    )
 
 
 def _numbers(path: Path, column: Array) -> Array:

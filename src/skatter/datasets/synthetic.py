@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skatter.checks import check_integer
-from skatter.datasets.facts import CITATIONS
+from skatter.datasets.facts import FACTS
 from skatter.datasets.record import Dataset
 
 SOURCE_MEANS = np.array([[1.0, -2.0], [-0.8, 3.6], [1.2, 0.7]])
@@ -45,12 +45,8 @@ def make_figure1(
     rng = np.random.default_rng(random_state)
     means = np.vstack([SOURCE_MEANS, SOURCE_MEANS + TARGET_SHIFT])
     n_classes = len(SOURCE_MEANS)
-    return Dataset(
-        name="figure1",
-        X=np.vstack([mean + SPREAD * rng.normal(size=(n, 2)) for mean in means]),
-        y=np.tile(np.repeat(np.arange(n_classes, dtype=np.int64), n), 2),
-        domain=np.repeat(["source", "target"], n_classes * n),
-        class_names=("class 1", "class 2", "class 3"),
-        citation=CITATIONS["synthetic"],
-        preprocessing=f"Gaussian clusters with standard deviation {SPREAD}; nothing else.",
+    return FACTS["figure1"].dataset(
+        np.vstack([mean + SPREAD * rng.normal(size=(n, 2)) for mean in means]),
+        np.tile(np.repeat(np.arange(n_classes, dtype=np.int64), n), 2),
+        np.repeat(["source", "target"], n_classes * n),
     )

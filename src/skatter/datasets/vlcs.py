@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.datasets.facts import CITATIONS, SOURCES
-from skatter.datasets.reading import read_table
+from skatter.datasets.facts import FACTS, SOURCES
+from skatter.datasets.home import Home
+from skatter.datasets.reading import read_tables
 from skatter.datasets.record import Dataset, choose_domains
-
-CLASSES = ("bird", "car", "chair", "dog", "person")
 
 TEST_SHARE = 0.3
 
@@ -23,7 +21,7 @@ def load_vlcs(
     *,
     domains: Iterable[str] | None = None,
     random_state: int | np.random.Generator | None = 0,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: Home = None,
 ) -> Dataset:
     """Load the images of VLCS, described by 4,096 activations of a deep network (DeCAF6).
 
@@ -63,30 +61,13 @@ def load_vlcs(
     FileNotFoundError: vlcs_decaf6/VOC2007.mat is not in downloads. Put it at ...
     """
     wanted = choose_domains(domains, tuple(SOURCE.files))
+    facts = FACTS["vlcs"]
+    X, y, domain = read_tables(SOURCE, wanted, data_home, n_classes=facts.n_classes)
     streams = np.random.default_rng(random_state).spawn(len(SOURCE.files))
-    X, y, domain, part = [], [], [], []
-    for (name, file), rng in zip(SOURCE.files.items(), streams, strict=True):
-        if name not in wanted:
-            continue
-        path = SOURCE.find(name, data_home)
-        samples, classes = read_table(path, "data", n_classes=len(CLASSES), shape=file.shape)
-        X.append(samples)
-        y.append(classes)
-        domain.append(np.repeat(name, len(samples)))
-        part.append(draw_parts(len(samples), rng))
-    return Dataset(
-        name="vlcs",
-        X=np.concatenate(X),
-        y=np.concatenate(y),
-        domain=np.concatenate(domain),
-        class_names=CLASSES,
-        citation=CITATIONS["vlcs"],
-        preprocessing=(
-            "4,096 activations of the first fully connected layer of DeCAF, after its ReLU; "
-            "nothing else."
-        ),
-        part=np.concatenate(part),
-    )
+    part = np.empty(len(y), dtype="<U5")
+    for name, rng in zip(SOURCE.files, streams, strict=True):
+        part[domain == name] = draw_parts(int(np.sum(domain == name)), rng)
+    return facts.dataset(X, y, domain, part=part)
 
 
 def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:

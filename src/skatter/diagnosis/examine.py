@@ -94,11 +94,6 @@ def diagnose(
     Diagnosis
         Its ``words``, and the numbers behind them.
 
-    Raises
-    ------
-    ValueError
-        Where there are not two domains with five samples each, or input is malformed.
-
     Examples
     --------
     >>> import numpy as np
@@ -112,7 +107,7 @@ def diagnose(
     >>> print(found.words.splitlines()[0])
     Yes, there is a shift: here and there differ.
     """
-    announce = progress or _say_nothing
+    announce = progress or (lambda step: None)
     if (sample_domain is None) == (domain is None):
         raise TypeError(
             "Give sample_domain, the domain of each sample, or domain, a column of the table X."
@@ -151,12 +146,13 @@ def diagnose(
     rates = missing_rates(cells, view)
     budget = min(max_samples, MAX_CELLS // table.shape[1])
     rows = draw(view, compared, budget, np.random.default_rng(seed))
-    samples = _read_samples(table, view, rows)
+    standardised, constant = standardise(table[rows])
+    samples = Samples(standardised, view.restrict(rows), rows, constant)
     names = tuple(str(name) for name in view.domain_ids)
     own = tuple(names[d] for d in compared)
     announce("features, one by one")
     moved = compare_features(samples, columns, own, level=level)
-    pairs = compare_pairs(
+    pairs, n_permutations, floor_corrected = compare_pairs(
         samples, own, n_permutations=n_permutations, level=level, seed=seed, announce=announce
     )
     announce("labels and scatters")
@@ -169,7 +165,7 @@ def diagnose(
     transfer = compare_transfer(samples, own, seed=seed) if classes else None
     return Diagnosis(
         _facts(view, names, samples, rates),
-        pairs.pairs,
+        pairs,
         moved,
         labels,
         transfer,
@@ -178,22 +174,13 @@ def diagnose(
         constant=_constant(samples, columns),
         n_samples=view.n_samples,
         n_drawn=len(samples.rows),
-        n_permutations=pairs.n_permutations,
+        n_permutations=n_permutations,
         level=level,
-        floor=pairs.floor,
-        floor_corrected=pairs.floor_corrected,
+        floor=1 / (n_permutations + 1),
+        floor_corrected=floor_corrected,
         random_state=seed,
         left_out=left_out,
     )
-
-
-def _say_nothing(step: str) -> None:
-    """Stand in for progress that nobody asked for."""
-
-
-def _read_samples(numbers: Array, view: Domains, rows: Array) -> Samples:
-    X, constant = standardise(numbers[rows])
-    return Samples(X, view.restrict(rows), rows, constant)
 
 
 def _facts(
@@ -224,7 +211,8 @@ def _missing(
             first=names[low[j]],
             second=names[high[j]],
         )
-        for j in np.flatnonzero(rates.any(axis=0))
+        # A column without any value is left out, and said to be.
+        for j in np.flatnonzero(rates.any(axis=0) & (rates.min(axis=0) < 1))
     ]
     return tuple(sorted(found, key=lambda shift: shift.lowest - shift.highest))
 

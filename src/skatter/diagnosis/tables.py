@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.significance import say_p
-from skatter.formatting import percent, printable, shorten
+from skatter.formatting import count, percent, printable, shorten
 from skatter.notebook import Section
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ def tables_of(found: Diagnosis, width: int) -> list[Section]:
     return grids
 
 
-def _more(n: int, what: str) -> str:
-    return f"{n - SHOWN:,} more {what} are not shown." if n > SHOWN else ""
+def _more(n: int, what: str, which: str = "") -> str:
+    """Count the items of a table beyond those that are shown; ``which`` says more of them."""
+    left = n - SHOWN
+    verb = "is" if left == 1 else "are"
+    return f"{count(left, f'more {what}')}{which} {verb} not shown." if left > 0 else ""
 
 
 def _grid(
@@ -79,7 +82,7 @@ def _pairs(found: Diagnosis) -> Section:
         ("p", lambda p: say_p(p.auc_p_corrected)),
     ]
     note = "MMD²: 0 on average where domains are alike. AUC: 0.5 is guessing, 1 is certain. "
-    note += _more(len(ranked), "pairs, of lower AUC,")
+    note += _more(len(ranked), "pair", ", of lower AUC,")
     return _grid("Which domains differ", columns, ranked[:SHOWN], names=2, note=note)
 
 
@@ -124,7 +127,7 @@ def _features(found: Diagnosis) -> Section:
         "Distance: largest gap between distribution functions, 0 to 1, for the two domains that "
         "differ most; mean: of the second less the first, in standard deviations; spread: "
         "standard deviation of the second over the first; share: of the domain scatter. "
-    ) + _more(len(found.features), "features")
+    ) + _more(len(found.features), "feature")
     return _grid("Which features carry it", columns, found.features[:SHOWN], names=2, note=note)
 
 
@@ -136,7 +139,7 @@ def _missing(found: Diagnosis) -> Iterator[Section]:
         ("most", lambda m: percent(m.highest)),
     ]
     if found.missing:
-        note = _more(len(found.missing), "features with missing values")
+        note = _more(len(found.missing), "feature", " with missing values")
         yield _grid("Missing values", columns, found.missing[:SHOWN], names=2, note=note)
 
 
@@ -184,7 +187,8 @@ def _numbers(labels: NumberShift) -> Section:
 
 
 def _fewer(hidden: int) -> str:
-    return f"{hidden:,} domains with fewer labels are not shown. " if hidden else ""
+    verb = "is" if hidden == 1 else "are"
+    return f"{count(hidden, 'domain')} with fewer labels {verb} not shown. " if hidden else ""
 
 
 def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
@@ -233,7 +237,7 @@ def _transfer(found: Diagnosis) -> Iterator[Section]:
         "all classes counted the same, in the domain tested in: when trained there (own), when "
         "trained in the other (across), and that with each domain standardised on its own "
         "(rescaled). P: not worse than own. "
-    ) + _more(len(ranked), "pairs, which lose less,")
+    ) + _more(len(ranked), "pair", ", of a smaller loss,")
     title = "Trained in one domain, tested in another"
     yield _grid(title, columns, ranked[:SHOWN], names=2, note=note)
 

@@ -11,7 +11,7 @@ gives Σ‖u‖² t n/(n-1) on average: this is what shares are to be compared w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,18 +36,18 @@ class VarianceShares:
         Between-class scatter over the scatter of labelled samples, and the same by chance.
     conditional_domain : float or None
         Scatter of one class's means over the domains, averaged over classes; None
-        where fewer than two domains are labelled.
+        where no class is labelled in two domains.
     """
 
     total: float
     domain: float
     domain_share: float
     domain_chance: float
-    between_class: float | None
-    within_class: float | None
-    class_share: float | None
-    class_chance: float | None
-    conditional_domain: float | None
+    between_class: float | None = None
+    within_class: float | None = None
+    class_share: float | None = None
+    class_chance: float | None = None
+    conditional_domain: float | None = None
 
 
 def share_variance(samples: Samples) -> VarianceShares:
@@ -58,31 +58,31 @@ def share_variance(samples: Samples) -> VarianceShares:
     # Sums of squared coefficients, times the variance of a sample
     variance = scatters.total * domains.n_samples / (domains.n_samples - 1)
     by_chance = float(np.sum(domain_factor(domains) ** 2)) * variance
-    classes = _share_classes(domains, scatters.between_class, scatters.within_class)
-    told = classes is not None
-    return VarianceShares(
+    found = VarianceShares(
         total,
         scatters.domain,
         domain_share=_ratio(scatters.domain, total),
         domain_chance=min(_ratio(by_chance, total), 1.0),
-        between_class=scatters.between_class if told else None,
-        within_class=scatters.within_class if told else None,
-        class_share=classes[0] if classes is not None else None,
-        class_chance=classes[1] if classes is not None else None,
-        conditional_domain=scatters.conditional_domain if told and _several(domains) else None,
+    )
+    n_classes = int(np.count_nonzero(domains.class_counts))
+    if n_classes < 2:
+        return found
+    between, within = scatters.between_class, scatters.within_class
+    return replace(
+        found,
+        between_class=between,
+        within_class=within,
+        class_share=_ratio(between, between + within),
+        class_chance=min((n_classes - 1) / (domains.n_labelled - 1), 1.0),
+        conditional_domain=scatters.conditional_domain if _shared(domains) else None,
     )
 
 
-def _several(domains: Domains) -> bool:
-    """Whether more than one domain is labelled."""
-    return len(np.unique(domains.domain[domains.labelled])) > 1
-
-
-def _share_classes(domains: Domains, between: float, within: float) -> tuple[float, float] | None:
-    n_classes, n = int(np.count_nonzero(domains.class_counts)), domains.n_labelled
-    if n_classes < 2:
-        return None
-    return _ratio(between, between + within), min((n_classes - 1) / (n - 1), 1.0)
+def _shared(domains: Domains) -> bool:
+    """Whether a class is labelled in more than one domain."""
+    known = domains.labelled
+    pairs = np.unique(np.column_stack([domains.label[known], domains.domain[known]]), axis=0)
+    return len(pairs) > len(np.unique(pairs[:, 0]))
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -14,7 +14,7 @@ from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.table import LIKE_A_LABEL
 from skatter.diagnosis.transfer import WORTH_SAYING, TransferPair
-from skatter.formatting import join, percent
+from skatter.formatting import count, join, percent
 
 if TYPE_CHECKING:
     from skatter.diagnosis.record import Diagnosis
@@ -34,8 +34,7 @@ UNEQUAL = 0.1
 
 def say_words(found: Diagnosis) -> Iterator[str]:
     """Yield the answer, one sentence or two for each question."""
-    yield _say_shift(found)
-    yield from _say_recognition(found)
+    yield from _say_domains(found)
     yield _say_features(found)
     yield from _say_missing(found)
     yield from _say_labels(found)
@@ -52,49 +51,39 @@ def called(name: str) -> str:
 # --- domains --------------------------------------------------------------------------------------
 
 
-def _say_shift(found: Diagnosis) -> str:
+def _say_domains(found: Diagnosis) -> Iterator[str]:
     names = [called(name) for name in found.compared]
     differ = [pair for pair in found.pairs if pair.differ]
     if not found.shift:
         least = min(domain.n_drawn for domain in found.domains if domain.n_drawn)
-        return (
+        yield (
             f"No shift was found between {join(names)}. This is no proof that they are alike: "
             f"with {least:,} samples in the smallest of them, small differences go unseen."
         )
+        return
     if not differ:
-        return (
+        yield (
             f"Yes, there is a shift, but a narrow one: single features differ between "
             f"{join(names)}, while no two domains differ as a whole."
         )
-    if len(found.pairs) == 1:
-        return f"Yes, there is a shift: {names[0]} and {names[1]} differ."
-    far = max(differ, key=lambda pair: (pair.auc, pair.mmd))
-    said = f"{called(far.first)} and {called(far.second)}"
-    if len(differ) == len(found.pairs):
-        which = f"all {len(names)} domains differ from one another"
-    else:
-        which = f"{len(differ):,} of {len(found.pairs):,} pairs of the {len(names)} domains differ"
-    return f"Yes, there is a shift: {which}, {said} most."
-
-
-def _say_recognition(found: Diagnosis) -> Iterator[str]:
-    differ = [pair for pair in found.pairs if pair.differ]
-    if not differ:
         return
     far = max(differ, key=lambda pair: (pair.auc, pair.mmd))
-    chance = "where guessing gives 50 %"
     both = f"{called(far.first)} and {called(far.second)}"
+    which = f"{len(differ):,} of {len(found.pairs):,} pairs of the {len(names)} domains differ"
+    if len(differ) == len(found.pairs):
+        which = f"all {len(names)} domains differ from one another"
+    said = f"{which}, {both} most" if len(found.pairs) > 1 else f"{both} differ"
+    yield f"Yes, there is a shift: {said}."
     yield (
         f"A classifier tells unseen samples of {both} apart with {percent(far.accuracy)} accuracy, "
-        f"{chance} (AUC {far.auc:.2f})."
+        f"where guessing gives 50 % (AUC {far.auc:.2f})."
     )
     alike = [pair for pair in found.pairs if not pair.differ]
     if alike:
         near = min(alike, key=lambda pair: (pair.auc, pair.mmd))
-        one = len(alike) == 1
+        more = f", nor between {len(alike) - 1:,} more pairs" if len(alike) > 1 else ""
         yield (
-            f"No difference was found between {called(near.first)} and {called(near.second)}"
-            + ("." if one else f", nor between {len(alike) - 1:,} more pairs.")
+            f"No difference was found between {called(near.first)} and {called(near.second)}{more}."
         )
 
 
@@ -125,7 +114,8 @@ def _say_missing(found: Diagnosis) -> Iterator[str]:
     unequal = [m for m in found.missing if m.highest - m.lowest >= UNEQUAL]
     if unequal:
         worst = unequal[0]
-        more = f", and {len(unequal) - 1:,} more features likewise" if len(unequal) > 1 else ""
+        others = count(len(unequal) - 1, "other feature")
+        more = f", and {others} likewise" if len(unequal) > 1 else ""
         yield (
             f"Values are missing unequally: {worst.name} in {percent(worst.highest)} of the "
             f"samples of {called(worst.second)} and {percent(worst.lowest)} of those of "
@@ -142,7 +132,7 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         yield "No label is known, so nothing can be said of labels."
         alike = [name for name, why in found.left_out.items() if LIKE_A_LABEL in why]
         if alike:
-            yield f"{join(alike)} may be it, for it is empty in some domains: name the label."
+            yield f"Is it {join(alike)}, empty in some domains? Then name it."
         return
     if isinstance(labels, NumberShift):
         yield _say_numbers(labels)

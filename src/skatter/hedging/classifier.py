@@ -40,11 +40,11 @@ from skatter.hedging.expectation import (
     calibration_power,
     expected_accuracy,
     judge_models,
-    mean_estimate,
     votes_of,
 )
 from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
-from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds, expect_unseen
+from skatter.hedging.reverse import reverse_score
+from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds
 from skatter.hedging.weights import ALIKE, SELF_TRAINED, SMALL, correct, hold_vote, pool
 from skatter.notebook import Section, ShowsLearnt
 from skatter.parameters import choice, declared, integer, parameter
@@ -115,6 +115,9 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
     transfer_ : Transfer or None
         How a rehearsal went in which each source was left out as if it were the target; see
         :mod:`skatter.hedging.transfer`. None where there is one source.
+    transfer_score_ : float
+        The metric on sources left out, in the mean; with one source, that of reverse validation,
+        see :mod:`skatter.hedging.reverse`.
     judgement_ : Judgement or None
         The accuracy to expect in the target, and the gain over the champion, each with an
         interval; see :mod:`skatter.hedging.expectation`. None where all samples are labelled.
@@ -378,19 +381,26 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             replace(each, agreement=float(a), weight=float(w))
             for each, a, w in zip(members, vote.agreement, vote.weights, strict=True)
         )
-        self._judge(shares)
+        self._judge(shares, views, rows, domains, seed)
 
-    def _judge(self, shares: Array) -> None:
+    def _judge(self, shares: Array, views: Views, rows: Codes, domains: Domains, seed: int) -> None:
         """Estimate the accuracy in the target, and calibrate the probabilities by it."""
         best = self.champion_.contender(self.champion_.champion_)
         plain = shares[[each.name for each in self.members_].index(best.name)]
-        n_classes = len(self.classes_)
-        accuracy = expected_accuracy(best.score, self.agreement_, n_classes, self.metric)
-        if self.transfer_ is not None:
-            accuracy = mean_estimate(accuracy, expect_unseen(self.transfer_.scores, n_classes))
         pooled = self._pool(shares)
-        self.power_, self.expected_accuracy_ = calibration_power(pooled, accuracy.value), accuracy
-        self.judgement_ = self._compare(shares, pooled.argmax(axis=1), plain.argmax(axis=1))
+        predicted = pooled.argmax(axis=1)
+        if self.transfer_ is None:
+            known = np.flatnonzero(domains.labelled & domains.source)
+            X, label = views.of("domain"), domains.label[known]
+            transfer = reverse_score(X[rows], predicted, X[known], label, self.metric, seed)
+        else:
+            transfer = float(self.transfer_.scores.mean())
+        self.transfer_score_ = transfer
+        self.expected_accuracy_ = expected_accuracy(
+            best.score, self.agreement_, transfer, len(self.classes_), self.metric
+        )
+        self.power_ = calibration_power(pooled, self.expected_accuracy_.value)
+        self.judgement_ = self._compare(shares, predicted, plain.argmax(axis=1))
 
     def _compare(self, shares: Array, adapted: Codes, plain: Codes) -> Judgement:
         calibrated, votes = self._pool(shares), votes_of(correct(shares, self.odds_))

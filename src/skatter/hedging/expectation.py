@@ -1,16 +1,17 @@
 """How well will it do there? An estimate of target accuracy that needs no target label.
 
 Accuracy on held-out labels of the sources says how hard the classes are to tell apart, and how far
-the members of the hedge agree on the target says how much of that survives the shift. The accuracy
-to expect of the hedge is
+the members of the hedge agree on the target says how much of that survives the shift. So does a
+test of transfer between domains. The accuracy to expect of the hedge is
 
-    a + b s g,
+    a + b (s g + t) / 2,
 
 s the champion's accuracy on held-out source labels, g the mean share of target samples on which two
-members predict the same. The numbers a, b and the width of the interval were fitted on everyday
-tables by ``benchmarks/trust.py`` and lie in ``expectation.json``; docs/trust.md says how far off
-it was on tables left out. Where there are several sources, the mean of that and of what a rehearsal
-says (:mod:`skatter.hedging.transfer`) is expected.
+members predict the same. With several sources, t is the accuracy on sources left out
+(:mod:`skatter.hedging.transfer`); with one, that of reverse validation, from the target as the
+hedge predicts it back to the source (:mod:`skatter.hedging.reverse`). The numbers a, b and the
+width of the interval were fitted on everyday tables by ``benchmarks/trust.py`` and lie in
+``expectation.json``; docs/trust.md says how far off it was on tables left out.
 
 The probabilities of the hedge are then raised to a power that makes their mean confidence equal to
 that estimate. With calibrated probabilities p(c | x), the expected accuracy of *any* model f is
@@ -63,20 +64,15 @@ def numbers(metric: str) -> Mapping[str, Any]:
 
 
 def expected_accuracy(
-    source_score: float, agreement: float, n_classes: int, metric: str
+    source_score: float, agreement: float, transfer: float, n_classes: int, metric: str
 ) -> Estimate:
     """Return the accuracy to expect of the hedge in the target, with a 90 % interval."""
     fitted = numbers(metric)["accuracy"]
-    value = fitted["intercept"] + fitted["slope"] * source_score * agreement
+    sign = (source_score * agreement + transfer) / 2
+    value = fitted["intercept"] + fitted["slope"] * sign
     value = float(np.clip(value, 1 / n_classes, SURE))
     half = fitted["half_width"] * (SPREAD - agreement)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
-
-
-def mean_estimate(*estimates: Estimate) -> Estimate:
-    """Return the mean of estimates, and of the ends of their intervals."""
-    ends = [(each.value, each.low, each.high) for each in estimates]
-    return Estimate(*map(float, np.mean(ends, axis=0)))
 
 
 SPREAD = 1.2

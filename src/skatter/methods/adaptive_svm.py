@@ -8,12 +8,12 @@ The correction has no intercept, hence no equality in its dual, a quadratic prog
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from skatter.methods.base import Transfer, one_against_rest
+from skatter.methods.base import Transfer, one_against_rest, semidefinite_on
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import (
     Expansion,
@@ -23,17 +23,23 @@ from skatter.methods.machines import (
     source_weights,
 )
 from skatter.methods.quadratic import box, minimise
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.parameters import POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
 
-ITERATIONS = 200
-"""Of the interior-point method, which takes one or two dozen."""
+ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
 
 
+@method(
+    "a-svm",
+    when="a few labels in the target, and sources that are nearly right",
+    uses=("several sources",),
+    cost="n_l² p + C support vector machines per source + C t³, t target labels",
+    grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
+)
 @declared
 class AdaptiveSVM(KernelMachine):
-    """Adaptive support vector machine (A-SVM): source classifiers, corrected by a few labels.
+    """Adaptive SVM (A-SVM): source classifiers with a small correction from target labels.
 
         f(x) = Σ_s t_s f_s(x) + wᵀφ(x)
         minimise  ½ ‖w‖² + C Σ_i max(0, 1 − y_i f(x_i))    over labelled target samples x_i
@@ -53,9 +59,9 @@ class AdaptiveSVM(KernelMachine):
         Cost of a source sample on the wrong side of the margin of its source's classifier.
     source_weights : "uniform" or array-like of shape (n_sources,)
         t_s, positive, in the sorted order of the sources' ids; normalised to sum to one.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. With ``"linear"``, centre the features
-        first: without an intercept, the correction depends on where the origin is.
+    kernel : str or callable
+        As in :class:`~skatter.SCA`. With ``"linear"``, centre the features first: without an
+        intercept, the correction depends on where the origin is.
     tol : float > 0
         About the accuracy of decision values: how far the conditions of optimality of the source
         classifiers may be violated, as in :class:`sklearn.svm.SVC`, and the root of how far the
@@ -65,9 +71,6 @@ class AdaptiveSVM(KernelMachine):
     ----------
     source_weights_ : ndarray of shape (n_sources,)
         t_s.
-    dual_coef_ : ndarray of shape (n_support, n_machines)
-        Their coefficients, of source classifiers and correction together; one machine for each
-        class, or one for two classes.
     intercept_ : ndarray of shape (n_machines,)
         Averaged intercepts of the source classifiers.
 
@@ -95,9 +98,8 @@ class AdaptiveSVM(KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     C_source: float = parameter(POSITIVE, default=1.0)
     source_weights: Any = parameter(named_or(source_weights, "uniform"), default="uniform")
-    tol: float = parameter(POSITIVE, default=1e-3)
 
-    _needs_target_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target", "target labels")
 
     def _learn(self, transfer: Transfer) -> Expansion:
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
@@ -107,14 +109,11 @@ class AdaptiveSVM(KernelMachine):
         here = np.flatnonzero(transfer.target[rows])
         signs = one_against_rest(domains.label[here], len(domains.classes))
         average = K[here] @ coef + intercept
-        coef[here] += self._correction(K[np.ix_(here, here)], signs, average)
+        K_here = K[np.ix_(here, here)]
+        for column, (y, f) in enumerate(zip(signs.T, average.T, strict=True)):
+            coef[here, column] += y * correction_dual(K_here, y, f, self.C, self.tol)
         self.source_weights_ = softmax(log_weights)
         return Expansion(rows, coef, intercept)
-
-    def _correction(self, K: Array, signs: Array, average: Array) -> Array:
-        """Return a∘y, one column for each machine."""
-        columns = zip(signs.T, average.T, strict=True)
-        return np.column_stack([y * correction_dual(K, y, f, self.C, self.tol) for y, f in columns])
 
 
 def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) -> Array:
@@ -133,24 +132,5 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
     tol = tol**2 * n * C / unit
     search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol)
     region = box(np.zeros(n), np.full(n, C))
-    try:
+    with semidefinite_on("labelled target samples"):
         return minimise(K * np.outer(y, y), 1 - y * average, region, start, search, tol=tol)
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "The kernel is not positive semi-definite on the labelled target samples. Choose "
-            "another one (rbf, linear, polynomial with coef0 >= 0)."
-        ) from error
-
-
-METHODS = (
-    Method(
-        name="a-svm",
-        estimator=AdaptiveSVM,
-        summary="source classifiers with a small correction from target labels",
-        when="a few labels in the target, and sources that are nearly right",
-        needs=("source labels", "one target", "target labels"),
-        uses=("several sources",),
-        cost="n_l² p + C support vector machines per source + C t³, t target labels",
-        grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
-    ),
-)

@@ -23,18 +23,32 @@ from skatter.components import BATCH
 from skatter.domains import Codes, Mask
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, in_columns
-from skatter.methods.iteration import Iterative
-from skatter.methods.matching import Guesses, mean_differences, nearest_classes
+from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.neighbourhood import Neighbourhood
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import feature_mean
 from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "artl",
+    when="classes form clusters, and a first guess of the target is fair",
+    uses=("target labels",),
+    cost="n²p + 2n³/3 + C n² per round",
+    grid={"mmd": (0.1, 1.0, 10.0, 100.0), "smoothness": (0.0, 0.1, 1.0, 10.0)},
+    coarse=Tuning({}, why="Long et al. 2014 fix all"),
+)
 @declared
-class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
-    """Base of ARTL and MEDA, which differ in the features and in the weights of M.
+class ARTL(WithKernel, Guessing, RivalClassifier):
+    """Adaptation regularisation (ARTL): means of domains and classes agree in the decision values.
+
+        minimise over f    Σ_labelled ‖y_i − f(x_i)‖² + η ‖f‖² + λ tr FᵀM F + ρ tr FᵀL F
+
+    The first penalty counts the distances of the means of source and target, and of their classes,
+    in the decision values F; the second asks neighbours for similar values. Target classes are
+    guessed, at first by the nearest labelled neighbour, then round by round by f. Sources are
+    pooled; labels of the target are used. Samples are centred and scaled to unit length.
 
     Parameters
     ----------
@@ -46,17 +60,37 @@ class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
         η, weight of the norm of f.
     n_neighbors : int
         Neighbours of each sample in the graph.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel of samples of unit length, as in :class:`~skatter.SCA`.
-    tol : float >= 0
-        Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
+    kernel : str or callable
+        Of samples of unit length, as in :class:`~skatter.SCA` but not ``"precomputed"``.
 
     Attributes
     ----------
+    mean_ : ndarray of shape (n_features_in_,)
+        Mean of all training samples.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         β.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
+
+    Notes
+    -----
+    The authors' program does not centre; where domains are standardised, as there, it is the same.
+    Negative cosines of neighbours count as zero.
+
+    References
+    ----------
+    M. Long, J. Wang, G. Ding, S. J. Pan, P. S. Yu: Adaptation Regularization: A General Framework
+    for Transfer Learning. IEEE TKDE 26(5), 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import ARTL
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1, 2], 40)
+    >>> X = rng.normal(size=(120, 5)) + 4 * np.eye(3, 5)[y]
+    >>> X[60:, 3] += 3
+    >>> known = np.where(np.arange(120) < 60, y, -1)
+    >>> ARTL().fit(X, known).score(X[60:], y[60:])
+    1.0
     """
 
     mmd: float = parameter(NON_NEGATIVE, default=10.0)
@@ -76,15 +110,15 @@ class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
 
     def _learn_map(self, transfer: Transfer) -> None:
         """Learn the features in which samples are compared."""
-        raise NotImplementedError
+        self.mean_ = feature_mean(transfer.X.astype(np.float64))
 
     def _map(self, X: Array) -> Array:
         """Return the features of samples."""
-        raise NotImplementedError
+        return X.astype(np.float64) - self.mean_
 
     def _balance(self, Z: Array, transfer: Transfer, guess: Codes) -> tuple[float, float]:
         """Return the weights c₀ and c₁ of the means of domains and of classes in M."""
-        raise NotImplementedError
+        return float(len(transfer.classes)), 1.0
 
     def _fit(self, transfer: Transfer) -> None:
         self._learn_map(transfer)
@@ -105,12 +139,9 @@ class AdaptationRegularized(WithKernel, Iterative, RivalClassifier):
         guesses.keep_in(self)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        batches = gen_batches(X.shape[0], BATCH)
-        F = np.vstack([self._expand(X[rows]) for rows in batches])
+        batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))
+        F = np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
         return in_columns(F)
-
-    def _expand(self, X: Array) -> Array:
-        return np.asarray(self.kernel_(normalize(self._map(X)), self.X_fit_) @ self.dual_coef_)
 
 
 class StructuralRisk:
@@ -138,67 +169,8 @@ class StructuralRisk:
 def laplacian(U: Array, n_neighbors: int) -> Any:
     """Return I − D^(-½) W D^(-½), W the cosine of neighbours, of a sample with itself 1."""
     near = Neighbourhood(U, n_neighbors).graph(U).tocoo()
-    rows, columns = near.coords
+    rows, columns = near.row, near.col
     cosine = np.maximum(np.einsum("ij,ij->i", U[rows], U[columns]), 0)
     W = sparse.coo_array((cosine, (rows, columns)), near.shape) + sparse.eye_array(len(U))
     root = sparse.diags_array(1 / np.sqrt(W.sum(axis=1)))
     return (sparse.eye_array(len(U)) - root @ W @ root).tocsr()
-
-
-@declared
-class ARTL(AdaptationRegularized):
-    """Adaptation regularisation (ARTL): means of domains and classes agree in the decision values.
-
-        minimise over f    Σ_labelled ‖y_i − f(x_i)‖² + η ‖f‖² + λ tr FᵀM F + ρ tr FᵀL F
-
-    The first penalty counts the distances of the means of source and target, and of their classes,
-    in the decision values F; the second asks neighbours for similar values. Target classes are
-    guessed, at first by the nearest labelled neighbour, then round by round by f. Sources are
-    pooled; labels of the target are used. Samples are centred and scaled to unit length.
-
-    Notes
-    -----
-    The authors' program does not centre; where domains are standardised, as there, it is the same.
-    Negative cosines of neighbours count as zero.
-
-    References
-    ----------
-    M. Long, J. Wang, G. Ding, S. J. Pan, P. S. Yu: Adaptation Regularization: A General Framework
-    for Transfer Learning. IEEE TKDE 26(5), 2014.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter.methods import ARTL
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1, 2], 40)
-    >>> X = rng.normal(size=(120, 5)) + 4 * np.eye(3, 5)[y]
-    >>> X[60:, 3] += 3
-    >>> known = np.where(np.arange(120) < 60, y, -1)
-    >>> ARTL().fit(X, known).score(X[60:], y[60:])
-    1.0
-    """
-
-    def _learn_map(self, transfer: Transfer) -> None:
-        self.mean_ = feature_mean(transfer.X.astype(np.float64))
-
-    def _map(self, X: Array) -> Array:
-        return X.astype(np.float64) - self.mean_
-
-    def _balance(self, Z: Array, transfer: Transfer, guess: Codes) -> tuple[float, float]:
-        return float(len(transfer.classes)), 1.0
-
-
-METHODS = (
-    Method(
-        name="artl",
-        estimator=ARTL,
-        summary="a smooth kernel classifier whose values have the same means in both domains",
-        when="classes form clusters, and a first guess of the target is fair",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + 2n³/3 + C n² per round",
-        grid={"mmd": (0.1, 1.0, 10.0, 100.0), "smoothness": (0.0, 0.1, 1.0, 10.0)},
-        coarse=Tuning({}, why="Long et al. 2014 fix all"),
-    ),
-)

@@ -7,18 +7,22 @@ the target's unless ``sample_domain`` says that they come from a source.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
-from skatter.parameters import Declared
+from skatter.methods.record import Need
+from skatter.parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter.tensors import Array
 
 
@@ -26,17 +30,8 @@ from skatter.tensors import Array
 class Transfer:
     """What a rival learns from: samples, their labels, and who is source and who is target.
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        All samples, validated.
-    domains : Domains
-        Labels and domains.
-    source, target : ndarray of bool of shape (n_samples,)
-        Which samples belong to the pooled sources and to the target. Both are all samples where
-        no domain was named and nothing is unlabelled: there is no shift to be seen then.
-    rows : ndarray of int of shape (n_samples,)
-        Which of the samples given to ``fit`` these are.
+    Both masks are all samples where no domain was named and nothing is unlabelled: there is no
+    shift to be seen then. ``rows`` says which of the samples given to ``fit`` these are.
     """
 
     X: Any
@@ -63,10 +58,8 @@ class Transfer:
     @cached_property
     def mean_difference(self) -> Array:
         """Vector e with 1/n_s on source rows and -1/n_t on target rows: Zᵀe = mean_s − mean_t."""
-        e = self.source / np.count_nonzero(self.source) - self.target / np.count_nonzero(
-            self.target
-        )
-        return np.asarray(e, dtype=self.X.dtype)
+        of_source, of_target = (part / part.sum() for part in (self.source, self.target))
+        return np.asarray(of_source - of_target, dtype=self.X.dtype)
 
     @property
     def label(self) -> Array:
@@ -87,8 +80,7 @@ class Transfer:
 class Rival(Declared, BaseEstimator):
     """Base of all rivals: validation before any heavy work, and the words for what is missing.
 
-    A rival sets the class attributes that say what it needs, declares its ``_parameters`` and
-    implements ``_fit``.
+    A rival says what it ``needs``, declares its parameters and implements ``_fit``.
 
     Attributes
     ----------
@@ -100,12 +92,13 @@ class Rival(Declared, BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
 
-    _needs_labels: ClassVar[bool] = False
-    _needs_target_labels: ClassVar[bool] = False
+    needs: ClassVar[tuple[Need, ...]] = ("one target",)
     _takes_sparse: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn from the samples of all domains.
+
+        A method of domain generalization leaves out all but the labelled samples of sources.
 
         Parameters
         ----------
@@ -140,14 +133,12 @@ class Rival(Declared, BaseEstimator):
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
         """Check everything the user gave before any heavy work."""
         self.check_parameters()
-        X = check_samples(
-            self, X, reset=True, precomputed=self._precomputed, sparse=self._takes_sparse
-        )
+        X = self._checked(X, reset=True)
         unnamed = sample_domain is None
         if y is None and unnamed:
             sample_domain = np.zeros(X.shape[0], dtype=int)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
-        if self._needs_labels and not domains.n_labelled:
+        if "source labels" in self.needs and not domains.n_labelled:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None or has "
                 "no labelled sample. Mark only unknown labels as -1, NaN or None."
@@ -196,12 +187,12 @@ class Rival(Declared, BaseEstimator):
 
     def _check_labels(self, transfer: Transfer) -> None:
         name = type(self).__name__
-        if self._needs_labels and not transfer.labelled[transfer.source].any():
+        if "source labels" in self.needs and not transfer.labelled[transfer.source].any():
             raise ValueError(
                 f"{name} needs labels in a source domain, and only the target has some. Name the "
                 "target by a negative and the sources by non-negative integers in sample_domain."
             )
-        if self._needs_target_labels and not transfer.labelled[transfer.target].any():
+        if "target labels" in self.needs and not transfer.labelled[transfer.target].any():
             raise ValueError(
                 f"{name} needs some labelled samples in the target domain. Label a few, and name "
                 "the target by a negative integer in sample_domain, since a domain with labels "
@@ -216,22 +207,29 @@ class Rival(Declared, BaseEstimator):
 
     def _new_samples(self, X: Any) -> Any:
         check_is_fitted(self)
-        return check_samples(
-            self, X, reset=False, precomputed=self._precomputed, sparse=self._takes_sparse
-        )
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        precomputed, sparse = self._precomputed, self._takes_sparse
+        return check_samples(self, X, reset=reset, precomputed=precomputed, sparse=sparse)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._needs_labels
+        tags.target_tags.required = "source labels" in self.needs
         tags.input_tags.sparse = self._takes_sparse and not self._precomputed
         tags.input_tags.pairwise = self._precomputed
         return tags
 
 
 class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival):
-    """Base of rivals that give features; ``_fit`` returns those of the training samples.
+    """Base of rivals that give features; a fitted one implements ``_transform``.
 
-    A fitted one has ``n_components_`` and implements ``_transform``.
+    ``_fit`` returns the features of the training samples, or nothing where ``_transform`` does.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features.
     """
 
     __metadata_request__transform: ClassVar = {"sample_domain": True}
@@ -243,7 +241,12 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
 
         Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
         """
-        return self._fit(self._read(X, y, sample_domain, labelled))
+        transfer = self._read(X, y, sample_domain, labelled)
+        features = self._fit(transfer)
+        if features is not None:
+            return features
+        # A domain that is both is treated as new samples are: as the target.
+        return self._transform(transfer.X, transfer.source & ~transfer.target)
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the features of samples, seen before or not.
@@ -258,10 +261,13 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_)
-            Features.
+        ndarray or CSR matrix of shape (n_samples, n_components_)
+            Features; sparse ones where a method says so.
         """
-        X = self._new_samples(X)
+        return self._features(self._new_samples(X), sample_domain)
+
+    def _features(self, X: Any, sample_domain: Any) -> Array:
+        """Return the features of validated samples, for those that know several sources."""
         return self._transform(X, self._from_source(sample_domain, X.shape[0]))
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
@@ -288,29 +294,20 @@ class RivalClassifier(ScoresLabelled, Rival):
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__decision_function: ClassVar = {"sample_domain": True}
 
-    _needs_labels: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("source labels", "one target")
 
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return how much speaks for each class.
+        """Return how much speaks for each class: one column per class, or one value for two.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains, for methods that treat source and target differently. None, and ids
-            that ``fit`` has not seen: the target.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; for two classes one value, positive for the second.
+        A value is positive for the second of two classes. ``sample_domain`` holds the domains of
+        the samples, for methods that treat source and target differently; None, and ids that
+        ``fit`` has not seen, are the target.
         """
         values = self._values(self._new_samples(X), sample_domain)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the class of each sample; takes what :meth:`decision_function` takes."""
+        """Return the class of each sample, by what :meth:`decision_function` says."""
         values = self.decision_function(X, sample_domain=sample_domain)
         codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]
@@ -325,27 +322,104 @@ class RivalClassifier(ScoresLabelled, Rival):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        require_two_classes(transfer, type(self).__name__)
+        require_two_classes(transfer.classes, type(self).__name__)
 
 
-def require_two_classes(transfer: Transfer, name: str) -> None:
-    """Raise where the labelled samples are all of one class."""
-    if len(transfer.classes) < 2:
+class SourceClassifier(RivalClassifier):
+    """Base of classifiers that know the classes of the source alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Classes of the labelled source samples.
+    """
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        source_classes(transfer, type(self).__name__)
+
+    def _source_labels(self, transfer: Transfer) -> Codes:
+        """Set ``classes_``, and return labels as indices into it, -1 for none or another class."""
+        codes = source_classes(transfer, type(self).__name__)
+        self.classes_ = transfer.classes[codes]
+        known = transfer.labelled & np.isin(transfer.label, codes)
+        return np.where(known, np.searchsorted(codes, np.maximum(transfer.label, 0)), -1)
+
+
+def require_two_classes(classes: Array, name: str, samples: str = "samples") -> None:
+    """Raise where labelled samples are all of one class."""
+    if len(classes) < 2:
         raise ValueError(
-            f"{name} needs samples of at least two classes, got 1 class ({transfer.classes[0]}). "
-            "Give labelled samples of another one."
+            f"{name} needs {samples} of at least two classes, got 1 class ({classes[0]}). Give "
+            f"labelled {samples} of another one."
         )
 
 
 def source_classes(transfer: Transfer, name: str) -> Array:
     """Return the codes of the classes that the source has labels of, two at least."""
     codes = np.unique(transfer.label[transfer.source & transfer.labelled])
-    if len(codes) < 2:
-        raise ValueError(
-            f"{name} needs source samples of at least two classes, got 1 class "
-            f"({transfer.classes[codes[0]]}). Give labelled source samples of another one."
-        )
+    require_two_classes(transfer.classes[codes], name, "source samples")
     return codes
+
+
+@declared
+class WithComponents(Declared):
+    """The parameter of methods that choose a number of features where none is given.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of features; None lets the method choose.
+    """
+
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+
+
+@declared
+class Seeded(Declared):
+    """The parameter of methods that draw at random.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        Seeds what is drawn. None is a fixed seed.
+    """
+
+    random_state: Any = parameter(random_state, default=None)
+
+    def _rng(self) -> np.random.RandomState:
+        return check_random_state(0 if self.random_state is None else self.random_state)
+
+
+@contextmanager
+def semidefinite_on(samples: str) -> Iterator[None]:
+    """Say which samples the kernel is not positive semi-definite on where a factorisation fails."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"The kernel is not positive semi-definite on the {samples}. Choose another one (rbf, "
+            "linear, polynomial with coef0 >= 0)."
+        ) from error
+
+
+def check_dimension(wanted: int | None, available: int, reason: str) -> None:
+    """Refuse more components than the samples allow."""
+    if wanted is not None and wanted > available:
+        raise ValueError(
+            f"n_components={wanted} exceeds what the samples allow: at most {available} here "
+            f"({reason}). Choose fewer, or None."
+        )
+
+
+def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
+    """Say where fewer components were found than a user asked for."""
+    if wanted is not None and found < wanted:
+        warnings.warn(
+            f"n_components={wanted} exceeds the rank of the problem; {found} components are "
+            "returned.",
+            stacklevel=stacklevel,
+        )
 
 
 def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:

@@ -6,14 +6,30 @@ from skatter.domains import Codes
 from skatter.methods.base import Transfer
 from skatter.methods.jda import JointMatching
 from skatter.methods.matching import mean_differences
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.parameters import BOOLEAN, SHARE, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "bda",
+    when="as jda, and the shares of the classes differ between the domains",
+    uses=("target labels",),
+    cost="n²p + k n² per round",
+    grid={
+        "n_components": SUBSPACES,
+        "mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+        "penalty": (0.01, 0.1, 1.0, 10.0),
+    },
+    coarse=Tuning(
+        {"mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)},
+        {"max_iter": 10, "tol": 0.0},
+        why="Wang et al. 2017: 100 components, ten rounds",
+    ),
+)
 @declared
 class BDA(JointMatching):
-    """Balanced distribution adaptation: means of domains against means of classes, at a dial.
+    """Balanced distribution adaptation: JDA with a dial between means of domains and of classes.
 
         minimise    (1 − μ) C ‖mean_s(Z) − mean_t(Z)‖² + μ Σ_c ‖mean_s^c(Z) − mean_t^c(Z)‖² + λ ‖A‖²
         subject to  scatter of Z = K A is I
@@ -69,26 +85,3 @@ class BDA(JointMatching):
             share_ratio=self.weighted,
             normalize=self.normalize_mmd,
         )
-
-
-METHODS = (
-    Method(
-        name="bda",
-        estimator=BDA,
-        summary="JDA with a dial between the means of domains and those of classes",
-        when="as jda, and the shares of the classes differ between the domains",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + k n² per round",
-        grid={
-            "n_components": SUBSPACES,
-            "mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
-            "penalty": (0.01, 0.1, 1.0, 10.0),
-        },
-        coarse=Tuning(
-            {"mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)},
-            {"max_iter": 10, "tol": 0.0},
-            why="Wang et al. 2017: 100 components, ten rounds",
-        ),
-    ),
-)

@@ -12,16 +12,31 @@ from __future__ import annotations
 
 from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
 from skatter.sca import ridge_weight
 from skatter.scatter import balanced_domain_factor
 
 
+@method(
+    "cidg",
+    when="classes are rare in some sources and frequent in others",
+    needs=("source labels",),
+    uses=("target labels", "several sources"),
+    cost="n²p + n_l³/3 + m C n²",
+    grid={
+        "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
+        "conditional_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
+        "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
+    },
+    nested=True,
+    wants=("several sources",),
+    coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
+)
 @declared
 class CIDG(RidgedComponents, LabelledComponents):
-    """Conditional invariant domain generalization: classes that look alike in all domains.
+    """Conditional invariant domain generalization: each class together, over all the domains.
 
         maximise    (1-β) total scatter + β between-class scatter
         subject to  w within-class + c conditional + p prior + ridge · ‖W‖² = 1
@@ -90,24 +105,3 @@ class CIDG(RidgedComponents, LabelledComponents):
             conditional_domain=self.conditional_weight,
             ridge=ridge_weight(self.ridge, self.normalize, total),
         )
-
-
-METHODS = (
-    Method(
-        name="cidg",
-        estimator=CIDG,
-        summary="classes apart, each class together over the domains",
-        when="classes are rare in some sources and frequent in others",
-        needs=("source labels",),
-        uses=("target labels", "several sources"),
-        cost="n²p + n_l³/3 + m C n²",
-        grid={
-            "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "conditional_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
-        },
-        nested=True,
-        wants=("several sources",),
-        coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
-    ),
-)

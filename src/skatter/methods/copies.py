@@ -7,14 +7,14 @@ coefficients β of the first and γ of the second copies,
 
 An interior-point method (:mod:`skatter.methods.hinge_dual`) asks for such values, and for the
 solution of a linear system in which nothing but a diagonal matrix T changes from one iteration to
-the next. What ties the domains together is w alone: given its change, each domain's is found
-apart. So the system has the size of w, the number of features or of samples, and never that of
-all copies.
+the next. What ties the domains together is w alone: given its change, each domain's is found apart.
+So the system has the size of w, the number of features or of samples, and never that of all copies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve_triangular
@@ -23,25 +23,17 @@ from sklearn.utils import gen_batches
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
 from skatter.tensors import Array
 
+# Changes of coefficients and intercepts; see :meth:`Copies.factored`.
 Solver = Callable[[Array, Array], tuple[Array, Array]]
-"""Changes of coefficients and intercepts; see :meth:`Copies.factored`."""
 
+# Curvature, as a share of the regulariser's, that the samples left out of a step may have.
 NEGLIGIBLE = 1e-2
-"""Curvature, as a share of the regulariser's, that the samples left out of a step may have."""
-
-JITTER = 1e-15
-"""Share of itself that is added to the diagonal of a matrix before it is factored."""
-
-BATCH = 512
-"""Samples whose outer products are summed at a time: what is copied stays in the cache."""
+JITTER = 1e-15  # share of itself that is added to the diagonal of a matrix before it is factored
+BATCH = 512  # samples whose outer products are summed at a time: what is copied stays in the cache
 
 
 class Copies:
-    """First copies of all samples, and second ones of some domains.
-
-    Vectors over copies hold the first copies, then the second ones, domain by domain. With
-    coefficients β of the first and γ of the second, w = Σ (β + γ) φ and D_d = Σ γ φ / λ.
-    """
+    """Vectors over copies: the first copies of all samples, then second ones, domain by domain."""
 
     def __init__(self, n: int, parts: list[slice], bias_weight: float, size: float) -> None:
         self.parts, self.bias_weight, self.size = parts, bias_weight, size
@@ -64,11 +56,9 @@ class Copies:
         raise NotImplementedError
 
     def factored(self, T: Array) -> Solver:
-        """Return the solver of a step's linear system, a function of h and e.
+        """Return the solver of a step, from h and e to changes of coefficients and intercepts.
 
-        It returns the changes dβγ of the coefficients and db of the intercepts with
-
-            dβγ = T (h − values(dβγ) − spread(db)),   sums(dβγ) = −e.
+        They fulfil dβγ = T (h − values(dβγ) − spread(db)) and sums(dβγ) = −e.
         """
         raise NotImplementedError
 
@@ -104,7 +94,9 @@ class FeatureCopies(Copies):
     def factored(self, T: Array) -> Solver:
         """Return the solver, in the weights of the features; see :class:`Copies`."""
         pull = self.bias_weight * self._regulariser
-        first, *others = self._weighted_grams(T)
+        norms = [self._norms, *(self._norms[part] for part in self.parts)]
+        blocks = zip(self._blocks, self.split(T), norms, strict=True)
+        first, *others = (self._weighted_gram(*block) for block in blocks)
         _diagonal(first)[...] += self._regulariser + len(others) * pull
         factors = []
         for M in others:
@@ -134,31 +126,21 @@ class FeatureCopies(Copies):
         pairs = zip(self._blocks, self.split(coef), strict=True)
         return np.array([_times(X.T, own) for X, own in pairs])
 
-    def _weighted_grams(self, T: Array) -> list[Array]:
-        norms = [self._norms, *(self._norms[part] for part in self.parts)]
-        parts = zip(self._blocks, self.split(T), norms, strict=True)
-        return [_weighted_gram(X, t, self._used(t, square)) for X, t, square in parts]
+    def _weighted_gram(self, X: Array, t: Array, norms: Array) -> Array:
+        """Return the lower triangle of Σ t x xᵀ over the samples that matter.
 
-    def _used(self, t: Array, norms: Array) -> Array:
-        """Tell which samples matter, beside the regulariser and to the intercept.
-
-        Leaving the others out makes a step a little less exact, and not what it leads to.
+        Without those that do not, beside the regulariser and to the intercept, a step is a little
+        less exact, and not what it leads to.
         """
-        beside = min(1.0, self.bias_weight)
-        return np.flatnonzero(
-            (t * norms > NEGLIGIBLE * beside / len(t)) | (t > NEGLIGIBLE * t.mean())
-        )
-
-
-def _weighted_gram(X: Array, t: Array, used: Array) -> Array:
-    """Return the lower triangle of Σ t x xᵀ over the samples that are used."""
-    syrk = get_blas_funcs("syrk", dtype=X.dtype)
-    total = np.zeros((X.shape[1], X.shape[1]), order="F")
-    for batch in gen_batches(len(used), BATCH):
-        rows = used[batch]
-        scaled = np.sqrt(t[rows])[:, None] * X[rows]
-        total = syrk(1.0, scaled.T, beta=1.0, c=total, lower=True, overwrite_c=True)
-    return total
+        least = NEGLIGIBLE * min(1.0, self.bias_weight) / len(t)
+        used = np.flatnonzero((t * norms > least) | (t > NEGLIGIBLE * t.mean()))
+        syrk = get_blas_funcs("syrk", dtype=X.dtype)
+        total = np.zeros((X.shape[1], X.shape[1]), order="F")
+        for batch in gen_batches(len(used), BATCH):
+            rows = used[batch]
+            scaled = np.sqrt(t[rows])[:, None] * X[rows]
+            total = syrk(1.0, scaled.T, beta=1.0, c=total, lower=True, overwrite_c=True)
+        return total
 
 
 class GramCopies(Copies):
@@ -196,6 +178,7 @@ class GramCopies(Copies):
         L = [self._root(first[part], own) for part, own in zip(self.parts, V, strict=True)]
         root = np.sqrt(first)
         factor = _factor(self._inner(root, L))
+        lower_solve = partial(solve_triangular, lower=True, check_finite=False)
 
         def blockwise(act: Callable[[Array, Array], Array], x: Array, alone: Array) -> Array:
             out = alone[:, None] * x
@@ -208,7 +191,7 @@ class GramCopies(Copies):
             q = first[:, None] * h_first
             for part, own, rest in zip(self.parts, V, h_second, strict=True):
                 q[part] += dot(own, rest)
-            inner = blockwise(_lower_solve, q, 1 / root)
+            inner = blockwise(lower_solve, q, 1 / root)
             v = blockwise(dot, cholesky_solve(factor, np.asfortranarray(inner)), root)
             f = dot(self._K, v)
             triples = zip(self.parts, V, h_second, strict=True)
@@ -275,10 +258,6 @@ def _factor(M: Array) -> Array:
 
 def _solve(factor: Array, b: Array) -> Array:
     return cholesky_solve(factor, b[:, None].copy(order="F"))[:, 0]
-
-
-def _lower_solve(L: Array, B: Array) -> Array:
-    return solve_triangular(L, B, lower=True, check_finite=False)
 
 
 def _diagonal(M: Array) -> Array:

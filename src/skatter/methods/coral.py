@@ -22,28 +22,32 @@ import numpy as np
 from scipy import sparse
 
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
-from skatter.methods.record import Method
-from skatter.methods.subspaces import MapTransformer, feature_mean
+from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.record import method
+from skatter.methods.subspaces import feature_mean
 from skatter.parameters import NON_NEGATIVE, choice, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "coral",
+    when="features are standardised and all of them shall be kept",
+    cost="n p m + m³, m = min(n, p)",
+    linear=True,
+    grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
+)
 @declared
-class CORAL(MapTransformer):
-    """Correlation alignment.
+class CORAL(RivalTransformer):
+    """Correlation alignment (CORAL): gives the source the covariance of the target.
 
-    Whitens the source and colours it with the covariance of the target; the target stays as it
-    is:
+    Whitens the source and colours it with the covariance of the target; the target stays as it is:
 
         source:  (x − mean_s) C_s^-½ C_t^½ + mean_s,        target:  x,
 
     with C = cov + ridge · I. The published method aligns covariances and not means, since it
     takes domains that are standardised each for itself; for others see ``align_means``. Train on
-    the source features and predict on the target's, for example with a linear SVM.
-
-    Which map a new sample takes depends on its domain: ``transform`` takes samples for the
-    target's unless ``sample_domain`` names a source.
+    the source features and predict on the target's, for example with a linear SVM. New samples are
+    the target's unless ``sample_domain`` names a source.
 
     Parameters
     ----------
@@ -56,8 +60,6 @@ class CORAL(MapTransformer):
 
     Attributes
     ----------
-    n_components_ : int
-        Number of features, as many as there were.
     source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
         Means of the two domains.
     whitening_, colouring_ : FullPower or ThinPower
@@ -139,24 +141,16 @@ def covariance_power(X: Any, mean: Array, power: float, ridge: float) -> FullPow
     if not sparse.issparse(X):
         X = X - mean
     if p <= n:
-        s, U = _spectrum(_scatter(X, mean), divisor, rounding)
+        scatter = X.T @ X
+        if sparse.issparse(X):
+            scatter = scatter.toarray() - n * np.outer(mean, mean)
+        s, U = _spectrum(scatter, divisor, rounding)
         return FullPower(_compose(U, _power(s, ridge, power), X.dtype))
-    s, V = _spectrum(_gram(X), divisor, rounding)
+    gram = _double_centred((X @ X.T).toarray()) if sparse.issparse(X) else X @ X.T
+    s, V = _spectrum(gram, divisor, rounding)
     H = _compose(V, _divided_difference(s, ridge, power) / divisor, X.dtype)
     multiple = ridge**power if ridge else 0.0
     return ThinPower(multiple, X, _double_centred(H))
-
-
-def _scatter(X: Any, mean: Array) -> Array:
-    """Return X̄ᵀX̄; dense samples are centred already."""
-    if not sparse.issparse(X):
-        return X.T @ X
-    return (X.T @ X).toarray() - X.shape[0] * np.outer(mean, mean)
-
-
-def _gram(X: Any) -> Array:
-    """Return X̄X̄ᵀ; dense samples are centred already."""
-    return _double_centred((X @ X.T).toarray()) if sparse.issparse(X) else X @ X.T
 
 
 def _double_centred(K: Array) -> Array:
@@ -194,17 +188,3 @@ def _divided_difference(s: Array, ridge: float, power: float) -> Array:
     low, high = np.sqrt(ridge), np.sqrt(ridge + s)
     of_root = (s > 0) / (low + high)
     return of_root if power > 0 else -of_root / (low * high)
-
-
-METHODS = (
-    Method(
-        name="coral",
-        estimator=CORAL,
-        summary="gives the source the covariance of the target",
-        when="features are standardised and all of them shall be kept",
-        needs=("one target",),
-        cost="n p m + m³, m = min(n, p)",
-        linear=True,
-        grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
-    ),
-)

@@ -27,14 +27,29 @@ from skatter.methods.machines import (
     read_log_weights,
     source_weights,
 )
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "dam",
+    when="several sources of unequal worth, or as the last step after any features",
+    uses=("target labels", "several sources"),
+    cost="n² p + C support vector machines per source, C regressions on the target",
+    grid={
+        "C": (0.01, 0.1, 1.0, 10.0, 100.0),
+        "theta": (0.01, 0.1, 1.0, 10.0),
+        "epsilon": (0.01, 0.1, 0.3),
+        "C_source": (0.1, 1.0, 10.0, 100.0),
+    },
+    coarse=Tuning(
+        {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
+    ),
+)
 @declared
 class DAM(KernelMachine):
-    """Domain adaptation machine (FastDAM): a target regressor that follows source classifiers.
+    """Domain adaptation machine: a regressor on the target that follows source classifiers.
 
         minimise  ½ ‖w‖² + C Σ_i |wᵀφ(x_i) + b − f_i|_ε
                   + θ/2 ( Σ_labelled (f_i − y_i)² + Σ_s γ_s Σ_unlabelled (f_i − f_s(x_i))² )
@@ -42,12 +57,9 @@ class DAM(KernelMachine):
     over w, b and the values f_i at the target samples x_i, where f_s is a support vector machine
     trained on source s and |·|_ε forgives errors up to ε. It is a regression on the averaged
     decision values of the sources, and on the labels that are known in the target: smooth where
-    the target samples lie. Several classes are told apart one against the rest.
-
-    A source that has not seen a class, or nothing else, has no say about it: the weights are
-    those of the other sources. Only where no source can tell does each say +1 or -1, what it sees.
-
-    It is a classifier for any features, as in ``make_domain_pipeline(SCA(), DAM())``.
+    the target samples lie. Several classes are told apart one against the rest. A source that has
+    not seen a class, or nothing else, has no say about it; only where no source can tell does each
+    say +1 or -1, what it sees. It may follow any features: ``make_domain_pipeline(SCA(), DAM())``.
 
     Parameters
     ----------
@@ -69,8 +81,6 @@ class DAM(KernelMachine):
         True: the kernel is divided by the scatter of all samples in its feature space, so that
         ``C``, ``theta``, ``C_source`` and ``beta`` do not depend on the units of the features.
         False: the kernel as it is.
-    tol : float > 0
-        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
 
     Attributes
     ----------
@@ -102,8 +112,7 @@ class DAM(KernelMachine):
     >>> X = rng.normal(size=(120, 5)) + 2 * y[:, None]
     >>> X[:, -1] += 6 * (site == "far") + (site == "target")
     >>> target = site == "target"
-    >>> known = np.where(target, -1, y)
-    >>> model = DAM().fit(X, known, sample_domain=site)
+    >>> model = DAM().fit(X, np.where(target, -1, y), sample_domain=site)
     >>> model.score(X[target], y[target])
     0.95
     >>> model.source_ids_.tolist(), model.source_weights_.tolist()
@@ -119,7 +128,6 @@ class DAM(KernelMachine):
     rho: float = parameter(NON_NEGATIVE, default=2.0)
     normalize: bool = parameter(BOOLEAN, default=True)
     kernel: Any = "linear"
-    tol: float = parameter(POSITIVE, default=1e-3)
 
     def _resolve_kernel(self, X: Any) -> Kernel:
         kernel = kernel_of(self, X)
@@ -139,14 +147,10 @@ class DAM(KernelMachine):
             log_weights = -self.beta * self.mmd_**self.rho
         self.source_weights_ = softmax(log_weights)
         target = np.flatnonzero(transfer.target)
+        K_target = K[np.ix_(target, target)]
         virtual = self._virtual_labels(K, transfer.domains, log_weights)[target]
         coef, intercept = regress(
-            K[np.ix_(target, target)],
-            virtual,
-            C=self.C,
-            theta=self.theta,
-            epsilon=self.epsilon,
-            tol=self.tol,
+            K_target, virtual, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=self.tol
         )
         return Expansion(target, coef / unit, intercept)
 
@@ -182,32 +186,7 @@ def scatter_of_gram(K: Array) -> float:
 def _discrepancies(K: Array, transfer: Transfer) -> Array:
     """Return the maximum mean discrepancy of each source from the target, √(eᵀKe)."""
     domains, target = transfer.domains, transfer.target
-    E = np.column_stack(
-        [
-            (domains.domain == s) / domains.domain_counts[s] - target / np.count_nonzero(target)
-            for s in np.flatnonzero(~domains.is_target)
-        ]
-    )
+    sources, mean = np.flatnonzero(~domains.is_target), target / np.count_nonzero(target)
+    means = [(domains.domain == s) / domains.domain_counts[s] - mean for s in sources]
+    E = np.column_stack(means)
     return np.sqrt(np.maximum(np.einsum("is,is->s", E, K @ E), 0))
-
-
-METHODS = (
-    Method(
-        name="dam",
-        estimator=DAM,
-        summary="a regressor on the target that follows source classifiers",
-        when="several sources of unequal worth, or as the last step after any features",
-        needs=("source labels", "one target"),
-        uses=("target labels", "several sources"),
-        cost="n² p + C support vector machines per source, C regressions on the target",
-        grid={
-            "C": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "theta": (0.01, 0.1, 1.0, 10.0),
-            "epsilon": (0.01, 0.1, 0.3),
-            "C_source": (0.1, 1.0, 10.0, 100.0),
-        },
-        coarse=Tuning(
-            {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
-        ),
-    ),
-)

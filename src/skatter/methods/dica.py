@@ -18,7 +18,7 @@ import numpy as np
 
 from skatter.components import LabelledComponents, ScatterComponents
 from skatter.domains import Domains
-from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, POSITIVE, choice, declared, parameter
 from skatter.scatter import class_factor
@@ -45,6 +45,9 @@ class _InvariantComponents(ScatterComponents):
     nugget : float >= 0
         r, weight of the size of the coefficients ‖b‖². Above 0 the problem is factorised as a
         whole, which is slower and takes memory for one more Gram matrix.
+    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
+        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
+        ``"numerator"``.
     """
 
     ridge: float = parameter(POSITIVE, default=1.0)
@@ -60,9 +63,27 @@ class _InvariantComponents(ScatterComponents):
         return partial(NuggetSpace, nugget=self.nugget) if self.nugget > 0 else None
 
 
+@method(
+    "dica",
+    when="several labelled sources whose classes overlap little",
+    needs=("source labels",),
+    uses=("target labels", "several sources"),
+    cost="n²p + C n²",
+    grid={
+        "epsilon": (1e-3, 1e-1, 1e1, 1e3),
+        "ridge": (1e-3, 1e-2, 1e-1, 1.0),
+        "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
+    },
+    nested=True,
+    wants=("several sources",),
+    coarse=Tuning(
+        {"epsilon": (0.001, 0.1), "ridge": (0.001, 0.1, 1.0)},
+        why="Muandet et al. 2013, fewer values",
+    ),
+)
 @declared
 class DICA(_InvariantComponents, LabelledComponents):
-    """Domain-invariant component analysis: directions that tell classes, and domains share.
+    """Domain-invariant component analysis: what labels say of the samples, where domains agree.
 
         K Ω K b = λ (ρ K + K L K + r I) b,      Ω = K_y (K_y + n ε I)⁻¹
 
@@ -80,9 +101,6 @@ class DICA(_InvariantComponents, LabelledComponents):
         ``"released"`` is the problem that the authors' program solves, Ω K² b on the left. It is
         not symmetric, so that components are not uncorrelated and may be complex; real parts are
         kept, as there. It needs ``nugget`` > 0.
-    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
-        ``"numerator"``.
 
     Notes
     -----
@@ -135,9 +153,27 @@ class DICA(_InvariantComponents, LabelledComponents):
         return super()._own_space()
 
 
+@method(
+    "udica",
+    when="several sources, and labels that come later",
+    needs=(),
+    uses=("several sources",),
+    cost="n²p + k n²",
+    grid={
+        "n_components": COMPONENTS,
+        "ridge": (1e-3, 1e-2, 1e-1, 1.0),
+        "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
+    },
+    nested=True,
+    wants=("several sources",),
+    coarse=Tuning(
+        {"n_components": CLASS_COMPONENTS, "ridge": (0.001, 0.1, 1.0)},
+        why="Muandet et al. 2013, fewer values",
+    ),
+)
 @declared
 class UDICA(_InvariantComponents):
-    """Unsupervised domain-invariant component analysis: kernel PCA that domains share.
+    """Unsupervised DICA: largest variance, domains together, without labels.
 
         K K b = λ (ρ K + K L K + r I) b
 
@@ -149,9 +185,6 @@ class UDICA(_InvariantComponents):
     ----------
     n_components : int or None
         Components to keep; None is 20, or fewer where the rank is lower.
-    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
-        ``"numerator"``.
 
     References
     ----------
@@ -172,47 +205,3 @@ class UDICA(_InvariantComponents):
     def objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(total=float(domains.n_samples), domain=1.0, ridge=float(self.ridge))
-
-
-METHODS = (
-    Method(
-        name="dica",
-        estimator=DICA,
-        summary="what labels say of the samples, where domains agree",
-        when="several labelled sources whose classes overlap little",
-        needs=("source labels",),
-        uses=("target labels", "several sources"),
-        cost="n²p + C n²",
-        grid={
-            "epsilon": (1e-3, 1e-1, 1e1, 1e3),
-            "ridge": (1e-3, 1e-2, 1e-1, 1.0),
-            "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
-        },
-        nested=True,
-        wants=("several sources",),
-        coarse=Tuning(
-            {"epsilon": (0.001, 0.1), "ridge": (0.001, 0.1, 1.0)},
-            why="Muandet et al. 2013, fewer values",
-        ),
-    ),
-    Method(
-        name="udica",
-        estimator=UDICA,
-        summary="largest variance, domains together, without labels",
-        when="several sources, and labels that come later",
-        needs=(),
-        uses=("several sources",),
-        cost="n²p + k n²",
-        grid={
-            "n_components": COMPONENTS,
-            "ridge": (1e-3, 1e-2, 1e-1, 1.0),
-            "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
-        },
-        nested=True,
-        wants=("several sources",),
-        coarse=Tuning(
-            {"n_components": CLASS_COMPONENTS, "ridge": (0.001, 0.1, 1.0)},
-            why="Muandet et al. 2013, fewer values",
-        ),
-    ),
-)

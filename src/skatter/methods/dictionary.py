@@ -21,11 +21,8 @@ import numpy as np
 from skatter.solve.blas import cholesky_in_place, cholesky_solve
 from skatter.tensors import Array
 
-NEWTON = 100
-"""Newton steps at most; a handful is usual."""
-
-TOLERANCE = 1e-9
-"""On the squared lengths of the atoms."""
+NEWTON = 100  # Newton steps at most; a handful is usual
+TOLERANCE = 1e-9  # on the squared lengths of the atoms
 
 
 class Dictionary(NamedTuple):

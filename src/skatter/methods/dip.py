@@ -15,27 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from skatter.domains import UNLABELLED, Mask
 from skatter.kernels import median_distance
-from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.base import RivalTransformer, Transfer, WithComponents, check_dimension
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, optional, parameter
+from skatter.methods.record import SUBSPACES, Tuning, method
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.solve.small import column_signs
-from skatter.solve.symmetric import PrincipalAxes, principal_axes
+from skatter.solve.symmetric import principal_axes
 from skatter.tensors import Array
 
-DEFAULT_COMPONENTS = 20
-"""Dimension of the subspace where none is given and the samples allow it."""
-
-BLOCK = 256
-"""Rows of the kernel at a time: large enough for BLAS, small enough for the cache."""
+DEFAULT_COMPONENTS = 20  # dimension of the subspace where none is given and the samples allow it
+BLOCK = 256  # rows of the kernel at a time: large enough for BLAS, small enough for the cache
 
 _STOPS = (1e-3, 1e-2)
 
@@ -89,8 +86,7 @@ class ClassSpread:
         return self._weight * float(np.vdot(residuals, residuals)), derivative
 
 
-Term = Callable[[Array], tuple[float, Array]]
-"""Z -> a value and its derivative by Z."""
+Term = Callable[[Array], tuple[float, Array]]  # Z -> a value and its derivative by Z
 
 
 def _check_bandwidth(name: str, value: Any) -> None:
@@ -100,9 +96,16 @@ def _check_bandwidth(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be 'median' or a number, got {value!r}.")
 
 
+@method(
+    "dip",
+    when="a few directions carry the shift and can be given up",
+    cost="iterations × (n²d + nrd), r = min(n, p)",
+    grid={"n_components": SUBSPACES, "tol": _STOPS},
+    coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
+)
 @declared
-class DIP(Iterative, RivalTransformer):
-    """Domain Invariant Projection.
+class DIP(WithComponents, Iterative, RivalTransformer):
+    """Domain invariant projection (DIP): the subspace in which source and target look most alike.
 
     Finds a subspace in which the squared maximum mean discrepancy of source and target is small:
 
@@ -134,8 +137,6 @@ class DIP(Iterative, RivalTransformer):
         first; the largest entry of each is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of all samples.
-    n_components_ : int
-        Dimension of the subspace.
     sigma_ : float
         Bandwidth that was used.
     objective_ : list of float
@@ -165,39 +166,42 @@ class DIP(Iterative, RivalTransformer):
     True
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     sigma: float | str = parameter(_check_bandwidth, default="median")
 
     def _fit(self, transfer: Transfer) -> Array:
         given = transfer.X
         transfer = replace(transfer, X=given.astype(np.float64))
-        axes = _span(transfer.X)
+        axes = principal_axes(transfer.X, min(given.shape[0] - 1, given.shape[1]))
+        if not axes.variances.size:
+            raise ValueError(
+                "All samples coincide, so that there is no direction to project on. Check X."
+            )
         X = (transfer.X - axes.mean) @ axes.directions
-        d = self._dimension(X.shape[1])
-        start = np.eye(X.shape[1], d)
+        rank = X.shape[1]
+        most = max(rank - 1, 1)
+        reason = f"one less than their rank {rank}, since the whole space leaves nothing to choose"
+        check_dimension(self.n_components, most, reason)
+        d = self.n_components or min(DEFAULT_COMPONENTS, most)
         self.sigma_ = median_distance(X[:, :d]) if self.sigma == "median" else float(self.sigma)
         terms = self._terms(transfer)
-        iterations = Iterations.of(self)
-        W = minimise(lambda W: _at_projections(terms, X, W), start, iterations, tol=self.tol)
-        self.mean_ = axes.mean
-        directions = axes.directions @ _principal_basis(X, W)
-        self.components_ = (directions * column_signs(directions)).T
-        self.n_components_ = d
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
-        return self._transform(given, transfer.source)
 
-    def _dimension(self, rank: int) -> int:
-        most = max(rank - 1, 1)
-        if self.n_components is None:
-            return min(DEFAULT_COMPONENTS, most)
-        if self.n_components > most:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds what the samples allow: at most {most} "
-                f"here (one less than their rank {rank}, since the whole space leaves no subspace "
-                "to choose). Choose fewer, or None."
-            )
-        return int(self.n_components)
+        def objective(W: Array) -> tuple[float, Array]:
+            """Return the sum of terms at Z = X W, and its derivative by W."""
+            Z = X @ W
+            values, derivatives = zip(*(term(Z) for term in terms), strict=True)
+            return sum(values), X.T @ sum(derivatives)
+
+        iterations = Iterations.of(self)
+        W = minimise(objective, np.eye(rank, d), iterations, tol=self.tol)
+        # In this basis of the subspace, projections are uncorrelated.
+        Z = X @ W
+        _, rotation = np.linalg.eigh(Z.T @ Z)
+        directions = axes.directions @ (W @ rotation[:, ::-1])
+        self.mean_ = axes.mean
+        self.components_ = (directions * column_signs(directions)).T
+        self.n_components_ = int(d)
+        iterations.keep_in(self)
+        return self._transform(given, transfer.source)
 
     def _terms(self, transfer: Transfer) -> list[Term]:
         """Return what is minimised, as functions of the projections."""
@@ -208,9 +212,18 @@ class DIP(Iterative, RivalTransformer):
         return np.asarray(Z, dtype=X.dtype)
 
 
+@method(
+    "dip-cc",
+    when="as dip, and the labels of the source can be trusted",
+    cost="iterations × (n²d + nrd), r = min(n, p)",
+    grid={"n_components": SUBSPACES, "lam": (0.1, 1.0, 10.0), "tol": _STOPS},
+    coarse=Tuning(
+        {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"
+    ),
+)
 @declared
 class DIPCC(DIP):
-    """Domain Invariant Projection with Class Clustering.
+    """DIP with class clustering: source and target alike, source classes compact.
 
     As :class:`DIP`, and the source samples of a class shall lie together:
 
@@ -249,59 +262,9 @@ class DIPCC(DIP):
     lam: float = parameter(NON_NEGATIVE, default=1.0)
     normalize: bool = parameter(BOOLEAN, default=True)
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
 
     def _terms(self, transfer: Transfer) -> list[Term]:
         label = np.where(transfer.source, transfer.label, UNLABELLED)
         unit = np.count_nonzero(label != UNLABELLED) * self.sigma_ if self.normalize else 1.0
         return [*super()._terms(transfer), ClassSpread(label, self.lam / unit)]
-
-
-def _span(X: Array) -> PrincipalAxes:
-    """Return all principal axes of the samples that have some variance."""
-    axes = principal_axes(X, min(X.shape[0] - 1, X.shape[1]))
-    if not axes.variances.size:
-        raise ValueError(
-            "All samples coincide, so that there is no direction to project on. Check X."
-        )
-    return axes
-
-
-def _at_projections(terms: list[Term], X: Array, W: Array) -> tuple[float, Array]:
-    """Return the sum of terms at Z = X W, and its derivative by W."""
-    Z = X @ W
-    values, derivatives = zip(*(term(Z) for term in terms), strict=True)
-    return sum(values), X.T @ sum(derivatives)
-
-
-def _principal_basis(X: Array, W: Array) -> Array:
-    """Return the basis of the same subspace in which projections are uncorrelated."""
-    Z = X @ W
-    _, rotation = np.linalg.eigh(Z.T @ Z)
-    return W @ rotation[:, ::-1]
-
-
-METHODS = (
-    Method(
-        name="dip",
-        estimator=DIP,
-        summary="the subspace in which source and target look most alike",
-        when="a few directions carry the shift and can be given up",
-        needs=("one target",),
-        cost="iterations × (n²d + nrd), r = min(n, p)",
-        grid={"n_components": SUBSPACES, "tol": _STOPS},
-        coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
-    ),
-    Method(
-        name="dip-cc",
-        estimator=DIPCC,
-        summary="source and target alike, source classes compact",
-        when="as dip, and the labels of the source can be trusted",
-        needs=("source labels", "one target"),
-        cost="iterations × (n²d + nrd), r = min(n, p)",
-        grid={"n_components": SUBSPACES, "lam": (0.1, 1.0, 10.0), "tol": _STOPS},
-        coarse=Tuning(
-            {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"
-        ),
-    ),
-)

@@ -21,7 +21,7 @@ from skatter.domains import Codes, Domains, which_domain
 from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
@@ -66,19 +66,26 @@ class _Copies(NamedTuple):
         return np.repeat(c, n_samples, axis=0)
 
 
+@method(
+    "easyadapt",
+    when="a few labels in the target, and a linear classifier to follow",
+    uses=("several sources",),
+    cost="n p (m + 1), m domains",
+    linear=True,
+    grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
+    wants=("target labels",),
+)
 @declared
 class EasyAdapt(RivalTransformer):
-    """EasyAdapt: features copied, once for all domains and once for each domain alone.
+    """EasyAdapt: one copy of the features for all domains, one more for each.
 
         source s: x -> (√a x, 0, .., x, .., 0)        target: x -> (√a x, x, 0, .., 0)
 
     The shared copy comes first, then the target's, then those of the sources in the sorted order
     of their ids. A sample of a domain that was not there in ``fit`` has the shared copy only;
-    without ``sample_domain``, a sample is the target's.
-
-    Any linear classifier after it, trained on source labels and a few target labels, weighs what
-    source and target have in common against what each has of its own:
-    ``make_domain_pipeline(EasyAdapt(), LinearSVC())``. For other kernels, see
+    without ``sample_domain``, a sample is the target's. A linear classifier after it, trained on
+    source labels and a few target labels, weighs what the domains have in common against what each
+    has of its own: ``make_domain_pipeline(EasyAdapt(), LinearSVC())``. For other kernels, see
     :class:`EasyAdaptSVM`. Sparse samples give sparse features.
 
     Parameters
@@ -115,26 +122,9 @@ class EasyAdapt(RivalTransformer):
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
         self.copy_ids_ = self._copies.ids
         self.n_components_ = transfer.X.shape[1] * self._copies.n_copies
-        ids = self.domain_ids_[transfer.domains.domain]
-        private = self._copies.private(ids, transfer.n_samples)
-        return copied(transfer.X, self._copies.coefficients(private))
+        return self._features(transfer.X, self.domain_ids_[transfer.domains.domain])
 
-    def transform(self, X: Any, *, sample_domain: Any = None) -> Any:
-        """Return the copied features of samples, seen before or not.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. None: the target. An id that ``fit`` has not seen: the shared copy only.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_samples, n_components_)
-            Features; sparse where the samples are.
-        """
-        X = self._new_samples(X)
+    def _features(self, X: Any, sample_domain: Any) -> Any:
         private = self._copies.private(sample_domain, X.shape[0])
         return copied(X, self._copies.coefficients(private))
 
@@ -157,9 +147,16 @@ def _times_rows(factor: Array, X: Any) -> Any:
     return scale @ X
 
 
+@method(
+    "ea++",
+    when="a few labels in the target, and many target samples without",
+    uses=("several sources",),
+    cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
+    grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
+)
 @declared
 class EasyAdaptSVM(KernelMachine):
-    """Support vector machine on EasyAdapt's copies of a feature space; EA++ by default.
+    """EasyAdapt SVM (EA++): shared and private machines that agree on unlabelled target samples.
 
         k~(x, x') = (a + [same domain]) k(x, x')
 
@@ -180,8 +177,6 @@ class EasyAdaptSVM(KernelMachine):
         relative to ``C``.
     shared_weight : float > 0
         a, the weight of what all domains share; 1 is the published method.
-    tol : float > 0
-        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
 
     Attributes
     ----------
@@ -215,26 +210,22 @@ class EasyAdaptSVM(KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     unlabelled_weight: float = parameter(NON_NEGATIVE, default=1.0)
     shared_weight: float = parameter(POSITIVE, default=1.0)
-    tol: float = parameter(POSITIVE, default=1e-3)
 
-    _needs_target_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target", "target labels")
 
     def _learn(self, transfer: Transfer) -> Expansion:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)
         self.copy_ids_ = self._copies.ids
         rows = np.flatnonzero(transfer.labelled | (transfer.target & (self.unlabelled_weight > 0)))
-        training = _training_set(transfer.domains.take(rows), self._copies, self.unlabelled_weight)
-        require_memory(len(training.sample), np.dtype(np.float64).itemsize)
-        K = self._gram(transfer.X, rows)
+        sample, c, signs = _training_set(transfer.domains.take(rows), self._copies)
+        require_memory(len(sample), np.dtype(np.float64).itemsize)
+        weight = np.where(transfer.labelled[rows][sample], 1.0, self.unlabelled_weight)
+        K = (c @ c.T) * self._gram(transfer.X, rows)[np.ix_(sample, sample)]
         coef, intercept = support_vector_machines(
-            (training.c @ training.c.T) * K[np.ix_(training.sample, training.sample)],
-            training.signs,
-            C=self.C,
-            tol=self.tol,
-            sample_weight=training.weight,
+            K, signs, C=self.C, tol=self.tol, sample_weight=weight
         )
         in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
-        np.add.at(in_copies, training.sample, training.c[:, :, None] * coef[:, None, :])
+        np.add.at(in_copies, sample, c[:, :, None] * coef[:, None, :])
         return Expansion(rows, in_copies, intercept)
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
@@ -245,52 +236,16 @@ class EasyAdaptSVM(KernelMachine):
         return values + self.intercept_
 
 
-class _TrainingSet(NamedTuple):
-    """What the machine is trained on; a sample may be there several times."""
-
-    sample: Array
-    c: Array
-    signs: Array
-    weight: Array
-
-
-def _training_set(domains: Domains, copies: _Copies, unlabelled_weight: float) -> _TrainingSet:
-    """Return the labelled samples, then the disagreements about the others with both labels."""
+def _training_set(domains: Domains, copies: _Copies) -> tuple[Codes, Array, Array]:
+    """Return rows, coefficients and signs: labelled samples, then disagreements with both signs."""
     labelled, unlabelled = np.flatnonzero(domains.labelled), np.flatnonzero(~domains.labelled)
     signs = one_against_rest(domains.label[labelled], len(domains.classes))
     of_domain = copies.private(domains.domain_ids[domains.domain[labelled]], len(labelled))
     disagreements = copies.disagreements(len(unlabelled))
     again = np.tile(unlabelled, len(copies.ids) - 1)
     both = np.ones((len(again), signs.shape[1]))
-    return _TrainingSet(
+    return (
         np.concatenate([labelled, again, again]),
         np.vstack([copies.coefficients(of_domain), disagreements, disagreements]),
         np.vstack([signs, both, -both]),
-        np.repeat([1.0, unlabelled_weight], [len(labelled), 2 * len(again)]),
     )
-
-
-METHODS = (
-    Method(
-        name="easyadapt",
-        estimator=EasyAdapt,
-        summary="one copy of the features for all domains, one more for each",
-        when="a few labels in the target, and a linear classifier to follow",
-        needs=("one target",),
-        uses=("several sources",),
-        cost="n p (m + 1), m domains",
-        linear=True,
-        grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
-        wants=("target labels",),
-    ),
-    Method(
-        name="ea++",
-        estimator=EasyAdaptSVM,
-        summary="shared and private machines that agree on unlabelled target samples",
-        when="a few labels in the target, and many target samples without",
-        needs=("source labels", "one target", "target labels"),
-        uses=("several sources",),
-        cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
-        grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
-    ),
-)

@@ -14,16 +14,24 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from skatter.domains import Codes, Mask
-from skatter.methods.base import RivalClassifier, Transfer, source_classes
+from skatter.methods.base import SourceClassifier, Transfer, in_columns
 from skatter.methods.coral import CORAL
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.tensors import Array
 
 
+@method(
+    "easytl",
+    when="a fast classifier with nothing to tune, on standardised domains",
+    cost="n p m + m³, m = min(n, p)",
+    linear=True,
+    grid={"align": (True, False), "ridge": (0.01, 0.1, 1.0, 10.0)},
+    coarse=Tuning({}, why="Wang et al. 2019 tune nothing"),
+)
 @declared
-class EasyTL(RivalClassifier):
+class EasyTL(SourceClassifier):
     """Easy transfer learning: nearest class means, after the source got the target's covariance.
 
         minimise    Σ_cj D_cj M_cj      over  0 ≤ M_cj ≤ 1,   Σ_c M_cj = 1,   Σ_j M_cj ≥ 1
@@ -48,8 +56,6 @@ class EasyTL(RivalClassifier):
         Classes of the target samples, in their order in ``X``, each class at least once.
     alignment_ : CORAL or None
         The map of the source.
-    classes_ : ndarray
-        Classes of the labelled source samples.
 
     References
     ----------
@@ -72,20 +78,14 @@ class EasyTL(RivalClassifier):
     align: bool = parameter(BOOLEAN, default=True)
     ridge: float = parameter(NON_NEGATIVE, default=1.0)
 
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
-
     def _fit(self, transfer: Transfer) -> None:
         X, self.alignment_ = transfer.X.astype(np.float64), None
         if self.align and not (transfer.source & transfer.target).any():
             self.alignment_ = CORAL(ridge=self.ridge)
             X = self.alignment_.fit_transform(X, sample_domain=np.where(transfer.source, 1, -1))
-        codes = source_classes(transfer, type(self).__name__)
         known = transfer.source & transfer.labelled
-        label = np.searchsorted(codes, transfer.label[known])
-        self.classes_ = transfer.classes[codes]
-        self.centres_ = indicator_means(label, len(codes)).T @ X[known]
+        label = self._source_labels(transfer)[known]
+        self.centres_ = indicator_means(label, len(self.classes_)).T @ X[known]
         distances = cdist(X[transfer.target], self.centres_)
         self.pseudo_labels_ = self.classes_[cheapest_classes(distances)]
 
@@ -93,8 +93,7 @@ class EasyTL(RivalClassifier):
         X = X.astype(np.float64)
         if self.alignment_ is not None:
             X = self.alignment_.transform(X, sample_domain=np.where(from_source, 1, -1))
-        distances = cdist(X, self.centres_)
-        return distances[:, :1] - distances[:, 1:] if distances.shape[1] == 2 else -distances
+        return in_columns(-cdist(X, self.centres_))
 
 
 def cheapest_classes(distances: Array) -> Codes:
@@ -108,18 +107,3 @@ def cheapest_classes(distances: Array) -> Codes:
         codes, rows = linear_sum_assignment(regret.T)
         guess[rows] = np.where(regret[rows, codes] > 0, codes, guess[rows])
     return guess
-
-
-METHODS = (
-    Method(
-        name="easytl",
-        estimator=EasyTL,
-        summary="nearest class means, after the source got the target's covariance",
-        when="a fast classifier with nothing to tune, on standardised domains",
-        needs=("source labels", "one target"),
-        cost="n p m + m³, m = min(n, p)",
-        linear=True,
-        grid={"align": (True, False), "ridge": (0.01, 0.1, 1.0, 10.0)},
-        coarse=Tuning({}, why="Wang et al. 2019 tune nothing"),
-    ),
-)

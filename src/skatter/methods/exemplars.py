@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -34,20 +34,13 @@ from sklearn.utils import gen_batches
 
 from skatter.tensors import Array
 
+# Exemplars solved at a time: bounds the memory of what is kept for every exemplar and sample.
 BLOCK = 2048
-"""Exemplars solved at a time: bounds the memory of what is kept for every exemplar and sample."""
-
-MEMORY = 6
-"""Past steps from which an exemplar learns its curvature."""
-
+MEMORY = 6  # past steps from which an exemplar learns its curvature
+# Share of the decrease that the slope promises, with which a step is good enough (Armijo).
 DECREASE = 1e-4
-"""Share of the decrease that the slope promises, with which a step is good enough (Armijo)."""
-
-HALVINGS = 30
-"""Of a step that does not decrease the objective, before it counts as none."""
-
-START_ITERATIONS = 100
-"""For the common start, which need not be accurate."""
+HALVINGS = 30  # of a step that does not decrease the objective, before it counts as none
+START_ITERATIONS = 100  # for the common start, which need not be accurate
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +96,7 @@ def _softplus(a: Array) -> Array:
 
 
 def common_start(problem: Exemplars) -> Array:
-    """Return one vector near all exemplars: that of the loss averaged over the positives.
-
-    minimise  ‖w‖² + C₊/P Σ_i log(1 + exp(−wᵀx_i)) + C₋ Σ_j log(1 + exp(wᵀx_j⁻))
-    """
+    """Return one vector near all exemplars: that of the loss averaged over the positives."""
     X, P = problem.X, problem.n_positives
     signs = np.where(np.arange(len(X)) < P, 1.0, -1.0)
     cost = np.where(signs > 0, problem.C_positive / P, problem.C_negative)
@@ -116,14 +106,8 @@ def common_start(problem: Exemplars) -> Array:
         slopes = -cost * signs * expit(-margins)
         return float(w @ w + cost @ _softplus(-margins)), 2 * w + slopes @ X
 
-    found = minimize(
-        objective,
-        np.zeros(X.shape[1]),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": START_ITERATIONS},
-    )
-    return np.asarray(found.x)
+    start, options = np.zeros(X.shape[1]), {"maxiter": START_ITERATIONS}
+    return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x)
 
 
 def solve(
@@ -133,17 +117,9 @@ def solve(
     solved, values = np.empty_like(W), np.empty(len(W))
     for rows in gen_batches(len(W), BLOCK):
         search = _Search.start(problem, np.arange(rows.start, rows.stop), W[rows], F[rows])
-        for done in search.run(tol, max_iter):
-            solved[done.own], values[done.own] = done.W, done.values
+        for own, found, reached in search.run(tol, max_iter):
+            solved[own], values[own] = found, reached
     return solved, values
-
-
-class _Done(NamedTuple):
-    """Exemplars that are solved."""
-
-    own: Array
-    W: Array
-    values: Array
 
 
 @dataclass
@@ -171,8 +147,8 @@ class _Search:
         gradient = 2 * W + problem.slopes(A, own, F) @ X
         return cls(problem, own, W, F, A, values, gradient, cho_factor(M), [])
 
-    def run(self, tol: float, max_iter: int) -> Iterator[_Done]:
-        """Iterate, and give exemplars away as they are solved."""
+    def run(self, tol: float, max_iter: int) -> Iterator[tuple[Array, Array, Array]]:
+        """Iterate, and give exemplars away as they are solved: who, their w and their values."""
         for _ in range(max_iter):
             direction = self._direction()
             slope = np.einsum("if,if->i", self.gradient, direction)
@@ -208,12 +184,10 @@ class _Search:
         X = self.problem.X
         along = direction @ X.T
         t, values = self._line_search(direction, along, slope)
-        moved = t > 0
         step = t[:, None] * direction
-        self.W = self.W + step
+        self.W, self.values = self.W + step, values
         along *= t[:, None]
         self.A += along
-        self.values = values
         gradient = 2 * self.W + self.problem.slopes(self.A, self.own, self.F) @ X
         change = gradient - self.gradient
         product = np.einsum("if,if->i", step, change)
@@ -222,7 +196,7 @@ class _Search:
         rho = np.divide(1.0, product, out=np.zeros_like(product), where=usable)
         self.steps = [*self.steps[1 - MEMORY :], (step, change, rho)]
         self.gradient = gradient
-        return moved
+        return np.asarray(t > 0)
 
     def _line_search(self, direction: Array, along: Array, slope: Array) -> tuple[Array, Array]:
         """Halve steps until they decrease the objective enough; 0 where none does."""
@@ -242,9 +216,9 @@ class _Search:
         t[pending] = 0
         return t, values
 
-    def _leave(self, done: Array) -> _Done:
+    def _leave(self, done: Array) -> tuple[Array, Array, Array]:
         """Take exemplars out of the search."""
-        left = _Done(self.own[done], self.W[done], self.values[done])
+        left = self.own[done], self.W[done], self.values[done]
         keep = ~done
         self.own, self.W, self.F = self.own[keep], self.W[keep], self.F[keep]
         self.A, self.values, self.gradient = self.A[keep], self.values[keep], self.gradient[keep]

@@ -15,38 +15,14 @@ import numpy as np
 from skatter.domains import Domains
 from skatter.kernels import check_gram
 from skatter.methods.base import Rival, RivalTransformer, Transfer
+from skatter.methods.record import Need
 from skatter.tensors import Array
 
 
 class Generalizer(Rival):
-    """Base of rivals that learn from labelled sources alone; first among the bases of a rival.
+    """Base of rivals that learn from labelled sources alone; first among the bases of a rival."""
 
-    A rival that has nothing to learn from a single source sets ``_needs_several``.
-    """
-
-    _needs_several: ClassVar[bool] = False
-
-    def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
-        """Learn from the labelled samples of the source domains.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of the sources, in any order; others are left out.
-        y : array-like of shape (n_samples,)
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample, integers or strings; where integers carry signs, a negative id
-            is a target, which is left out. None: all labelled samples are of one source.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return super().fit(X, y, sample_domain=sample_domain, labelled=labelled)
+    needs: ClassVar[tuple[Need, ...]] = ("source labels",)
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
         """Keep the labelled samples of the sources."""
@@ -59,25 +35,21 @@ class Generalizer(Rival):
             )
         rows = np.flatnonzero(kept)
         sources = domains.restrict(rows)
-        if self._needs_several and sources.n_domains == 1:
-            self._say_single(str(sources.domain_ids[0]), unnamed=unnamed)
-        everyone = np.ones(len(rows), dtype=bool)
-        chosen = check_gram(X)[np.ix_(rows, rows)] if self._precomputed else X[rows]
-        return Transfer(chosen, sources, everyone, ~everyone, rows)
-
-    def _say_single(self, source: str, *, unnamed: bool) -> None:
-        name = type(self).__name__
-        if unnamed:
+        if "several sources" in self.needs and sources.n_domains == 1:
+            if not unnamed:
+                raise ValueError(
+                    f"{name} needs labelled samples of two source domains or more, got 1 "
+                    f"({sources.domain_ids[0]}). Give those of another one, or pool what you have "
+                    "with a plain classifier."
+                )
             warnings.warn(
                 f"{name} sees one source domain: sample_domain is None. What differs between "
                 "domains cannot be learnt from one.",
-                stacklevel=6,
+                stacklevel=4,
             )
-            return
-        raise ValueError(
-            f"{name} needs labelled samples of two source domains or more, got 1 ({source}). Give "
-            "those of another one, or pool what you have with a plain classifier."
-        )
+        everyone = np.ones(len(rows), dtype=bool)
+        chosen = check_gram(X)[np.ix_(rows, rows)] if self._precomputed else X[rows]
+        return Transfer(chosen, sources, everyone, ~everyone, rows)
 
 
 class GeneralizingTransformer(Generalizer, RivalTransformer):
@@ -86,9 +58,6 @@ class GeneralizingTransformer(Generalizer, RivalTransformer):
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
     ) -> Array:
-        """Learn from the labelled sources, and return the features of all samples.
-
-        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
-        """
+        """Learn from the labelled sources, and return the features of all samples in ``X``."""
         self.fit(X, y, sample_domain=sample_domain, labelled=labelled)
         return self.transform(X, sample_domain=sample_domain)

@@ -33,11 +33,9 @@ from scipy.linalg import svd
 
 from skatter.tensors import Array
 
+# Sine of an angle that rounding may have made: such directions are taken to be shared.
 COINCIDE = 1e-14
-"""Sine of an angle that rounding may have made: such directions are taken to be shared."""
-
-SMALL = 0.02
-"""Angle below which ½ − sin θ/2θ loses digits and its series does not."""
+SMALL = 0.02  # angle below which ½ − sin θ/2θ loses digits and its series does not
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +69,7 @@ class Geodesic:
         return along, np.where(self.angles < SMALL, series, 1 - along)
 
     def factor(self) -> Array:
-        """Return R of shape (n_features, 2d) with R Rᵀ = G.
-
-        The columns are orthogonal where no angle is zero, eigenvectors of G: first those of the
-        middle of the path, then those across it.
-        """
+        """Return R of shape (n_features, 2d) with R Rᵀ = G: the middle of the path, then across."""
         along, across = self.weights
         # Where a direction is shared, Bq is zero and Ψ(½) has nothing left but rounding.
         return np.hstack([self.point(0.5) * np.sqrt(along), self.across(0.5) * np.sqrt(across)])

@@ -14,35 +14,37 @@ from scipy.linalg import eigh, svdvals
 
 from skatter.checks import check_integer
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.geodesic import geodesic
-from skatter.methods.record import SUBSPACES, Method
+from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import (
-    MapTransformer,
+    OnSubspaces,
     centred_times,
     domain_axes,
     feature_mean,
     partial_least_squares,
     require_classes,
 )
-from skatter.parameters import COUNT, choice, declared, optional, parameter
+from skatter.parameters import choice, declared, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
-SOURCE_BASES = ("pca", "pls")
 PLS = "source_basis='pls'"
-
-DISAGREE = 0.99
-"""Subspace disagreement that counts as one."""
-
-FIRST_LOOK = 32
-"""Dimensions looked at first; they are doubled until the subspaces disagree."""
+DISAGREE = 0.99  # subspace disagreement that counts as one
+FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspaces disagree
 
 
+@method(
+    "gfk",
+    when="the domains vary along different directions, and labels are few or none",
+    cost="n p d",
+    linear=True,
+    grid={"n_components": SUBSPACES},
+)
 @declared
-class GFK(MapTransformer):
-    """Geodesic flow kernel.
+class GFK(OnSubspaces, RivalTransformer):
+    """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.
 
     Compares samples in all the subspaces on the shortest path from the principal subspace of the
     source to that of the target:
@@ -95,11 +97,8 @@ class GFK(MapTransformer):
     (80, 4)
     >>> gfk.angles_.round(1)
     array([0.1, 1.4])
-    >>> float(np.trace(gfk.metric()).round(6))
-    2.0
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     source_basis: str = parameter(choice("pca", "pls"), default="pca")
 
     _takes_sparse: ClassVar[bool] = True
@@ -129,11 +128,9 @@ class GFK(MapTransformer):
             # Its rotations span the same space and are not orthonormal.
             P_source = np.linalg.qr(pls.x_weights_)[0]
         path = geodesic(P_source, P_target)
-        X = transfer.X
-        self.mean_ = feature_mean(X)
-        self.metric_factor_ = _turned(path.factor(), X, self.mean_)
-        self.angles_ = path.angles
-        self.dimension_ = path.dimension
+        self.mean_ = feature_mean(transfer.X)
+        self.metric_factor_ = _turned(path.factor(), transfer.X, self.mean_)
+        self.angles_, self.dimension_ = path.angles, path.dimension
         self.n_components_ = self.metric_factor_.shape[1]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
@@ -170,12 +167,8 @@ def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> A
     """
     check_integer("max_dimension", max_dimension, low=1)
     stack = sparse.vstack if sparse.issparse(X_source) else np.vstack
-    return _disagreement(
-        *(
-            principal_axes(X, max_dimension).directions
-            for X in (X_source, X_target, stack([X_source, X_target]))
-        )
-    )
+    samples = (X_source, X_target, stack([X_source, X_target]))
+    return _disagreement(*(principal_axes(X, max_dimension).directions for X in samples))
 
 
 def _disagreement(P_source: Array, P_target: Array, P_pooled: Array) -> Array:
@@ -209,24 +202,10 @@ def _bases_until_they_disagree(transfer: Transfer) -> tuple[Array, Array]:
 def _turned(R: Array, X: Any, mean: Array) -> Array:
     """Turn a factor of the metric so that the features are uncorrelated, largest variance first.
 
-    R Rᵀ does not change. Without this, equal angles, such as those of shared directions, would
-    leave it to rounding how the columns lie. At most p columns can differ from zero.
+    Without this, equal angles, such as those of shared directions, would leave it to rounding how
+    the columns lie. At most p columns can differ from zero.
     """
     Z = centred_times(X, mean, R.astype(X.dtype)).astype(np.float64)
     _, Q = eigh(Z.T @ Z, check_finite=False)
     turned = R @ Q[:, ::-1][:, : len(R)]
     return (turned * column_signs(turned)).astype(X.dtype)
-
-
-METHODS = (
-    Method(
-        name="gfk",
-        estimator=GFK,
-        summary="compares samples in all subspaces between source and target",
-        when="the domains vary along different directions, and labels are few or none",
-        needs=("one target",),
-        cost="n p d",
-        linear=True,
-        grid={"n_components": SUBSPACES},
-    ),
-)

@@ -29,20 +29,15 @@ import numpy as np
 from skatter.methods.iteration import Iterations
 from skatter.tensors import Array
 
+# W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q.
 ValueAndGradient = Callable[[Array], tuple[float, Array]]
-"""W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q."""
 
+# Wolfe conditions: the value falls by a share of what the slope says, and the slope flattens.
 DECREASE, CURVATURE = 1e-4, 0.3
-"""Wolfe conditions: the value falls by a share of what the slope says, and the slope flattens."""
 
-ANGLE = np.pi / 8
-"""By how much a step may turn the subspace at most."""
-
-TRIALS = 20
-"""Steps tried at most in one line search."""
-
-ROUNDING = 1e-13
-"""Length of a gradient, relative to the value or to 1, that is not told from zero."""
+ANGLE = np.pi / 8  # by how much a step may turn the subspace at most
+TRIALS = 20  # steps tried at most in one line search
+ROUNDING = 1e-13  # length of a gradient, relative to the value or to 1, that is not told from zero
 
 
 class Point(NamedTuple):
@@ -102,19 +97,16 @@ def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, to
         # A parabola with this slope that falls as far as the last step did is lowest here.
         first = -2 * gain / slope if gain > 0 else geodesic.reach / 4
         there = line_search(function, geodesic, here._replace(step=0.0, slope=slope), first)
-        direction = _next_direction(geodesic, here.gradient, there)
+        # −G₊ + β D(t) is tangent at the new basis up to rounding, which is taken out.
+        change = there.gradient - geodesic.transport(here.gradient, there.step)
+        squared = _inner(here.gradient, here.gradient)
+        beta = max(0.0, _inner(change, there.gradient) / squared)
+        direction = _tangent(there.W, beta * geodesic.velocity(there.step) - there.gradient)
         gain = here.value - there.value
         here = there
         # On a plateau steps are as long as they may be and gain little: that is not the end.
         iterations.record(here.value, settled=gain <= enough and there.step < geodesic.reach)
     return here.W
-
-
-def _next_direction(geodesic: Geodesic, gradient: Array, there: Point) -> Array:
-    """Return −G₊ + β D(t); tangent at the new basis up to rounding, which is taken out."""
-    change = there.gradient - geodesic.transport(gradient, there.step)
-    beta = max(0.0, _inner(change, there.gradient) / _inner(gradient, gradient))
-    return _tangent(there.W, beta * geodesic.velocity(there.step) - there.gradient)
 
 
 def line_search(
@@ -128,7 +120,10 @@ def line_search(
     low, high = start, None
     step = min(first, geodesic.reach)
     for _ in range(TRIALS):
-        trial = _evaluate(function, geodesic, step)
+        W = geodesic.at(step)
+        value, partial = function(W)
+        gradient = _tangent(W, partial)
+        trial = Point(step, value, _inner(gradient, geodesic.velocity(step)), W, gradient)
         line = start.value + DECREASE * step * start.slope
         if trial.value > line or trial.value >= low.value:
             high = trial
@@ -157,13 +152,6 @@ def _lowest_between(low: Point, high: Point) -> float:
     divisor = b + float(np.sqrt(max(b**2 - 3 * a * c, 0.0)))
     share = -a / divisor if divisor > -a else 0.5
     return low.step + width * min(max(share, 0.1), 0.9)
-
-
-def _evaluate(function: ValueAndGradient, geodesic: Geodesic, step: float) -> Point:
-    W = geodesic.at(step)
-    value, partial = function(W)
-    gradient = _tangent(W, partial)
-    return Point(step, value, _inner(gradient, geodesic.velocity(step)), W, gradient)
 
 
 def _tangent(W: Array, partial: Array) -> Array:

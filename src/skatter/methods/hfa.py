@@ -32,7 +32,7 @@ from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, kernel_of, require_memory
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods.machines import support_vector_machines
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
@@ -51,19 +51,27 @@ class _Side(NamedTuple):
         return self.kernel(X, self.samples).astype(np.float64, copy=False)
 
 
+@method(
+    "hfa",
+    when="a few labels in the target, whose features mean something else",
+    cost="n_l² p + C support vector machines of n_l samples",
+    grid={
+        "lam": (1.0, 10.0, 100.0, 1000.0),
+        "C_source": (0.01, 0.1, 1.0, 10.0),
+        "C_target": (0.1, 1.0, 10.0),
+    },
+)
 @declared
 class HFA(WithKernel, RivalClassifier):
-    """Heterogeneous feature augmentation: a machine each for source and target, one intercept.
+    """Heterogeneous feature augmentation: SVMs of source and target with a common intercept.
 
         minimise    ½ ‖w_s‖² + ½ ‖w_t‖² + (1 + λ) (C_s Σ_source ξ_i + C_t Σ_target ξ_i)
         subject to  y_i (w_sᵀφ_s(x_i) + b) ≥ 1 − ξ_i  in the source, w_t and φ_t in the target
 
-    This is the exact solution of the published problem, which learns a common space of source and
-    target by alternating optimisation (see the module's notes): at its optimum the two share
-    nothing but the intercept. It needs labels in both, and learns from labelled samples alone;
-    others help to find the bandwidths. Several classes are told apart one against the rest.
+    It needs labels in source and target, and learns from labelled samples alone; others help to
+    find the bandwidths. Several classes are told apart one against the rest.
 
-    Source and target have kernels of their own, so that their features need not mean the same.
+    Source and target have bandwidths of their own, and their features need not mean the same.
     Where they differ in number, fill the missing columns with zeros, or give a Gram matrix with
     ``kernel="precomputed"``; values between source and target are not looked at. The authors
     scale samples to unit length first.
@@ -75,8 +83,6 @@ class HFA(WithKernel, RivalClassifier):
         costs; with 0 there is no map.
     C_source, C_target : float > 0
         Cost of a source and of a target sample on the wrong side of the margin.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. Source and target have bandwidths of their own.
     tol : float > 0
         How far the conditions of optimality may be violated.
 
@@ -90,9 +96,9 @@ class HFA(WithKernel, RivalClassifier):
 
     Notes
     -----
-    The authors solve the problem above by cutting planes and multiple kernel learning. Its minimum
-    has a closed form, derived at the head of the module and checked against their algorithm in the
-    tests, and the form shows what the method amounts to: one support vector machine for each
+    The authors learn a common space of source and target by cutting planes and multiple kernel
+    learning. The minimum of their problem has the closed form above, derived at the head of the
+    module and checked against their algorithm in the tests: one support vector machine for each
     domain, with an intercept in common. Do not expect the source to help much.
 
     References
@@ -120,7 +126,7 @@ class HFA(WithKernel, RivalClassifier):
     C_target: float = parameter(POSITIVE, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-3)
 
-    _needs_target_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target", "target labels")
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
@@ -140,11 +146,11 @@ class HFA(WithKernel, RivalClassifier):
         self._source, self._target = source, target
 
     def _side(self, transfer: Transfer, part: Mask) -> _Side:
-        kernel = kernel_of(self, transfer.X[part])
+        kernel, rows = kernel_of(self, transfer.X[part]), np.flatnonzero(part & transfer.labelled)
         if kernel.precomputed:
             check_gram(transfer.X)
-        rows = np.flatnonzero(part & transfer.labelled)
-        return _Side(kernel, rows, None if kernel.precomputed else transfer.X[rows])
+            return _Side(kernel, rows, None)
+        return _Side(kernel, rows, transfer.X[rows])
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         values = np.empty((X.shape[0], len(self.intercept_)))
@@ -155,20 +161,3 @@ class HFA(WithKernel, RivalClassifier):
             if here.any():
                 values[here] = side.similarity(X[here]) @ coef
         return values + self.intercept_
-
-
-METHODS = (
-    Method(
-        name="hfa",
-        estimator=HFA,
-        summary="support vector machines of source and target with a common intercept",
-        when="a few labels in the target, whose features mean something else",
-        needs=("source labels", "one target", "target labels"),
-        cost="n_l² p + C support vector machines of n_l samples",
-        grid={
-            "lam": (1.0, 10.0, 100.0, 1000.0),
-            "C_source": (0.01, 0.1, 1.0, 10.0),
-            "C_target": (0.1, 1.0, 10.0),
-        },
-    ),
-)

@@ -19,30 +19,20 @@ from sklearn.exceptions import ConvergenceWarning
 from skatter.methods.copies import Copies
 from skatter.tensors import Array
 
-ITERATIONS = 100
-"""Of the interior-point method, which takes two dozen."""
-
+ITERATIONS = 100  # of the interior-point method, which takes two dozen
+# Of a step's direction, at most: each is cheap beside the factorisation that they share.
 CORRECTIONS = 3
-"""Of a step's direction, at most: each is cheap beside the factorisation that they share."""
 
+# Of a solution, for the digits that its factors, or the samples left out, have cost it.
 REFINEMENTS = 2
-"""Of a solution, for the digits that its factors, or the samples left out, have cost it."""
-
-BOUNDARY = 0.995
-"""Share of the way to the boundary that a step may go."""
-
+BOUNDARY = 0.995  # share of the way to the boundary that a step may go
+# Share of its cost that a coefficient of the smaller class begins with, at least.
 SMALLEST_START = 0.01
-"""Share of its cost that a coefficient of the smaller class begins with, at least."""
-
-ROUNDING = 1e-6
-"""Share of the objective below which a duality gap that no longer falls will do."""
-
-PATIENCE = 3
-"""Iterations without a smaller gap after which it is taken for rounding."""
-
+ROUNDING = 1e-6  # share of the objective below which a duality gap that no longer falls will do
+PATIENCE = 3  # iterations without a smaller gap after which it is taken for rounding
+# Shares by which a coefficient may miss a bound and count as being there, the largest that does
+# no harm.
 NEAR = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-"""Shares by which a coefficient may miss a bound and count as being there, the largest that does
-no harm."""
 
 
 class Optimum(NamedTuple):
@@ -122,13 +112,8 @@ def _first_point(copies: Copies, signs: Array, costs: Array) -> _Point:
     intercepts = _optimum(copies, signs, costs, alpha).intercepts
     gradient = signs * (copies.values(alpha * signs) + copies.spread(intercepts)) - 1
     size = np.abs(gradient).mean()
-    return _Point(
-        alpha,
-        costs - alpha,
-        np.maximum(gradient, 0) + size,
-        np.maximum(-gradient, 0) + size,
-        intercepts,
-    )
+    low, high = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
+    return _Point(alpha, costs - alpha, low, high, intercepts)
 
 
 def _optimum(copies: Copies, signs: Array, costs: Array, alpha: Array) -> Optimum:
@@ -159,12 +144,10 @@ def next_to(b: float, signs: Array, scores: Array) -> float:
 
 
 def _improve(copies: Copies, signs: Array, point: _Point) -> _Point:
-    """One step of Mehrotra's method, with Gondzio's corrections.
+    """One step of Mehrotra's method (:mod:`skatter.methods.quadratic`), with Gondzio's corrections.
 
-    The predictor aims at products of zero between coefficients and their multipliers; how far it
-    gets says how much of the mean product the corrector, which knows the predictor's curvature,
-    should keep. Further corrections mend the products that a longer step would leave far from
-    that, as long as the step becomes longer by it.
+    These mend the products that a longer step would leave far from what the corrector keeps, as
+    long as the step becomes longer by it.
     """
     toward = _newton(copies, signs, point)
     mean = point.products().mean()
@@ -217,12 +200,7 @@ def _newton(copies: Copies, signs: Array, point: _Point) -> Callable[..., _Point
             mended = solve(rest, excess + copies.sums(change))
             change, of_intercepts = change + mended[0], of_intercepts + mended[1]
         d = signs * change
-        return _Point(
-            d,
-            -d,
-            (wanted[0] - low * d) / alpha - low,
-            (wanted[1] + high * d) / room - high,
-            of_intercepts,
-        )
+        d_low, d_high = (wanted[0] - low * d) / alpha - low, (wanted[1] + high * d) / room - high
+        return _Point(d, -d, d_low, d_high, of_intercepts)
 
     return toward

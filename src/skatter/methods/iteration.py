@@ -64,6 +64,10 @@ class Iterations:
                 stacklevel=4,
             )
 
+    def keep_in(self, model: Any) -> None:
+        """Set the attributes that all iterative methods have."""
+        model.objective_, model.n_iter_ = self.objective, len(self.objective)
+
     def record(self, objective: float, *, settled: bool | None = None, note: str = "") -> None:
         """Keep the objective of this iteration; ``settled`` overrules the test of its change."""
         self.objective.append(objective)

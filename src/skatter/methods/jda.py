@@ -1,9 +1,7 @@
 """Joint distribution adaptation: TCA that also brings together the classes of source and target.
 
-    minimise    tr Aᵀ K M K A + λ tr Aᵀ A      subject to    Aᵀ K H K A = I
-
-with the M of :mod:`skatter.methods.matching`. The first round knows no target classes. M is made of
-a few columns, so that each round is Lanczos with products alone.
+With the M of :mod:`skatter.methods.matching`, A solves K H K a = ν (K M K + λ I) a. M is made of a
+few columns, so that each round, of which the first knows no target classes, takes products alone.
 """
 
 from __future__ import annotations
@@ -15,9 +13,8 @@ from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import Iterative
-from skatter.methods.matching import Guesses, mean_differences, nearest_classes
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.transfer_components import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve import Eigenpairs
@@ -25,32 +22,20 @@ from skatter.tensors import Array
 
 
 @declared
-class JointMatching(Iterative, TransferComponents):
+class JointMatching(Guessing, TransferComponents):
     """Base of JDA and BDA, which implement ``_differences``: rounds of features and guesses.
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 100, or fewer where the rank is lower.
     penalty : float > 0
         λ, the weight of the size of the coefficients.
     normalize_mmd : bool
         Divide M by its Frobenius norm, as the release does.
     unit_samples : bool
         Scale the features of every sample to unit length, as the release does.
-    tol : float >= 0
-        Stop when at most this share of the guessed labels changed, or when all are as they were
-        after an earlier round, since rounds would then repeat; 0 runs all of ``max_iter``.
-
-    Attributes
-    ----------
-    objective_ : ndarray of shape (n_iter_,)
-        The objective above after each round, for the classes that the round was given.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
     """
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
     _default_n_components: ClassVar[int] = 100
     penalty: float = parameter(POSITIVE, default=1.0)
     unit_samples: bool = parameter(BOOLEAN, default=True)
@@ -78,9 +63,21 @@ class JointMatching(Iterative, TransferComponents):
         return normalize(Z) if self.unit_samples else Z
 
 
+@method(
+    "jda",
+    when="classes are balanced alike in both domains and a first guess is fair",
+    uses=("target labels",),
+    cost="n²p + k n² per round",
+    grid={"n_components": SUBSPACES, "penalty": (0.01, 0.1, 1.0, 10.0)},
+    coarse=Tuning(
+        {"n_components": (20, 100), "penalty": (0.1, 1.0)},
+        {"max_iter": 10},
+        why="Long et al. 2013: 100 bases, 10 iterations",
+    ),
+)
 @declared
 class JDA(JointMatching):
-    """Joint distribution adaptation: one mean for the domains, and one for each of their classes.
+    """Joint distribution adaptation: means of domains and of guessed classes together.
 
         minimise    c₀ ‖mean_s(Z) − mean_t(Z)‖² + Σ_c ‖mean_s^c(Z) − mean_t^c(Z)‖² + λ ‖A‖²
         subject to  scatter of Z = K A is I
@@ -119,22 +116,3 @@ class JDA(JointMatching):
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
         weight = len(transfer.classes) if self.marginal_weight is None else self.marginal_weight
         return mean_differences(transfer, guess, marginal=weight, normalize=self.normalize_mmd)
-
-
-METHODS = (
-    Method(
-        name="jda",
-        estimator=JDA,
-        summary="means of domains and of their classes together, classes guessed",
-        when="classes are balanced alike in both domains and a first guess is fair",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + k n² per round",
-        grid={"n_components": SUBSPACES, "penalty": (0.01, 0.1, 1.0, 10.0)},
-        coarse=Tuning(
-            {"n_components": (20, 100), "penalty": (0.1, 1.0)},
-            {"max_iter": 10},
-            why="Long et al. 2013: 100 bases, 10 iterations",
-        ),
-    ),
-)

@@ -9,44 +9,42 @@ their span.
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from skatter.domains import Mask
-from skatter.methods.base import RivalTransformer, Transfer
-from skatter.methods.iteration import Iterative
-from skatter.methods.matching import Guesses, mean_differences, nearest_classes
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.base import RivalTransformer, Seeded, Transfer, WithComponents, warn_of_rank
+from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
-from skatter.parameters import (
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    declared,
-    optional,
-    parameter,
-    random_state,
-)
+from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import CholeskyRoot, solve_pencil
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
-COMPONENTS = 30
-"""Features where none are named and the samples allow it."""
-
-JITTER = 1e-9
-"""Added to the diagonal of the right-hand side, as in the authors' program."""
-
-EIGEN_TOL = 1e-8
-"""Residual of each component relative to its own eigenvalue."""
+COMPONENTS = 30  # features where none are named and the samples allow it
+JITTER = 1e-9  # added to the diagonal of the right-hand side, as in the authors' program
+EIGEN_TOL = 1e-8  # residual of each component relative to its own eigenvalue
 
 
+@method(
+    "jgsa",
+    when="the domains need maps of their own, and classes are shared",
+    uses=("target labels",),
+    cost="n p² + (8p³/3 + k p²) per round",
+    linear=True,
+    grid={
+        "n_components": SUBSPACES,
+        "discrimination": (0.01, 0.1, 1.0),
+        "target_variance": (0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
+)
 @declared
-class JGSA(Iterative, RivalTransformer):
-    """Joint geometrical and statistical alignment: maps of source and target that nearly agree.
+class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
+    """Joint geometrical and statistical alignment: near maps, same means, compact source classes.
 
         maximise    tr(μ Bᵀ S_t B + β Aᵀ S_b A)
         subject to  MMD(A, B) + α ‖A − B‖² + β tr Aᵀ S_w A + μ ‖B‖² = 1
@@ -69,10 +67,6 @@ class JGSA(Iterative, RivalTransformer):
         β, weight of the scatters of the source's classes.
     agreement : float > 0
         α, weight of the distance of the two maps.
-    tol : float >= 0
-        Stop when at most this share of the guesses changed; 0 runs all of ``max_iter``.
-    random_state : int, RandomState instance or None
-        Seeds Lanczos. None is a fixed seed.
 
     Attributes
     ----------
@@ -80,10 +74,6 @@ class JGSA(Iterative, RivalTransformer):
         A and B, each column of the two together of unit length.
     eigenvalues_ : ndarray of shape (n_components_,)
         Of the pencil, largest first.
-    pseudo_labels_ : ndarray of shape (n_target,)
-        Classes of the target samples after the last round, in their order in ``X``.
-    n_components_ : int
-        Number of features.
 
     Notes
     -----
@@ -110,14 +100,12 @@ class JGSA(Iterative, RivalTransformer):
     True
     """
 
-    _needs_labels: ClassVar[bool] = True
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+    needs = ("source labels", "one target")
     target_variance: float = parameter(POSITIVE, default=1.0)
     discrimination: float = parameter(NON_NEGATIVE, default=0.1)
     agreement: float = parameter(POSITIVE, default=1.0)
     max_iter: int = 10
     tol: float = 0.0
-    random_state: Any = parameter(random_state, default=None)
 
     def _fit(self, transfer: Transfer) -> Array:
         dtype = transfer.X.dtype
@@ -131,12 +119,7 @@ class JGSA(Iterative, RivalTransformer):
             A, B = W[: len(W) // 2], W[len(W) // 2 :]
             Z = np.where(transfer.target[:, None], X @ B, X @ A)
             guesses.record(float(pairs.values.sum()), nearest_classes(Z, transfer))
-        if self.n_components is not None and len(pairs.values) < self.n_components:
-            warnings.warn(
-                f"n_components={self.n_components} exceeds the rank of the problem; "
-                f"{len(pairs.values)} components are returned.",
-                stacklevel=3,
-            )
+        warn_of_rank(self.n_components, len(pairs.values), stacklevel=4)
         signs = column_signs(Z)
         self.source_map_, self.target_map_ = (
             (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)
@@ -166,12 +149,9 @@ class _Pencil:
         between = np.sqrt(beta * counts)[:, None] * (means - X[known].mean(axis=0))
         spread = np.sqrt(mu) * (target - target.mean(axis=0))
         self._sides = between, spread
-        self._constant = np.zeros((2 * p, 2 * p), order="F")
-        self._constant[:p, :p] = beta * (within.T @ within)
-        diagonal = np.arange(p)
-        self._constant[diagonal, diagonal] += alpha + JITTER
-        self._constant[p + diagonal, p + diagonal] = alpha + mu + JITTER
-        self._constant[diagonal, p + diagonal] = self._constant[p + diagonal, diagonal] = -alpha
+        unit = np.eye(p)
+        source, both = beta * (within.T @ within) + (alpha + JITTER) * unit, -alpha * unit
+        self._constant = np.block([[source, both], [both, (alpha + mu + JITTER) * unit]])
 
     def solve(self, guess: Array, k: int, random_state: Any) -> Any:
         """Return the leading pairs for the classes guessed."""
@@ -186,28 +166,5 @@ class _Pencil:
         return solve_pencil(self._times, root, len(V), k, tol=EIGEN_TOL, random_state=random_state)
 
     def _times(self, W: Array) -> Array:
-        p = len(W) // 2
-        between, spread = self._sides
-        return np.asfortranarray(
-            np.vstack([between.T @ (between @ W[:p]), spread.T @ (spread @ W[p:])])
-        )
-
-
-METHODS = (
-    Method(
-        name="jgsa",
-        estimator=JGSA,
-        summary="near maps of source and target: means agree, source classes compact",
-        when="the domains need maps of their own, and classes are shared",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n p² + (8p³/3 + k p²) per round",
-        linear=True,
-        grid={
-            "n_components": SUBSPACES,
-            "discrimination": (0.01, 0.1, 1.0),
-            "target_variance": (0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
-    ),
-)
+        halves = zip(self._sides, np.vsplit(W, 2), strict=True)
+        return np.asfortranarray(np.vstack([side.T @ (side @ half) for side, half in halves]))

@@ -15,16 +15,23 @@ from sklearn.utils import gen_batches
 from skatter.kernels import WithKernel, kernel_of
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import Method
+from skatter.methods.record import method
 from skatter.methods.subspaces import feature_mean
 from skatter.methods.weighting import BATCH, WeightedClassifier
 from skatter.parameters import COUNT, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "kliep",
+    kind="weights",
+    when="as kmm, with many source samples",
+    cost="n p b + n_t b per iteration, b centres",
+    grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
+)
 @declared
 class KLIEP(WithKernel, Iterative, WeightedClassifier):
-    """Kullback-Leibler importance estimation: train on the source, weighted by a density ratio.
+    """KL importance estimation (KLIEP): source samples weighted by an estimated density ratio.
 
         w(x) = Σ_l α_l k(x, c_l)
         maximise    Σ_target log w(t_j)    over α ≥ 0 with a mean of w over the source of 1
@@ -40,9 +47,7 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         Target samples that are centres of the kernel, at most: spread evenly over the ranks of
         their distance from the mean.
     kernel : str or callable
-        A kernel without negative values, as in :class:`~skatter.SCA`.
-    gamma, degree, coef0, kernel_params
-        Of the kernel, as in :class:`~skatter.SCA`.
+        A kernel without negative values, as in :class:`~skatter.SCA` but not ``"precomputed"``.
     tol : float >= 0
         Stop when the mean log-likelihood rises by less; 0 runs all of ``max_iter``.
 
@@ -76,14 +81,12 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
     tol: float = 1e-6
 
     def _weigh(self, transfer: Transfer) -> Array:
-        X_source, X_target = (
-            X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)
-        )
+        sides = [X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)]
         kernel = kernel_of(self, transfer.X)
-        centres = X_target[spread_rows(X_target, self.n_centres)]
+        centres = sides[1][spread_rows(sides[1], self.n_centres)]
         here, there = (
             np.vstack([kernel(X[rows], centres) for rows in gen_batches(X.shape[0], BATCH)])
-            for X in (X_source, X_target)
+            for X in sides
         )
         if min(here.min(), there.min()) < 0:
             raise ValueError(
@@ -94,7 +97,7 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         # The common factor keeps numbers away from zero where source and target are far apart.
         sizes = np.maximum(here.mean(axis=0), np.finfo(float).tiny)
         proportions = mixture_proportions(there / sizes, iterations, self.tol)
-        self.objective_, self.n_iter_ = iterations.objective, len(iterations.objective)
+        iterations.keep_in(self)
         return np.asarray((here / sizes) @ proportions)
 
 
@@ -122,17 +125,3 @@ def spread_rows(X: Any, k: int) -> Array:
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.sum(X * X, axis=1)
     order = np.argsort(np.asarray(squares).ravel() - 2 * (X @ mean), kind="stable")
     return np.sort(order[np.linspace(0, n - 1, k).astype(int)])
-
-
-METHODS = (
-    Method(
-        name="kliep",
-        estimator=KLIEP,
-        kind="weights",
-        summary="source samples weighted by an estimate of the density ratio",
-        when="as kmm, with many source samples",
-        needs=("source labels", "one target"),
-        cost="n p b + n_t b per iteration, b centres",
-        grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
-    ),
-)

@@ -1,31 +1,35 @@
-"""Kernel mean matching.
+"""Kernel mean matching: a quadratic program in the weights b of the source samples x_i.
 
-    minimise    ½ bᵀK b − κᵀb,        κ_i = (n_s/n_t) Σ_j k(x_i, t_j)
-
-with K the Gram matrix of the source samples x_i and t_j the target samples: but for a factor and a
-constant, the squared distance of the means in feature space.
+The squared distance of the means is, but for a factor and a constant, ½ bᵀK b − κᵀb with the Gram
+matrix K of the source, κ_i = (n_s/n_t) Σ_j k(x_i, t_j) and the target samples t_j.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import gen_batches
 
-from skatter.kernels import Kernel, WithKernel, gram, kernel_of
-from skatter.methods.base import Transfer
+from skatter.kernels import WithKernel, gram, kernel_of
+from skatter.methods.base import Transfer, semidefinite_on
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.weighting import BATCH, WeightedClassifier
 from skatter.parameters import NON_NEGATIVE, declared, optional, parameter, real
 from skatter.tensors import Array
 
 
+@method(
+    "kmm",
+    kind="weights",
+    when="the domains overlap and differ in where samples lie, not in their classes",
+    cost="n_s² p + n_s n_t p + 20 n_s³/3",
+    grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
+    coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
+)
 @declared
 class KMM(WithKernel, Iterative, WeightedClassifier):
-    """Kernel mean matching: train on source samples, weighted to look like the target.
+    """Kernel mean matching: source samples weighted to match the target's mean in feature space.
 
         minimise    ‖(1/n_s) Σ b_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²
         subject to  0 ≤ b_i ≤ max_weight,   |mean(b) − 1| ≤ eps
@@ -41,13 +45,8 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     eps : float >= 0 or None
         How far the mean weight may be from 1. None: (√n_s − 1)/√n_s, as the authors have it.
     kernel : str or callable
-        Any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two arrays that returns
-        the matrix of kernel values; positive semi-definite.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`. A narrow kernel trusts weights
-        less: it sees no source sample near a target sample.
-    degree, coef0, kernel_params
-        As in :class:`~skatter.SCA`.
+        A positive semi-definite one, as in :class:`~skatter.SCA` but not ``"precomputed"``. A
+        narrow kernel trusts weights less: it sees no source sample near a target sample.
     max_iter : int
         Iterations of the interior-point method at most.
     tol : float >= 0
@@ -77,10 +76,9 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     >>> y = (np.abs(X[:, 0]) > 2).astype(int)
     >>> site = np.repeat([1, -2], [60, 40])  # a negative id is the target
     >>> model = KMM().fit(X, np.where(site > 0, y, -1), sample_domain=site)
-    >>> inside = (X[:60, 0] > 1).sum()
-    >>> weight_inside = model.weights_[:60][X[:60, 0] > 1].sum() / model.weights_.sum()
-    >>> f"{inside} of 60 samples have {weight_inside:.0%} of the weight"
-    '21 of 60 samples have 100% of the weight'
+    >>> weights, inside = model.weights_[:60], X[:60, 0] > 1
+    >>> print(f"{inside.sum()} of 60 samples have {weights[inside].sum() / weights.sum():.0%}")
+    21 of 60 samples have 100%
     >>> unweighted = LogisticRegression().fit(X[:60], y[:60])
     >>> bool(model.score(X[60:], y[60:]) > unweighted.score(X[60:], y[60:]))
     True
@@ -90,82 +88,30 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     eps: float | None = parameter(optional(NON_NEGATIVE), default=None)
     tol: float = 1e-8
 
-    def _check_together(self) -> None:
-        if self._precomputed:
-            raise ValueError(
-                "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
-                "samples themselves. Give a callable that looks the kernel up."
-            )
-
     def _weigh(self, transfer: Transfer) -> Array:
-        iterations = Iterations.of(self)
-        b = mean_matching_weights(
-            transfer.X_source,
-            transfer.X_target,
-            kernel_of(self, transfer.X),
-            iterations,
-            max_weight=self.max_weight,
-            eps=self.eps,
-            tol=self.tol,
+        # Single precision would leave a kernel with negative eigenvalues.
+        X_source, X_target = (
+            X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)
         )
-        self.objective_, self.n_iter_ = iterations.objective, len(iterations.objective)
+        kernel = kernel_of(self, transfer.X)
+        K = gram(X_source, kernel)
+        K += K.T  # twice the symmetric part, which is all that the objective sees
+        K /= 2
+        n, batches = len(K), gen_batches(len(K), BATCH)
+        kappa = n * np.concatenate(
+            [kernel(X_source[rows], X_target).mean(axis=1) for rows in batches]
+        )
+        iterations = Iterations.of(self)
+        with semidefinite_on("source samples"):
+            b = minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
+        iterations.keep_in(self)
         return b
 
-
-def mean_matching_weights(
-    X_source: Any,
-    X_target: Any,
-    kernel: Kernel,
-    iterations: Iterations,
-    *,
-    max_weight: float,
-    eps: float | None,
-    tol: float,
-) -> Array:
-    """Return the weights b of the source samples; see the head of this module."""
-    # Single precision would leave a kernel with negative eigenvalues.
-    X_source, X_target = (X.astype(np.float64, copy=False) for X in (X_source, X_target))
-    K = gram(X_source, kernel)
-    K += K.T  # twice the symmetric part, which is all that the objective sees
-    K /= 2
-    kappa = len(K) * _mean_similarity(X_source, X_target, kernel)
-    region = _weights_allowed(len(K), max_weight, eps)
-    try:
-        return minimise(K, kappa, region, np.ones(len(K)), iterations, tol=tol)
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "The kernel is not positive semi-definite on the source samples, so that no weights "
-            "are best. Choose another kernel, such as rbf, linear, or polynomial with coef0 >= 0."
-        ) from error
-
-
-def _mean_similarity(X: Any, Y: Any, kernel: Kernel) -> Array:
-    """Return the mean of k(x, y) over the rows of Y, for each row of X."""
-    batches = gen_batches(X.shape[0], BATCH)
-    return np.concatenate([kernel(X[rows], Y).mean(axis=1) for rows in batches])
-
-
-def _weights_allowed(n: int, max_weight: float, eps: float | None) -> Region:
-    """Return 0 ≤ b ≤ B with a mean within ε of 1; no weight exceeds the largest sum."""
-    if eps is None:
-        eps = (np.sqrt(n) - 1) / np.sqrt(n)
-    upper = np.full(n, min(max_weight, max(n * (1 + eps), 2)))
-    ones = np.ones((1, n))
-    if eps == 0:
-        return box(np.zeros(n), upper, E=ones)
-    return box(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])
-
-
-METHODS = (
-    Method(
-        name="kmm",
-        estimator=KMM,
-        kind="weights",
-        summary="source samples weighted to match the target's mean in feature space",
-        when="the domains overlap and differ in where samples lie, not in their classes",
-        needs=("source labels", "one target"),
-        cost="n_s² p + n_s n_t p + 20 n_s³/3",
-        grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
-        coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
-    ),
-)
+    def _region(self, n: int) -> Region:
+        """Return 0 ≤ b ≤ B with a mean within ε of 1; no weight exceeds the largest sum."""
+        eps = (np.sqrt(n) - 1) / np.sqrt(n) if self.eps is None else self.eps
+        upper = np.full(n, min(self.max_weight, max(n * (1 + eps), 2)))
+        ones = np.ones((1, n))
+        if eps == 0:
+            return box(np.zeros(n), upper, E=ones)
+        return box(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])

@@ -1,10 +1,8 @@
 """Landmarks: source samples that could be the target's, and the tasks they make easier.
 
-At a scale r, with D the squared distances of the geodesic flow kernel of source and target and m
-their median, landmarks are the samples that have weight in
-
-    minimise    βᵀK_ss β − (2/n_t) βᵀK_st 1,      K = exp(−r D/m)
-    subject to  β ≥ 0,  Σ β = 1,  and in each class  Σ_c β ≥ n_c/2n_s   (or = n_c/n_s).
+At a scale r, the kernel is K = exp(−r D/m), with D the squared distances of the geodesic flow
+kernel of source and target and m their median; weights of a class sum to at least n_c/2n_s, or to
+n_c/n_s.
 
 Each scale gives an auxiliary task, and that task a geodesic flow with a metric G_r. The kernel is
 Σ_r w_r xᵀG_r z / tr_r, where tr_r is its trace on the training samples. The authors find the w by
@@ -27,43 +25,28 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from skatter.domains import Mask
 from skatter.kernels import median_distance, require_memory
-from skatter.methods.base import RivalClassifier, Transfer, one_against_rest, source_classes
+from skatter.methods.base import SourceClassifier, Transfer, one_against_rest
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, box, minimise
-from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.methods.subspaces import centred_times, domain_axes, feature_mean
-from skatter.parameters import COUNT, POSITIVE, choice, declared, optional, parameter
+from skatter.methods.record import SUBSPACES, Tuning, method
+from skatter.methods.subspaces import OnSubspaces, centred_times, domain_geodesic, feature_mean
+from skatter.parameters import POSITIVE, choice, declared, optional, parameter
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
-SCALES = tuple(2.0**q for q in range(-6, 7))
-"""Scales r that are looked at unless others are named."""
-
+SCALES = tuple(2.0**q for q in range(-6, 7))  # scales r that are looked at unless others are named
+# Share of its mean diagonal that is added to the matrix whose minimum is sought. It makes the
+# weights unique where many of them match the means to the last digit.
 RIDGE = 1e-6
-"""Share of its mean diagonal that is added to the matrix whose minimum is sought.
-
-It makes the weights unique where many of them match the means to the last digit.
-"""
-
-WEIGHT = 1e-8
-"""A landmark has more weight than this."""
-
-MOST = 2 / 3
-"""A scale at which a larger share of the source has weight tells landmarks from no one."""
-
-LEAST = 1 / 3
-"""Share of each class that is made landmarks."""
-
+WEIGHT = 1e-8  # a landmark has more weight than this
+MOST = 2 / 3  # a scale at which a larger share of the source has weight tells landmarks from no one
+LEAST = 1 / 3  # share of each class that is made landmarks
+# Share of their scale up to which squared distances of means are found. Weights that should be
+# zero are then far below ``WEIGHT``, and all others far above.
 TOL = 1e-12
-"""Share of their scale up to which squared distances of means are found.
-
-Weights that should be zero are then far below ``WEIGHT``, and all others far above.
-"""
-
-MAX_ITER = 100
-"""Iterations of the interior-point method at most; two dozen are many."""
+MAX_ITER = 100  # iterations of the interior-point method at most; two dozen are many
 
 
 def _check_scales(name: str, value: Any) -> None:
@@ -73,20 +56,32 @@ def _check_scales(name: str, value: Any) -> None:
         POSITIVE(name, scale)
 
 
+@method(
+    "landmarks",
+    when="part of the source resembles the target, and the rest misleads",
+    cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
+    grid={
+        "n_components": SUBSPACES,
+        "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),
+        "balance": ("half", "exact"),
+        "mixing": ("alignment", "uniform"),
+    },
+    coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
+)
 @declared
-class Landmarks(RivalClassifier):
-    """Landmarks: trains on the source samples that could be the target's.
+class Landmarks(OnSubspaces, SourceClassifier):
+    """Landmarks: trains on source samples that could be the target's, at several scales.
 
     At each of several scales, the landmarks are the source samples that have weight where the
     weighted mean of the source is nearest to the mean of the target,
 
         minimise    ‖Σ β_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²    over β ≥ 0, Σ β = 1, classes balanced.
 
-    From the source without landmarks to the target with them runs a geodesic flow for each scale.
-    A support vector machine on the landmarks of all scales uses the kernels of these flows
-    together, Σ w_r xᵀG_r z. Sources are pooled. Unlabelled source samples are in the flows, but
-    are no landmarks; labels of the target are not used. Standardise each domain first, as the
-    authors do.
+    From the source without landmarks to the target with them runs a geodesic flow for each scale,
+    of fewer dimensions where samples are few. A support vector machine on the landmarks of all
+    scales uses the kernels of these flows together, Σ w_r xᵀG_r z. Sources are pooled. Unlabelled
+    source samples are in the flows, but are no landmarks; labels of the target are not used.
+    Standardise each domain first, as the authors do.
 
     Where no scale tells landmarks from the rest, since more than two thirds of the source would
     be some, a warning says so, and all labelled source samples are landmarks with the kernel of
@@ -94,9 +89,6 @@ class Landmarks(RivalClassifier):
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension of the subspaces, capped in auxiliary tasks of fewer samples. None: 20, or fewer
-        where the rank of a domain is lower.
     C : float > 0
         Cost of a sample on the wrong side of the margin. Kernels have a trace of one.
     scales : sequence of float > 0, or None
@@ -125,8 +117,6 @@ class Landmarks(RivalClassifier):
         Intercepts, for samples less ``mean_``.
     mean_ : ndarray of shape (n_features_in_,)
         Mean of all training samples.
-    classes_ : ndarray
-        Classes of the labelled source samples.
 
     References
     ----------
@@ -149,14 +139,10 @@ class Landmarks(RivalClassifier):
     >>> site = np.repeat([1, -2], [80, 40])  # a negative id is the target
     >>> model = Landmarks(n_components=3, scales=[0.25])
     >>> model = model.fit(X, np.where(site > 0, y, -1), sample_domain=site)
-    >>> near, far = model.landmarks_[40:80].sum(), model.landmarks_[:40].sum()
-    >>> print(f"landmarks: {near} of 40 near the target, {far} of 40 elsewhere")
-    landmarks: 27 of 40 near the target, 1 of 40 elsewhere
-    >>> bool(model.score(X[80:], y[80:]) > 0.9)
-    True
+    >>> int(model.landmarks_[40:80].sum()), int(model.landmarks_[:40].sum())
+    (27, 1)
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     C: float = parameter(POSITIVE, default=2.0**10)
     scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
     balance: str = parameter(choice("half", "exact"), default="half")
@@ -164,43 +150,46 @@ class Landmarks(RivalClassifier):
 
     _takes_sparse: ClassVar[bool] = True
 
-    def _scales(self) -> Array:
-        return np.ravel(SCALES if self.scales is None else self.scales)
-
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
-
     def _fit(self, transfer: Transfer) -> None:
         # Which samples are landmarks is all or nothing: single precision would choose others.
         transfer = replace(transfer, X=transfer.X.astype(np.float64, copy=False))
         candidates = np.flatnonzero(transfer.source & transfer.labelled)
         require_memory(len(candidates) + int(np.count_nonzero(transfer.target)), 8)
-        codes = source_classes(transfer, type(self).__name__)
-        label = np.searchsorted(codes, transfer.label[candidates])
-        axes = domain_axes(transfer, self.n_components)
-        flow = geodesic(*(domain.directions for domain in axes))
+        label = self._source_labels(transfer)[candidates]
+        flow = domain_geodesic(transfer, self.n_components)
         self.mean_, self.dimension_ = feature_mean(transfer.X), flow.dimension
         tasks = self._tasks(transfer, candidates, label, flow)
         self.landmarks_ = np.column_stack([task.landmarks for task in tasks])
         self.scales_ = np.array([task.scale for task in tasks])
-        self.classes_ = transfer.classes[codes]
-        trained_on = self.landmarks_[candidates].any(axis=1)
-        self._train(
-            transfer.X[candidates[trained_on]], label[trained_on], [task.factor for task in tasks]
-        )
+        rows = self.landmarks_[candidates].any(axis=1)
+        self._train(transfer.X[candidates[rows]], label[rows], [task.factor for task in tasks])
 
     def _tasks(
         self, transfer: Transfer, candidates: Array, label: Array, flow: Geodesic
     ) -> list[_Task]:
         """Return the auxiliary tasks, one at least."""
         Z = centred_times(transfer.X, self.mean_, flow.factor())
-        matches = _matches(Z[candidates], Z[transfer.target], label, self._scales(), self.balance)
-        tasks = [_auxiliary_task(transfer, candidates, match, flow.dimension) for match in matches]
+        source, target = Z[candidates], Z[transfer.target]
+        median = median_distance(np.vstack([source, target]))
+        within, across, beyond = (
+            euclidean_distances(A, B, squared=True) / median
+            for A, B in ((source, source), (source, target), (target, target))
+        )
+        tasks = []
+        for scale in map(float, np.ravel(SCALES if self.scales is None else self.scales)):
+            delta = discrepancy(within, across, beyond, scale)
+            match = match_means(delta, label, scale, balance=self.balance)
+            tasks.append(_auxiliary_task(transfer, candidates, match, flow.dimension))
         told = [task for task in tasks if task is not None]
         if told:
             return told
-        _warn_of_no_landmarks()
+        warnings.warn(
+            "No scale tells landmarks from the other source samples: at each, more than two thirds "
+            "of them match the target, or too few are left over. All labelled source samples are "
+            "trained on, with the geodesic flow kernel of source and target. Smaller scales choose "
+            "fewer.",
+            stacklevel=4,
+        )
         everyone = np.isin(np.arange(transfer.n_samples), candidates)
         return [_Task(np.inf, everyone, flow.factor())]
 
@@ -208,11 +197,10 @@ class Landmarks(RivalClassifier):
         """Train the machines on landmarks, with the kernels of all tasks."""
         traces = [np.sum(centred_times(X, self.mean_, R) ** 2) for R in factors]
         factors = [R / np.sqrt(trace) for R, trace in zip(factors, traces, strict=True)]
+        self.kernel_weights_ = np.full(len(factors), 1 / len(factors))
         if self.mixing == "alignment":
             features = [centred_times(X, self.mean_, R) for R in factors]
             self.kernel_weights_ = aligned_weights(features, label)
-        else:
-            self.kernel_weights_ = np.full(len(factors), 1 / len(factors))
         R = np.hstack([np.sqrt(w) * R for w, R in zip(self.kernel_weights_, factors, strict=True)])
         Z = centred_times(X, self.mean_, R)
         signs = one_against_rest(label, len(self.classes_))
@@ -232,11 +220,7 @@ class Match(NamedTuple):
     label: Array
 
     def landmarks(self) -> Mask | None:
-        """Return who is a landmark; None where too many have weight.
-
-        Classes with fewer landmarks than a third of their samples are given more, those that are
-        nearest to having weight.
-        """
+        """Return who is a landmark, at least a third of each class; None where too many are."""
         chosen = self.weights > WEIGHT
         if np.count_nonzero(chosen) > MOST * len(chosen):
             return None
@@ -244,33 +228,17 @@ class Match(NamedTuple):
             members = np.flatnonzero(self.label == code)
             wanted = int(np.ceil(LEAST * len(members)))
             missing = wanted - np.count_nonzero(chosen[members])
-            if missing > 0:
+            if missing > 0:  # the others that are nearest to having weight
                 others = members[~chosen[members]]
                 chosen[others[np.argsort(self.slope[others])[:missing]]] = True
         return chosen
 
 
-def _matches(
-    Z_source: Array, Z_target: Array, label: Array, scales: Array, balance: str
-) -> list[Match]:
-    """Return the weights of labelled source samples at every scale."""
-    median = median_distance(np.vstack([Z_source, Z_target]))
-    within, across, beyond = (
-        euclidean_distances(A, B, squared=True) / median
-        for A, B in ((Z_source, Z_source), (Z_source, Z_target), (Z_target, Z_target))
-    )
-    return [
-        match_means(discrepancy(within, across, beyond, scale), label, scale, balance=balance)
-        for scale in map(float, scales)
-    ]
-
-
 def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float) -> Array:
-    """Return inner products of source samples, seen from the mean of the target.
+    """Return Δ, for which βᵀΔβ is the squared distance of the means where Σ β = 1.
 
-    They are k(x, x') − mean_t k(x, t) − mean_t k(t, x') + mean_tt' k(t, t') for the kernel
-    k = exp(−r D), and Δ the matrix of them: βᵀΔβ is the squared distance of the means where
-    Σ β = 1. With exp(−r D) − 1 in place of exp(−r D), no digits are lost at small scales.
+    Δ holds k(x, x') − mean_t k(x, t) − mean_t k(t, x') + mean_tt' k(t, t') for the kernel
+    k = exp(−r D). With exp(−r D) − 1 in place of it, no digits are lost at small scales.
     """
     towards = np.expm1(-scale * D_across).mean(axis=1)
     delta = np.expm1(-scale * D_source)
@@ -316,10 +284,7 @@ class _Task(NamedTuple):
 def _auxiliary_task(
     transfer: Transfer, candidates: Array, match: Match, dimension: int
 ) -> _Task | None:
-    """Return the flow from the source without landmarks to the target with them.
-
-    None where the landmarks are not told from the rest, or the rest spans no subspace.
-    """
+    """Return the flow to the target with landmarks; None without landmarks, or without a rest."""
     chosen = match.landmarks()
     if chosen is None:
         return None
@@ -334,15 +299,6 @@ def _auxiliary_task(
         return None
     factor = geodesic(*(basis[:, :common] for basis in bases)).factor()
     return _Task(match.scale, landmarks, factor)
-
-
-def _warn_of_no_landmarks() -> None:
-    warnings.warn(
-        "No scale tells landmarks from the other source samples: at each, more than two thirds of "
-        "them match the target, or too few are left over. All labelled source samples are trained "
-        "on, with the geodesic flow kernel of source and target. Smaller scales choose fewer.",
-        stacklevel=5,
-    )
 
 
 def aligned_weights(features: list[Array], label: Array) -> Array:
@@ -363,22 +319,3 @@ def aligned_weights(features: list[Array], label: Array) -> Array:
     weights, _ = nnls(root[:, None] * V[:, sound].T, V[:, sound].T @ with_classes / root)
     total = weights.sum()
     return weights / total if total > 0 else np.full(len(features), 1 / len(features))
-
-
-METHODS = (
-    Method(
-        name="landmarks",
-        estimator=Landmarks,
-        summary="trains on source samples that could be the target's, at several scales",
-        when="part of the source resembles the target, and the rest misleads",
-        needs=("source labels", "one target"),
-        cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
-        grid={
-            "n_components": SUBSPACES,
-            "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),
-            "balance": ("half", "exact"),
-            "mixing": ("alignment", "uniform"),
-        },
-        coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
-    ),
-)

@@ -33,22 +33,18 @@ from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import Expansion, KernelMachine, canonical
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import in_span
 from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
-GAIN = 1e-5
-"""Share of its objective that an exemplar may still gain when a round leaves it."""
-
-STEPS = 50
-"""Of an exemplar's search in one round; it takes a handful."""
-
-REGRESSION_TOL = 1e-3
-"""How far the conditions of optimality of the regressors may be violated."""
-
+GAIN = 1e-5  # share of its objective that an exemplar may still gain when a round leaves it
+STEPS = 50  # of an exemplar's search in one round; it takes a handful
+REGRESSION_TOL = 1e-3  # how far the conditions of optimality of the regressors may be violated
+# Singular values above this share of the norm are as good when found through their squares.
 SQUARES = 1e-6
-"""Singular values above this share of the norm are as good when found through their squares."""
+_WEIGHTS = ("C_positive", "C_negative", "rank_weight", "tie_weight")
+_GRID = dict.fromkeys(_WEIGHTS, (0.1, 1.0, 10.0))
 
 
 @declared
@@ -57,10 +53,8 @@ class _ExemplarLearner(Iterative, RivalClassifier):
 
     Parameters
     ----------
-    C_positive : float > 0
-        C₊, cost of the one positive sample of an exemplar.
-    C_negative : float > 0
-        C₋, cost of each negative one.
+    C_positive, C_negative : float > 0
+        C₊ and C₋, cost of the one positive sample of an exemplar and of each negative one.
     rank_weight : float >= 0
         λ₁, what rank costs. 0: the exemplars of a class are independent, F = G.
     tie_weight : float >= 0
@@ -78,10 +72,8 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         Which training samples have a classifier: all labelled ones of the sources, by class.
     exemplar_class_ : ndarray of shape (n_exemplars,)
         Their classes, as indices into ``classes_``.
-    exemplar_coef_ : ndarray of shape (n_exemplars, n_features)
+    exemplar_coef_, exemplar_intercept_ : ndarrays of n_exemplars rows
         Their classifiers, for samples as they are given.
-    exemplar_intercept_ : ndarray of shape (n_exemplars,)
-        Their intercepts.
     ranks_ : ndarray of shape (n_classes,)
         Rank of F for each class.
     objective_ : list of float
@@ -98,7 +90,7 @@ class _ExemplarLearner(Iterative, RivalClassifier):
 
     def _learn_exemplars(self, X: Array, label: Array, rows: Array) -> Array:
         """Learn one classifier for each sample, and return their order, class by class."""
-        frame = Frame.of(X) if self.normalize else Frame.raw(X.shape[1])
+        frame = Frame.of(X) if self.normalize else Frame(np.zeros(X.shape[1]), 1.0)
         Z, basis = in_span(frame(X))
         members = [np.flatnonzero(label == code) for code in np.unique(label)]
         W, self.ranks_ = self._alternate(Z, members)
@@ -113,7 +105,8 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         """Return the exemplars of each class, in its order, and the rank of F for each class."""
         W = [_independent(self._problem(Z, own, tie=0.0)) for own in members]
         rounds = Iterations.of(self)
-        threshold = _threshold(self.rank_weight, self.tie_weight)
+        ratio = self.rank_weight / (2 * self.tie_weight) if self.tie_weight else np.inf
+        threshold = ratio if self.rank_weight else 0.0
         ranks = np.zeros(len(members), dtype=int)
         for _ in rounds:
             objective = 0.0
@@ -123,14 +116,12 @@ class _ExemplarLearner(Iterative, RivalClassifier):
                 W[k], values = solve(problem, W[k], F, tol=GAIN, max_iter=STEPS)
                 objective += float(values.sum()) + self.rank_weight * nuclear_norm
             rounds.record(objective, note=f"rank {ranks.mean():.1f} on average")
-        self.objective_, self.n_iter_ = rounds.objective, len(rounds.objective)
+        rounds.keep_in(self)
         return W, ranks
 
     def _problem(self, Z: Array, own: Array, *, tie: float) -> Exemplars:
-        others = np.delete(np.arange(len(Z)), own)
-        return Exemplars(
-            Z[np.concatenate([own, others])], len(own), self.C_positive, self.C_negative, tie
-        )
+        samples = np.vstack([Z[own], np.delete(Z, own, axis=0)])
+        return Exemplars(samples, len(own), self.C_positive, self.C_negative, tie)
 
     def _class_scores(self, X: Array, weights: Array) -> Array:
         """Return the opinion of the best exemplars of each class; 0 of a class without any."""
@@ -145,9 +136,16 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         return scores
 
 
+@method(
+    "lre-svm",
+    when="unseen domains, and sources that are mixtures of unnamed domains",
+    cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
+    grid=_GRID,
+    coarse=Tuning({}, why="Xu et al. 2014 fix all"),
+)
 @declared
 class LRESVM(Generalizer, _ExemplarLearner):
-    """Low-rank exemplar classifiers (LRE-SVM): latent domains, found by how exemplars agree.
+    """Low-rank exemplar SVMs: one classifier per sample, tied by likelihoods of low rank.
 
         minimise  Σ_i [ ‖w_i‖² + C₊ log(1 + exp(−w_iᵀx_i)) + C₋ Σ_j log(1 + exp(w_iᵀx_j⁻)) ]
                   + λ₁ ‖F‖_* + λ₂ ‖F − G(W)‖²,    G(W)_il = s(w_iᵀx_l)
@@ -155,20 +153,15 @@ class LRESVM(Generalizer, _ExemplarLearner):
     for each class: one logistic classifier w_i for each of its samples x_i, against the samples
     x_j⁻ of all other classes, such that the likelihoods G which the exemplars give each other are
     near a matrix F of low rank. The score of a class at a new sample is the mean of the ``n_best``
-    largest likelihoods s(w_iᵀx) of its exemplars.
-
-    Sources are pooled: which sample came from where is not used, since the method looks for
+    largest likelihoods s(w_iᵀx) of its exemplars. Sources are pooled, since the method looks for
     latent domains. The classifiers are linear; for a kernel, let its features come first, e.g.
-    ``make_pipeline(KernelPCA(kernel="rbf"), LRESVM())``, which is exact, or a
-    :class:`sklearn.kernel_approximation.Nystroem` map.
+    ``make_pipeline(KernelPCA(kernel="rbf"), LRESVM())``, which is exact.
 
     Notes
     -----
     As published, a constant 1 is appended to the samples, so that ‖w‖² holds the intercept too.
-    The published form is ``normalize=False``.
-
-    All exemplars of a class are solved at once; see :mod:`skatter.methods.exemplars`. What is
-    learnt takes as much memory as the training samples.
+    The published form is ``normalize=False``. What is learnt takes as much memory as the training
+    samples.
 
     References
     ----------
@@ -195,10 +188,17 @@ class LRESVM(Generalizer, _ExemplarLearner):
         self._learn_exemplars(X, transfer.label, transfer.rows)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        scores = self._class_scores(X, np.ones(len(self.exemplars_)))
-        return in_columns(scores)
+        return in_columns(self._class_scores(X, np.ones(len(self.exemplars_))))
 
 
+@method(
+    "lre-svm-da",
+    when="sources that are mixtures, some of it like the target",
+    uses=("target labels",),
+    cost="that of lre-svm + C regressions on the target",
+    grid={**_GRID, "beta": (0.0, 1.0, 10.0)},
+    coarse=Tuning({}, why="Xu et al. 2014 fix all"),
+)
 @declared
 class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     """LRE-SVM for domain adaptation: exemplars near the target teach a regressor on the target.
@@ -211,10 +211,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     the sources are those of :class:`LRESVM`; the best of a class at x are those ``n_best`` with
     the largest v_i s(w_iᵀx). The regression is that of :class:`DAM`, with exemplars in the place
     of source classifiers; where the label of a target sample is known, +1 or -1 takes the place
-    of ỹ. Of two classes, one regressor tells the second from the first.
-
-    Sources are pooled, as in :class:`LRESVM`. A class that only the target has is learnt from the
-    target's labels.
+    of ỹ. Of two classes, one regressor tells the second from the first. Sources are pooled. A class
+    that only the target has is learnt from the target's labels.
 
     Parameters
     ----------
@@ -235,13 +233,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         exemplars, and the kernel by the target's scatter in its feature space for the regression,
         so that costs do not depend on origin and units of the features. False: as they are.
     kernel : str or callable
-        Of the regressor: any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two
-        arrays that returns the matrix of kernel values. A linear one cannot say all that several
-        exemplars say.
-    gamma : "median", "printed", float or None
-        Bandwidth; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0, kernel_params
-        As in :class:`~skatter.SCA`.
+        Of the regressor, as in :class:`~skatter.SCA` but not ``"precomputed"``. A linear one cannot
+        say all that several exemplars say.
 
     Attributes
     ----------
@@ -268,10 +261,6 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     >>> model = LRESVMAdaptation().fit(X, np.where(target, -1, y), sample_domain=site)
     >>> model.score(X[target], y[target])
     0.975
-    >>> weights = model.exemplar_weights_
-    >>> here = site[model.exemplars_]
-    >>> bool(weights[here == "near"].mean() > 2 * weights[here == "far"].mean())
-    True
     """
 
     C: float = parameter(POSITIVE, default=10.0, kw_only=False)
@@ -294,11 +283,9 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         X = transfer.X.astype(np.float64, copy=False)
         rows = np.flatnonzero(transfer.source & transfer.labelled)
         order = self._learn_exemplars(X[rows], transfer.label[rows], transfer.rows[rows])
-        self.exemplar_weights_ = self._weights(
-            X[rows[order]], X[transfer.source], X[transfer.target]
-        )
         target = np.flatnonzero(transfer.target)
-        opinions = self._virtual_labels(transfer, X[target], target)
+        self.exemplar_weights_ = self._weights(X[rows[order]], X[transfer.source], X[target])
+        opinions = self._virtual_labels(X[target], transfer.label[target])
         K = self._gram(X, target)
         unit = scatter_of_gram(K) if self.normalize else 1.0
         coef, intercept = regress(
@@ -316,12 +303,11 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
             log_weights[own] -= log_weights[own].max()
         return np.asarray(np.exp(log_weights))
 
-    def _virtual_labels(self, transfer: Transfer, X: Array, rows: Array) -> Array:
+    def _virtual_labels(self, X: Array, label: Array) -> Array:
         """Return ỹ of target samples: labels where known, opinions of exemplars elsewhere."""
-        scores = self._class_scores(X, self.exemplar_weights_)
-        opinions = in_columns(shares(scores)) if scores.shape[1] == 2 else 2 * shares(scores) - 1
-        label = transfer.label[rows]
-        labels = one_against_rest(label, len(transfer.classes))
+        share = shares(self._class_scores(X, self.exemplar_weights_))
+        opinions = in_columns(share) if share.shape[1] == 2 else 2 * share - 1
+        labels = one_against_rest(label, len(self.classes_))
         return np.where((label >= 0)[:, None], labels, opinions)
 
 
@@ -337,11 +323,6 @@ class Frame(NamedTuple):
         origin = X.mean(axis=0, dtype=np.float64)
         scatter = float(((X - origin) ** 2).sum(axis=1).mean())
         return cls(origin, np.sqrt(scatter) if scatter > 0 else 1.0)
-
-    @classmethod
-    def raw(cls, n_features: int) -> Frame:
-        """Leave samples as they are."""
-        return cls(np.zeros(n_features), 1.0)
 
     def __call__(self, X: Array) -> Array:
         """Return ((x − origin)/unit, 1) for each sample."""
@@ -360,13 +341,6 @@ def _independent(problem: Exemplars) -> Array:
     P = problem.n_positives
     start = np.tile(common_start(problem), (P, 1))
     return solve(problem, start, np.zeros((P, P)), tol=GAIN, max_iter=STEPS)[0]
-
-
-def _threshold(rank_weight: float, tie_weight: float) -> float:
-    """Return λ₁/(2λ₂), below which singular values vanish."""
-    if rank_weight == 0:
-        return 0.0
-    return rank_weight / (2 * tie_weight) if tie_weight else np.inf
 
 
 def shrink(G: Array, threshold: float) -> tuple[Array, float, int]:
@@ -400,59 +374,22 @@ def best_average(likelihood: Array, weights: Array, n_best: int) -> Array:
 def distances_to_target(
     exemplars: Array, X_source: Array, X_target: Array, n_neighbors: int
 ) -> Array:
-    """Return the squared distance between source and target about each exemplar.
+    """Return ‖m_s − m_t‖² with the means of each exemplar's nearest source and target samples.
 
-    It is the maximum mean discrepancy of the two where the exemplar is, ‖m_s − m_t‖² with the
-    means of its nearest source and of its nearest target samples. Between all of the source and
-    all of the target it would be small for whatever lies in the middle, between the classes.
+    Between all of the source and all of the target, the discrepancy would be small for whatever
+    lies in the middle, between the classes.
     """
-    source, target = (_means_of_nearest(exemplars, X, n_neighbors) for X in (X_source, X_target))
-    return np.asarray(np.einsum("if,if->i", source - target, source - target))
 
+    def mean_of_nearest(X: Array) -> Array:
+        search = NearestNeighbors(n_neighbors=min(n_neighbors, len(X))).fit(X)
+        found = search.kneighbors(exemplars, return_distance=False)
+        return np.vstack([X[near].mean(axis=0) for near in found])
 
-def _means_of_nearest(places: Array, X: Array, n_neighbors: int) -> Array:
-    nearest = NearestNeighbors(n_neighbors=min(n_neighbors, len(X))).fit(X)
-    found = nearest.kneighbors(places, return_distance=False)
-    return np.vstack([X[near].mean(axis=0) for near in found])
+    gap = mean_of_nearest(X_source) - mean_of_nearest(X_target)
+    return np.asarray(np.einsum("if,if->i", gap, gap))
 
 
 def shares(scores: Array) -> Array:
     """Return scores that sum to one for each sample; equal ones where all are zero."""
     scores = scores + np.finfo(float).tiny
     return np.asarray(scores / scores.sum(axis=1, keepdims=True))
-
-
-METHODS = (
-    Method(
-        name="lre-svm",
-        estimator=LRESVM,
-        summary="one classifier per sample, tied by likelihoods of low rank",
-        when="unseen domains, and sources that are mixtures of unnamed domains",
-        needs=("source labels",),
-        cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
-        grid={
-            "C_positive": (0.1, 1.0, 10.0),
-            "C_negative": (0.1, 1.0, 10.0),
-            "rank_weight": (0.1, 1.0, 10.0),
-            "tie_weight": (0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
-    ),
-    Method(
-        name="lre-svm-da",
-        estimator=LRESVMAdaptation,
-        summary="exemplars near the target teach a regressor on the target",
-        when="sources that are mixtures, some of it like the target",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="that of lre-svm + C regressions on the target",
-        grid={
-            "C_positive": (0.1, 1.0, 10.0),
-            "C_negative": (0.1, 1.0, 10.0),
-            "rank_weight": (0.1, 1.0, 10.0),
-            "tie_weight": (0.1, 1.0, 10.0),
-            "beta": (0.0, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="Xu et al. 2014 fix all"),
-    ),
-)

@@ -14,20 +14,25 @@ from skatter.components import BATCH
 from skatter.domains import Domains, Mask
 from skatter.kernels import Kernel, WithKernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
-from skatter.parameters import declared
+from skatter.parameters import POSITIVE, declared, parameter
 from skatter.spaces import ordered_gram
 from skatter.tensors import Array
 
+# Of the decomposition method, which changes two coefficients in a step. Its kernel values are in
+# single precision, so that a tolerance may be out of reach: it would go on for ever.
 STEPS = 1_000_000
-"""Of the decomposition method, which changes two coefficients in a step. Its kernel values are in
-single precision, so that a tolerance may be out of reach: it would go on for ever."""
 
 
 @declared
 class KernelMachine(WithKernel, RivalClassifier):
     """Base of classifiers f(x) = Σ_i α_i k(x_i, x) + b, with a column of α for each class.
 
-    One has the parameters of a kernel, and implements ``_learn``.
+    One implements ``_learn``.
+
+    Parameters
+    ----------
+    tol : float > 0
+        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
 
     Attributes
     ----------
@@ -38,6 +43,8 @@ class KernelMachine(WithKernel, RivalClassifier):
     intercept_ : ndarray of shape (n_machines,)
         b.
     """
+
+    tol: float = parameter(POSITIVE, default=1e-3)
 
     _takes_sparse: ClassVar[bool] = True
 
@@ -89,24 +96,17 @@ def canonical(transfer: Transfer, *, precomputed: bool) -> Transfer:
     order of the samples; so the answer would depend on it.
     """
     X, domains = transfer.X, transfer.domains
-    samples = np.sort(X, axis=1) if precomputed else X
+    if sparse.issparse(X):
+        parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        rows = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts]
+    else:
+        rows = [row.tobytes() for row in (np.sort(X, axis=1) if precomputed else X)]
     marks = np.column_stack([domains.domain, domains.label])
-    keys = [row + mark.tobytes() for row, mark in zip(_bytes_of_rows(samples), marks, strict=True)]
+    keys = [row + mark.tobytes() for row, mark in zip(rows, marks, strict=True)]
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__))
-    return Transfer(
-        X[np.ix_(order, order) if precomputed else order],
-        domains.take(order),
-        transfer.source[order],
-        transfer.target[order],
-        transfer.rows[order],
-    )
-
-
-def _bytes_of_rows(X: Any) -> list[bytes]:
-    if not sparse.issparse(X):
-        return [row.tobytes() for row in X]
-    parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts]
+    masks = transfer.source[order], transfer.target[order]
+    X = X[np.ix_(order, order) if precomputed else order]
+    return Transfer(X, domains.take(order), *masks, transfer.rows[order])
 
 
 def support_vector_machines(
@@ -139,21 +139,17 @@ def average_of_sources(
     signs = one_against_rest(domains.label, len(domains.classes))
     sources = np.flatnonzero(~domains.is_target)
     rows = [np.flatnonzero((domains.domain == s) & domains.labelled) for s in sources]
+    sees = np.array([len(own) > 0 for own in rows])[:, None]
+    tells = np.array([(signs[own] != signs[own[:1]]).any(axis=0) for own in rows])
+    speaks = np.where(tells.any(axis=0), tells, sees)
+    shares = softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
     coef, intercept = np.zeros(signs.shape), np.zeros(signs.shape[1])
-    for own, share in zip(rows, _shares([signs[own] for own in rows], log_weights), strict=True):
+    for own, share in zip(rows, shares, strict=True):
         if len(own):
             machines = support_vector_machines(K[np.ix_(own, own)], signs[own], C=C, tol=tol)
             coef[own] = share * machines[0]
             intercept += share * machines[1]
     return coef, intercept
-
-
-def _shares(signs: list[Array], log_weights: Array) -> Array:
-    """Return t_s for each source and column, which add up to one over the sources."""
-    sees = np.array([len(own) > 0 for own in signs])[:, None]
-    tells = np.array([(own != own[:1]).any(axis=0) for own in signs])
-    speaks = np.where(tells.any(axis=0), tells, sees)
-    return softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
 
 
 def source_weights(name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ of kernel functions for each source, mixed by how much like each source a new do
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -25,14 +25,25 @@ from skatter.kernels import Kernel, resolve_kernel
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "marginal-svm",
+    when="many sources whose classifiers change with their distributions",
+    uses=("one target",),
+    cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
+    grid={
+        "C": (0.1, 1.0, 10.0, 100.0),
+        "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
+    },
+    coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
+)
 @declared
 class MarginalKernelSVM(Generalizer, KernelMachine):
-    """Support vector machine on pairs of a domain's marginal distribution and a sample.
+    """Marginal kernel SVM: kernel on pairs of a domain's distribution and a sample.
 
         k̄((P, x), (P', x')) = exp(−γ_P ‖μ_P − μ_P'‖²) k(x, x')
 
@@ -42,20 +53,18 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     apart one against the rest.
 
     The answer for a sample depends on the **distribution of its domain**, which is to be estimated
-    from a set of samples. The method is transductive at the level of the marginal, unlike
-    :class:`~skatter.SCA` or DICA, which need nothing of a new domain: say so where they are
-    compared. Which set tells the distribution:
+    from a set of samples: the method is transductive at the level of the marginal, unlike
+    :class:`~skatter.SCA` or DICA, which need nothing of a new domain. Which set tells it:
 
     - of a source of ``fit``: its labelled samples there;
-    - of a target that ``fit`` was given, two samples or more: those samples. They serve for this
-      alone; what is learnt, bandwidths included, does not depend on them. So named or, where there
-      was one target, without ``sample_domain``, samples are answered for one at a time;
+    - of a target that ``fit`` was given, two samples or more: those samples, which serve for this
+      alone. So named or, where there was one target, without ``sample_domain``, samples are
+      answered for one at a time;
     - of any other domain: all samples that carry its id in the same call, or all samples of the
-      call where there is no ``sample_domain``. There must be two at least. Of a few samples, the
-      mean is known poorly, and the domain seems farther from all sources than it is.
+      call where there is no ``sample_domain``; two at least. Of a few samples, the mean is known
+      poorly, and the domain seems farther from all sources than it is.
 
-    Where ``fit`` knew no names of domains, and so saw one, new samples without ``sample_domain``
-    are of this domain.
+    Where ``fit`` saw one domain without a name, new samples without ``sample_domain`` are of it.
 
     The intercepts are common to all domains, unlike f. About a domain that is far from all
     sources, f says little and the intercepts decide: compare ``marginal_distances_`` of a target
@@ -73,16 +82,9 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         Bandwidth of the Gaussian kernel exp(−γ' ‖x − x'‖²) that μ_P is the mean of;
         ``"median"``: 1 / median of ‖x − x'‖² over the samples of the sources.
     kernel : str or callable
-        k: any kernel of :mod:`sklearn.metrics.pairwise`, ``"precomputed"``, or a function of two
-        arrays that returns the matrix of kernel values. A precomputed kernel also takes the place
-        of the Gaussian one, and new samples must then be of a domain of ``fit``: their kernel
-        among themselves is not known.
-    gamma : "median", "printed", float or None
-        Bandwidth of k; see :func:`skatter.kernels.resolve_kernel`.
-    degree, coef0, kernel_params
-        As in :class:`~skatter.SCA`.
-    tol : float > 0
-        How far the conditions of optimality may be violated, as in :class:`sklearn.svm.SVC`.
+        k, as in :class:`~skatter.SCA`. A precomputed one also takes the place of the Gaussian
+        kernel, and new samples must then be of a domain of ``fit``: their kernel among themselves
+        is not known.
 
     Attributes
     ----------
@@ -123,9 +125,8 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     marginal_gamma: Any = parameter(named_or(NON_NEGATIVE, "median"), default="median")
     embedding_gamma: Any = parameter(named_or(POSITIVE, "median"), default="median")
-    tol: float = parameter(POSITIVE, default=1e-3)
 
-    _needs_several: ClassVar[bool] = True
+    needs = ("source labels", "several sources", "a set of new samples")
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
         likeness = np.exp(-self.marginal_gamma_ * self._squared_distances(X, sample_domain))
@@ -147,9 +148,14 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
 
     def _learn(self, transfer: Transfer) -> Expansion:
         domains, n_sources = transfer.domains, transfer.domains.n_domains
-        self._embeddings = MeanEmbeddings.of(transfer, self._embedding_kernel(transfer.X))
+        kernel = self.kernel_
+        if not self._precomputed:
+            gamma, seed = self.embedding_gamma, self.random_state
+            kernel = resolve_kernel(transfer.X, "rbf", gamma=gamma, random_state=seed)
+        self._embeddings = MeanEmbeddings.of(transfer, kernel)
         distances = self._embeddings.between()
-        self.marginal_gamma_ = self._resolve_marginal_gamma(distances)
+        named = isinstance(self.marginal_gamma, str)
+        self.marginal_gamma_ = median_bandwidth(distances) if named else float(self.marginal_gamma)
         rows = np.arange(domains.n_samples)
         K = self._gram(transfer.X, rows)
         times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
@@ -163,16 +169,6 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         by_source = np.zeros((len(rows), n_sources, coef.shape[1]))
         by_source[rows, domains.domain] = coef
         return Expansion(rows, by_source, intercept)
-
-    def _embedding_kernel(self, X: Any) -> Kernel:
-        if self._precomputed:
-            return self.kernel_
-        return resolve_kernel(X, "rbf", gamma=self.embedding_gamma, random_state=self.random_state)
-
-    def _resolve_marginal_gamma(self, distances: Array) -> float:
-        if isinstance(self.marginal_gamma, str):
-            return median_bandwidth(distances)
-        return float(self.marginal_gamma)
 
     def _know_targets(self, given: _Given) -> None:
         """Compare targets with the sources; say who is meant where no domain is named."""
@@ -196,26 +192,23 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
 
     def _squared_distances(self, X: Any, sample_domain: Any) -> Array:
         """Return ‖μ_P − μ_d‖² for the domain P of each new sample and each source d."""
-        seen, new = self._read_new(sample_domain, X.shape[0])
-        distances = np.empty((X.shape[0], len(self.source_ids_)))
+        n = X.shape[0]
+        new = {}
+        if sample_domain is not None:
+            seen = which_domain(sample_domain, self.marginal_ids_, n_samples=n)
+            domains = read_domains(None, sample_domain, n_samples=n)
+            for d in np.unique(domains.domain[seen < 0]):
+                new[str(domains.domain_ids[d])] = np.flatnonzero(domains.domain == d)
+        elif self._unnamed is not None:
+            seen = np.full(n, self._unnamed)
+        else:
+            seen, new = np.full(n, -1), {"the new domain": np.arange(n)}
+        distances = np.empty((n, len(self.source_ids_)))
         distances[seen >= 0] = self.marginal_distances_[seen[seen >= 0]]
         for name, own in new.items():
             self._check_set(name, len(own))
             distances[own] = self._embeddings.to(*self._sets(X, own))
         return distances
-
-    def _read_new(self, sample_domain: Any, n: int) -> tuple[Codes, dict[str, Codes]]:
-        """Return whose marginal is known of each sample, -1 for nobody's, and the other sets."""
-        if sample_domain is None and self._unnamed is not None:
-            return np.full(n, self._unnamed), {}
-        if sample_domain is None:
-            return np.full(n, -1), {"the new domain": np.arange(n)}
-        seen = which_domain(sample_domain, self.marginal_ids_, n_samples=n)
-        domains = read_domains(None, sample_domain, n_samples=n)
-        codes = np.unique(domains.domain[seen < 0])
-        return seen, {
-            str(domains.domain_ids[d]): np.flatnonzero(domains.domain == d) for d in codes
-        }
 
     def _check_set(self, domain: str, n_samples: int) -> None:
         name = type(self).__name__
@@ -290,34 +283,13 @@ def _squared_distance(first: Array, second: Array, inner: Array) -> Array:
 
 
 def median_bandwidth(distances: Array) -> float:
-    """Return 1/2 / median over pairs of domains that differ, 1 where none do.
-
-    In exp(−‖μ_P − μ_P'‖² / 2s²), s² is the median.
-    """
+    """Return 1/2 / median over pairs of domains that differ, 1 where none do."""
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
 
 
 def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
     """Multiply a Gram matrix in place by the factor of each pair of domains."""
-    for d, row in enumerate(factors[:, domain]):
-        for i in np.flatnonzero(domain == d):
-            K[i] *= row
-
-
-METHODS = (
-    Method(
-        name="marginal-svm",
-        estimator=MarginalKernelSVM,
-        summary="kernel on pairs of a domain's distribution and a sample",
-        when="many sources whose classifiers change with their distributions",
-        needs=("source labels", "several sources", "a set of new samples"),
-        uses=("one target",),
-        cost="n² p + C support vector machines; for new samples n n_new p + n_new² p",
-        grid={
-            "C": (0.1, 1.0, 10.0, 100.0),
-            "marginal_gamma": ("median", 0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
-        },
-        coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
-    ),
-)
+    factors = factors[:, domain]
+    for row, d in zip(K, domain, strict=True):
+        row *= factors[d]

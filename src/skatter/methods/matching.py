@@ -16,13 +16,13 @@ from sklearn.utils import gen_batches
 
 from skatter.domains import Codes
 from skatter.methods.base import Transfer
-from skatter.methods.iteration import Iterations
+from skatter.methods.iteration import Iterations, Iterative
+from skatter.parameters import declared
 from skatter.scatter import indicator_means
 from skatter.selection import nearest_labels
 from skatter.tensors import Array
 
-BATCH = 2**25
-"""Distances between labelled and unlabelled samples that are held at once."""
+BATCH = 2**25  # distances between labelled and unlabelled samples that are held at once
 
 
 def mean_differences(
@@ -67,20 +67,35 @@ def nearest_classes(Z: Array, transfer: Transfer) -> Codes:
     return guess
 
 
+@declared
+class Guessing(Iterative):
+    """Parameters and attributes of methods that guess the classes of the target, round by round.
+
+    Parameters
+    ----------
+    tol : float >= 0
+        Stop when at most this share of the guessed labels changed, or when all are as they were
+        after an earlier round, since rounds would then repeat; 0 runs all of ``max_iter``.
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (n_iter_,)
+        What is optimised, after each round, for the classes that the round was given.
+    pseudo_labels_ : ndarray of shape (n_target,)
+        Classes of the target samples after the last round, in their order in ``X``.
+    """
+
+
 class Guesses:
     """Rounds that guess the classes of the target, until the guesses settle."""
 
-    def __init__(self, model: Any, transfer: Transfer, first: Codes) -> None:
+    def __init__(self, model: Guessing, transfer: Transfer, first: Codes) -> None:
         self.rounds, self.last = Iterations.of(model), first
         self._transfer, self._tol = transfer, model.tol
         self._seen: set[bytes] = set()
 
     def record(self, objective: float, guess: Codes) -> None:
-        """Keep what a round has found.
-
-        Rounds may end where at most a share ``tol`` of the target changed class, and where all is
-        as it was after an earlier round, since they would then repeat.
-        """
+        """Keep what a round has found."""
         target = self._transfer.target
         changed = float(np.mean(guess[target] != self.last[target]))
         settled = bool(self._seen) and (changed <= self._tol or guess.tobytes() in self._seen)

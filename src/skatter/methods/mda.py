@@ -24,7 +24,7 @@ import numpy as np
 
 from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.objective import Factors, Objective
 from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
 from skatter.sca import ridge_weight
@@ -38,9 +38,8 @@ def class_means(domains: Domains) -> tuple[Array, Array]:
     counts = np.where(labelled, domains.counts, 0)
     sizes = np.bincount(domains.domain, counts, minlength=domains.n_domains)
     weight = counts / np.maximum(sizes, 1)[domains.domain]
-    weights = np.where(
-        domains.label[:, None] == np.arange(len(domains.classes)), weight[:, None], 0
-    )
+    members = domains.label[:, None] == np.arange(len(domains.classes))
+    weights = np.where(members, weight[:, None], 0)
     weights = weights[:, weights.any(axis=0)]
     q = weights.sum(axis=0)
     return weights / q, q / np.count_nonzero(sizes)
@@ -75,9 +74,24 @@ def discrepancy_factor(domains: Domains) -> Array:
     return np.hstack([part * np.sqrt(w) for part, w in zip(parts, weights, strict=True)])
 
 
+@method(
+    "mda",
+    when="several labelled sources of very different size",
+    needs=("source labels",),
+    uses=("target labels", "several sources"),
+    cost="n²p + n_l³/3 + m C n²",
+    grid={
+        "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
+        "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
+        "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
+    },
+    nested=True,
+    wants=("several sources",),
+    coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
+)
 @declared
 class MDA(RidgedComponents, LabelledComponents):
-    """Multidomain discriminant analysis: classes apart, each class together over the domains.
+    """Multidomain discriminant analysis: class means apart, all domains weighing the same.
 
         maximise    β class discrepancy + (1-β) between-class scatter
         subject to  γ domain discrepancy + α within-class scatter + ridge · ‖W‖² = 1
@@ -98,19 +112,13 @@ class MDA(RidgedComponents, LabelledComponents):
         γ, weight of domain discrepancy.
     within_weight : float >= 0
         α, weight of within-class scatter.
-    ridge : float > 0 or None
-        Weight of ‖W‖². With ``normalize=True`` in units of the total scatter; None is 1e-3. With
-        ``normalize=False`` as it is; None is 1, as published.
-    normalize : bool
-        Units of ``ridge``; all measures are means in any case.
-    scale, solver, tol, random_state
-        As in :class:`~skatter.SCA`; the authors' program has ``scale="coefficients"``.
 
     Notes
     -----
-    The authors' program adds 1e-5 I to the denominator, solves a problem that is not symmetric and
-    centres the kernel of new samples by their own mean; here there is no such term, and training
-    statistics centre. A class that only some domains have is compared over these.
+    As published, ``normalize=False`` with a ridge of 1; the authors' program has
+    ``scale="coefficients"``. It adds 1e-5 I to the denominator, solves a problem that is not
+    symmetric and centres the kernel of new samples by their own mean; here there is no such term,
+    and training statistics centre. A class that only some domains have is compared over these.
 
     References
     ----------
@@ -151,24 +159,3 @@ class MDA(RidgedComponents, LabelledComponents):
             conditional_domain=1.0,
             ridge=ridge_weight(self.ridge, self.normalize, total),
         )
-
-
-METHODS = (
-    Method(
-        name="mda",
-        estimator=MDA,
-        summary="class means apart, all domains weighing the same",
-        when="several labelled sources of very different size",
-        needs=("source labels",),
-        uses=("target labels", "several sources"),
-        cost="n²p + n_l³/3 + m C n²",
-        grid={
-            "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
-            "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-            "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-        },
-        nested=True,
-        wants=("several sources",),
-        coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
-    ),
-)

@@ -11,37 +11,42 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from skatter.domains import Codes
-from skatter.methods.artl import AdaptationRegularized
+from skatter.methods.artl import ARTL
 from skatter.methods.base import Transfer
-from skatter.methods.geodesic import geodesic
-from skatter.methods.record import SUBSPACES, Method, Tuning
-from skatter.methods.subspaces import domain_axes, feature_mean
-from skatter.parameters import COUNT, SHARE, declared, named_or, optional, parameter
+from skatter.methods.record import SUBSPACES, Tuning, method
+from skatter.methods.subspaces import OnSubspaces, domain_geodesic
+from skatter.parameters import SHARE, declared, named_or, parameter
 from skatter.tensors import Array
 
-SMALLEST = 1e-3
-"""A smaller share of the class means counts as none, as in the authors' program."""
+SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the authors' program
 
 
+@method(
+    "meda",
+    when="one target of the source's classes, and accuracy matters more than time",
+    uses=("target labels",),
+    cost="n²d + 2n³/3 + C n² per round",
+    grid={
+        "n_components": SUBSPACES,
+        "mmd": (0.1, 1.0, 10.0, 100.0),
+        "smoothness": (0.0, 0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({}, why="Wang et al. 2018 fix all"),
+)
 @declared
-class MEDA(AdaptationRegularized):
+class MEDA(OnSubspaces, ARTL):
     """Manifold embedded distribution alignment (MEDA): ARTL along the geodesic flow.
 
         minimise over f    Σ_labelled ‖y_i − f(z_i)‖² + η ‖f‖² + λ tr FᵀM F + ρ tr FᵀL F
         M = (1 − μ) C e eᵀ + μ Σ_c e_c e_cᵀ
 
     Samples z are seen through the geodesic flow kernel of source and target, as by :class:`GFK`,
-    and scaled to unit length. M counts the distances of the means of the domains and of their
-    classes in the decision values F; μ weighs the two, and is measured in every round. The graph
-    Laplacian L asks neighbours for similar values. Target classes are guessed, at first by the
-    nearest labelled neighbour, then round by round by f. Sources are pooled; labels of the target
-    are used. Standardise each domain first, as the authors do.
+    and scaled to unit length; all else is as in :class:`ARTL`, but for μ, which weighs the means of
+    the domains against those of their classes, and is measured in every round. Standardise each
+    domain first, as the authors do.
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension of the subspaces of the geodesic flow. None is 20, or fewer where the rank of a
-        domain is lower.
     mu : "adaptive" or float in [0, 1]
         μ, the share of the class means; ``"adaptive"`` compares A-distances.
 
@@ -51,8 +56,6 @@ class MEDA(AdaptationRegularized):
         μ of the last round.
     metric_factor_ : ndarray of shape (n_features_in_, 2d)
         R with R Rᵀ = G, the metric of the geodesic flow kernel.
-    mean_ : ndarray of shape (n_features_in_,)
-        Mean of all training samples.
 
     Notes
     -----
@@ -78,16 +81,14 @@ class MEDA(AdaptationRegularized):
     1.0
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     mu: float | str = parameter(named_or(SHARE, "adaptive"), default="adaptive")
 
     def _learn_map(self, transfer: Transfer) -> None:
-        axes = domain_axes(transfer, self.n_components)
-        self.mean_ = feature_mean(transfer.X.astype(np.float64))
-        self.metric_factor_ = geodesic(*(domain.directions for domain in axes)).factor()
+        super()._learn_map(transfer)
+        self.metric_factor_ = domain_geodesic(transfer, self.n_components).factor()
 
     def _map(self, X: Array) -> Array:
-        return np.asarray((X.astype(np.float64) - self.mean_) @ self.metric_factor_)
+        return np.asarray(super()._map(X) @ self.metric_factor_)
 
     def _balance(self, Z: Array, transfer: Transfer, guess: Codes) -> tuple[float, float]:
         if isinstance(self.mu, str):
@@ -114,22 +115,3 @@ def a_distance(A: Array, B: Array) -> float:
     X, side = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])
     error = 1 - LinearSVC(dual=False, random_state=0).fit(X, side).score(X, side)
     return max(2 * (1 - 2 * float(error)), 0.0)
-
-
-METHODS = (
-    Method(
-        name="meda",
-        estimator=MEDA,
-        summary="geodesic flow, then a smooth classifier with means weighed by their distance",
-        when="one target of the source's classes, and accuracy matters more than time",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²d + 2n³/3 + C n² per round",
-        grid={
-            "n_components": SUBSPACES,
-            "mmd": (0.1, 1.0, 10.0, 100.0),
-            "smoothness": (0.0, 0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="Wang et al. 2018 fix all"),
-    ),
-)

@@ -1,51 +1,50 @@
-"""MTAE, multi-task autoencoder: features from which an object can be redrawn in every domain.
+"""Multi-task autoencoder: features from which an object can be redrawn in every domain.
 
 An object is one thing in several views, or samples of one class that were paired at random. N
 counts the inputs, and x̃ is x with a random part of its p features set to zero.
 
-The published program takes an epoch of steps for f_1 with a copy of the encoder, hands the copy on
-to f_2, and so on; its m objectives add up to J. Here all decoders are one matrix (V_1; ..; V_m), so
-that a step follows the gradient of J itself and needs a single pass through the network.
+All decoders are one matrix (V_1; ..; V_m), so that a step follows the gradient of the objective
+itself and needs a single pass through the network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import check_random_state
 
 from skatter.domains import Codes, Domains, Mask
-from skatter.methods.base import Transfer
+from skatter.methods.base import Seeded, Transfer, WithComponents
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import Method, Tuning
-from skatter.parameters import (
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    choice,
-    declared,
-    optional,
-    parameter,
-    random_state,
-    real,
-)
+from skatter.methods.record import Tuning, method
+from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, declared, parameter, real
 from skatter.tensors import Array
 
-N_HIDDEN = 500
-"""Hidden units of the published experiments."""
-
-WINDOW = 5
-"""Epochs over which the objective is averaged to see it fall: corruption makes it noisy."""
+N_HIDDEN = 500  # hidden units of the published experiments
+WINDOW = 5  # epochs over which the objective is averaged to see it fall: corruption makes it noisy
 
 
+@method(
+    "mtae",
+    when="the same objects were seen in several domains, and linear maps are too stiff",
+    uses=("several sources",),
+    cost="epochs × n p r m, r hidden units, m sources",
+    linear=True,
+    grid={
+        "n_components": (100, 250, 500, 1000),
+        "corruption": (0.0, 0.1, 0.3, 0.5),
+        "weight_decay": (3e-7, 3e-6, 3e-5),
+    },
+    extra="torch",
+    coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
+)
 @declared
-class MTAE(Iterative, GeneralizingTransformer):
-    """Multi-task autoencoder.
+class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
+    """Multi-task autoencoder (MTAE): hidden units that redraw a sample in every source domain.
 
     Learns hidden units from which every view of an object, in whatever source domain it was seen,
     redraws the object in all source domains:
@@ -99,25 +98,19 @@ class MTAE(Iterative, GeneralizingTransformer):
         Of each feature over the source samples, which are scaled to [0, 1].
     objective_ : list of float
         Mean over the steps of each epoch.
-    n_components_ : int
-        Number of hidden units.
 
     Notes
     -----
     A sigmoid draws values between 0 and 1, so each feature is scaled to [0, 1] by its range in the
-    sources. New samples are scaled by the same map and may fall outside: the encoder takes them as
-    they are. A feature that does not vary in the sources is left out, since no weight on it can be
-    learnt.
+    sources. New samples are scaled by the same map and may fall outside. A feature that does not
+    vary in the sources is left out, since no weight on it can be learnt.
 
     The published program takes steps of RMSprop for one decoder after the other, in batches of 16,
-    over 100 epochs. Here a step is Adam's and for all decoders, and the default is 50 epochs.
-
-    A draw of pairs for every epoch, rather than once for all, gives every sample its turn where
-    domains have unequally many of a class.
+    over 100 epochs. Here a step is Adam's and for all decoders, and the default is 50 epochs. Pairs
+    are drawn anew for every epoch, so that every sample has its turn.
 
     The features lie in [0, 1] and vary little. Scale them up, e.g. by
-    :class:`sklearn.preprocessing.StandardScaler`, or search over large ``C`` before a linear
-    support vector machine.
+    :class:`sklearn.preprocessing.StandardScaler`, before a linear support vector machine.
 
     References
     ----------
@@ -137,7 +130,6 @@ class MTAE(Iterative, GeneralizingTransformer):
     ((2, 6), (3, 4, 6))
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     pairs: str = parameter(choice("class", "order"), default="class")
     corruption: float = parameter(real(0, np.nextafter(1, 0)), default=0.3)
     weight_decay: float = parameter(NON_NEGATIVE, default=3e-6)
@@ -145,17 +137,19 @@ class MTAE(Iterative, GeneralizingTransformer):
     batch_size: int = parameter(COUNT, default=64)
     max_iter: int = 50
     tol: float = 0.0
-    random_state: Any = parameter(random_state, default=None)
-
-    _needs_labels: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
-        torch = _import_torch()
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        try:
+            import torch
+        except ImportError as error:
+            raise ImportError(
+                f"MTAE is trained by PyTorch, which cannot be imported ({error}): pip install "
+                '"skatter[torch]"'
+            ) from error
+        rng = self._rng()
         rows, pairs_of_epoch, rank = self._pairing(transfer.X, transfer.domains, rng)
         n_features = transfer.X.shape[1]
-        wanted = min(2 * n_features, N_HIDDEN) if self.n_components is None else self.n_components
-        self.n_components_ = int(wanted)
+        self.n_components_ = int(self.n_components or min(2 * n_features, N_HIDDEN))
         self.minimum_ = transfer.X.min(axis=0).astype(np.float64)
         self.range_ = transfer.X.max(axis=0) - self.minimum_
 
@@ -224,8 +218,7 @@ class MTAE(Iterative, GeneralizingTransformer):
                 value = np.average(losses, weights=[np.sum(batch >= 0) for batch in batches])
                 settled = stands_still([*iterations.objective, value], self.tol)
                 iterations.record(float(value), settled=settled)
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
+        iterations.keep_in(self)
         return Network(*(w.detach().numpy().astype(np.float64) for w in weights))
 
     def _scaled(self, X: Array) -> Array:
@@ -252,12 +245,9 @@ def first_weights(
 ) -> Network:
     """Return random weights whose size fits the widths of the layers (Glorot and Bengio, 2010)."""
     limit = np.sqrt(6 / (n_features + n_hidden))
-    return Network(
-        W=rng.uniform(-limit, limit, size=(n_hidden, n_features)),
-        b=np.zeros(n_hidden),
-        V=rng.uniform(-limit, limit, size=(n_domains, n_features, n_hidden)),
-        c=np.zeros((n_domains, n_features)),
-    )
+    W = rng.uniform(-limit, limit, size=(n_hidden, n_features))
+    V = rng.uniform(-limit, limit, size=(n_domains, n_features, n_hidden))
+    return Network(W, np.zeros(n_hidden), V, np.zeros((n_domains, n_features)))
 
 
 def objective(network: Network, corrupted: Any, views: Any, seen: Any, weight_decay: float) -> Any:
@@ -286,11 +276,7 @@ def sorted_rows(X: Array, domains: Domains) -> Codes:
 
 
 def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes:
-    """Draw objects: samples of the same class, one of each domain that has the class.
-
-    No sample is drawn twice. A class gives as many objects as it has samples in the domain, among
-    those that have any, where it has the fewest.
-    """
+    """Draw objects: samples of the same class, one of each domain that has it, none twice."""
     objects = []
     for k in range(label.max() + 1):
         members = [np.flatnonzero((label == k) & (domain == d)) for d in range(domain.max() + 1)]
@@ -322,35 +308,3 @@ def pairs_by_order(domains: Domains) -> Codes:
             "order, or choose pairs='class'."
         )
     return np.asarray(pairs)
-
-
-def _import_torch() -> ModuleType:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            f"MTAE is trained by PyTorch, which cannot be imported ({error}): pip install "
-            '"skatter[torch]"'
-        ) from error
-    return torch
-
-
-METHODS = (
-    Method(
-        name="mtae",
-        estimator=MTAE,
-        summary="hidden units that redraw a sample in every source domain",
-        when="the same objects were seen in several domains, and linear maps are too stiff",
-        needs=("source labels",),
-        uses=("several sources",),
-        cost="epochs × n p r m, r hidden units, m sources",
-        linear=True,
-        grid={
-            "n_components": (100, 250, 500, 1000),
-            "corruption": (0.0, 0.1, 0.3, 0.5),
-            "weight_decay": (3e-7, 3e-6, 3e-5),
-        },
-        extra="torch",
-        coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
-    ),
-)

@@ -12,8 +12,7 @@ from sklearn.utils import gen_batches
 
 from skatter.tensors import Array
 
-BATCH = 2**22
-"""Distances between new and training samples that are held at once."""
+BATCH = 2**22  # distances between new and training samples that are held at once
 
 
 class Neighbourhood:
@@ -42,11 +41,9 @@ class Neighbourhood:
         return joined.maximum(joined.T)
 
     def edges(self, X: Any) -> Any:
-        """Return the edges that new samples have to the training samples.
+        """Return the edges of new samples: to k + 1 nearest ones, and to whose neighbour they are.
 
-        They lead to the k + 1 nearest ones, so that a sample which was trained on, itself among
-        them, has its own k neighbours, and its own code, which pulls it nowhere; and to those
-        whose neighbour a new sample would be.
+        A sample that was trained on then has its k neighbours and itself, which pulls it nowhere.
         """
         distances = self._distances(X)
         own = _smallest(distances, self._k + 1)

@@ -13,41 +13,41 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances_argmin
 
-from skatter.domains import Codes, Mask
+from skatter.domains import Mask
 from skatter.kernels import require_memory
-from skatter.methods.base import Transfer
+from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import Method
-from skatter.methods.subspaces import MapTransformer
+from skatter.methods.record import method
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
+# Of sweeps over rows and columns in one round, at most, and sweeps in each.
 BLOCKS, SWEEPS = 100, 20
-"""Of sweeps over rows and columns in one round, at most, and sweeps in each."""
 
-MARGINAL = 1e-7
-"""Total deviation of the rows' sums at which sweeps end."""
-
-FLOOR = 1e-3
-"""Added to shares of classes under the root, whose slope at zero is infinite."""
-
-BATCH = 1024
-"""New samples whose distances to the training samples are held at once."""
+MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
+FLOOR = 1e-3  # added to shares of classes under the root, whose slope at zero is infinite
+BATCH = 1024  # new samples whose distances to the training samples are held at once
 
 
+@method(
+    "ot",
+    when="each domain is a moved or bent copy of the other, of like size",
+    uses=("source labels",),
+    cost="n_s n_t p + n_s n_t per sweep",
+    grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
+)
 @declared
-class OptimalTransport(Iterative, MapTransformer):
-    """Optimal transport with entropy and classes: the source, moved onto the target.
+class OptimalTransport(Iterative, RivalTransformer):
+    """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
 
         minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
         over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t
 
     with M the squared distances in units of their mean, and s_cj the share of class c in what
-    target sample j receives. Features are the inputs: target samples
-    stay where they are, and a source sample goes to the mean of the target samples that T sends it
-    to. A new sample of a source moves as the nearest one of ``fit`` does. With ``class_weight=0``
-    it is plain entropic transport, which needs no labels. Sources are pooled; labels of the target
-    are not used.
+    target sample j receives. Features are the inputs: target samples stay where they are, and a
+    source sample goes to the mean of the target samples that T sends it to. A new sample of a
+    source moves as the nearest one of ``fit`` does. With ``class_weight=0`` it is plain entropic
+    transport, which needs no labels. Sources are pooled; labels of the target are not used.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ class OptimalTransport(Iterative, MapTransformer):
         T, for source and target samples in their order in ``X``.
     X_source_, moved_ : ndarray of shape (n_source, n_features_in_)
         Source samples, and where they go.
-    n_components_ : int
-        Number of features.
 
     References
     ----------
@@ -117,9 +115,11 @@ class OptimalTransport(Iterative, MapTransformer):
     def _transform(self, X: Array, from_source: Mask) -> Array:
         Z = np.array(X, dtype=np.float64)
         rows = np.flatnonzero(from_source)
+        # Around their mean, distances lose no digits.
+        origin = self.X_source_.mean(axis=0)
         for first in range(0, len(rows), BATCH):
             batch = rows[first : first + BATCH]
-            near = nearest_rows(Z[batch], self.X_source_)
+            near = pairwise_distances_argmin(Z[batch] - origin, self.X_source_ - origin)
             Z[batch] += self.moved_[near] - self.X_source_[near]
         return Z.astype(X.dtype)
 
@@ -147,15 +147,16 @@ def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[
     return np.asarray(log_kernel + f + g), np.asarray(g)
 
 
-def nearest_rows(X: Array, samples: Array) -> Codes:
-    """Return the nearest of some samples for each row, without loss of digits far from zero."""
-    origin = samples.mean(axis=0)
-    return np.asarray(pairwise_distances_argmin(X - origin, samples - origin))
-
-
+@method(
+    "linear-ot",
+    when="as coral, with means to be matched as well",
+    cost="n p² + p³",
+    linear=True,
+    grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
+)
 @declared
-class LinearTransport(MapTransformer):
-    """Linear optimal transport: the map between two normal distributions with the least cost.
+class LinearTransport(RivalTransformer):
+    """Linear transport: the linear map with the least motion that matches mean and covariance.
 
         source:  x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½)
 
@@ -174,8 +175,6 @@ class LinearTransport(MapTransformer):
         A.
     source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
         m_s and m_t.
-    n_components_ : int
-        Number of features, those of the samples.
 
     References
     ----------
@@ -221,27 +220,3 @@ def power(C: Array, exponent: float) -> Array:
     s, U = np.linalg.eigh((C + C.T) / 2)
     kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
     return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)
-
-
-METHODS = (
-    Method(
-        name="ot",
-        estimator=OptimalTransport,
-        summary="source samples moved onto the target, classes kept apart",
-        when="each domain is a moved or bent copy of the other, of like size",
-        needs=("one target",),
-        uses=("source labels",),
-        cost="n_s n_t p + n_s n_t per sweep",
-        grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
-    ),
-    Method(
-        name="linear-ot",
-        estimator=LinearTransport,
-        summary="the linear map with the least motion that matches mean and covariance",
-        when="as coral, with means to be matched as well",
-        needs=("one target",),
-        cost="n p² + p³",
-        linear=True,
-        grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
-    ),
-)

@@ -19,8 +19,7 @@ from typing import Any
 from skatter.methods.record import Method
 from skatter.methods.registry import METHODS
 
-GROUP = "skatter.methods"
-"""The group of entry points that announce methods."""
+GROUP = "skatter.methods"  # the group of entry points that announce methods
 
 
 def all_methods(named: Sequence[str] = ()) -> Mapping[str, Method]:

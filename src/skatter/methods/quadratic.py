@@ -22,14 +22,13 @@ from skatter.methods.iteration import Iterations
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
 from skatter.tensors import Array
 
+# Share of the mean diagonal that is added to the matrix of each step, never to the objective.
 JITTER = 1e-8
-"""Share of the mean diagonal that is added to the matrix of each step, never to the objective."""
 
+# Duality gap, as a share of the objective's scale, below which a step brings nothing.
 ROUNDING = 100 * np.finfo(np.float64).eps
-"""Duality gap, as a share of the objective's scale, below which a step brings nothing."""
 
-BOUNDARY = 0.995
-"""Share of the way to the boundary that a step may go."""
+BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +49,7 @@ class Region:
 
     def split(self, z: Array) -> tuple[Array, Array]:
         """Return what values at the bounds amount to in each coordinate and in each sum."""
-        n, m = len(self.lower), len(self.low)
-        of_x, of_sums = z[: 2 * n].reshape(2, n), z[2 * n :].reshape(2, m)
+        of_x, of_sums = self._by_bound(z)
         return of_x[0] - of_x[1], of_sums[0] - of_sums[1]
 
     def force(self, z: Array) -> Array:
@@ -61,9 +59,12 @@ class Region:
 
     def curvature(self, weights: Array) -> tuple[Array, Array]:
         """Return d and w with Tᵀ diag(weights) T = diag(d) + Gᵀ diag(w) G."""
-        n, m = len(self.lower), len(self.low)
-        of_x, of_sums = weights[: 2 * n].reshape(2, n), weights[2 * n :].reshape(2, m)
+        of_x, of_sums = self._by_bound(weights)
         return of_x.sum(axis=0), of_sums.sum(axis=0)
+
+    def _by_bound(self, values: Array) -> tuple[Array, Array]:
+        of_x, of_sums = np.split(values, [2 * len(self.lower)])
+        return of_x.reshape(2, -1), of_sums.reshape(2, len(self.low))
 
 
 def box(
@@ -77,14 +78,8 @@ def box(
 ) -> Region:
     """Return a region, without bounded or constant sums unless they are given."""
     none = np.empty((0, len(lower)))
-    return Region(
-        np.asarray(lower, dtype=float),
-        np.asarray(upper, dtype=float),
-        none if G is None else np.asarray(G, dtype=float),
-        np.asarray(low, dtype=float),
-        np.asarray(high, dtype=float),
-        none if E is None else np.asarray(E, dtype=float),
-    )
+    parts = (lower, upper, none if G is None else G, low, high, none if E is None else E)
+    return Region(*(np.asarray(part, dtype=float) for part in parts))
 
 
 class _Point(NamedTuple):
@@ -115,11 +110,6 @@ def minimise(
         objective = 0.5 * float(point.x @ (gradient - q))
         iterations.record(objective, settled=gap <= tol * scale, note=f"duality gap {gap:.1e}")
     return np.clip(point.x, region.lower, region.upper)
-
-
-def _diagonal(M: Array) -> Array:
-    """Return the diagonal as a view that can be written to."""
-    return np.einsum("ii->i", M)
 
 
 def _gradient(Q: Array, q: Array, x: Array) -> Array:
@@ -182,12 +172,12 @@ def _newton(Q: Array, gradient: Array, region: Region, point: _Point) -> Callabl
     _, s, z, y = point
     of_x, of_sums = region.curvature(z / s)
     M = np.array(Q, dtype=float, order="F")
-    _diagonal(M)[...] += of_x + JITTER * np.trace(Q) / len(Q)
+    M[np.diag_indices_from(M)] += of_x + JITTER * np.trace(Q) / len(Q)
     factor = cholesky_in_place(M)
     sums = np.vstack([region.E, region.G])
     image = cholesky_solve(factor, np.array(sums.T, order="F"))
     schur = sums @ image
-    _diagonal(schur)[len(region.E) :] += 1 / of_sums
+    np.einsum("ii->i", schur)[len(region.E) :] += 1 / of_sums
     residual = gradient - region.force(z) + y @ region.E
 
     def toward(wanted: Array) -> _Point:

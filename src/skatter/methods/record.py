@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 Kind = Literal["features", "classifier", "weights", "regressor"]
 Need = Literal[
     "source labels", "one target", "target labels", "several sources", "a set of new samples"
 ]
+Estimator = TypeVar("Estimator", bound=type)
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,7 @@ class Method:
         What the published tables of the benchmark try of it, so that slow methods finish, and what
         instead where no target is seen. None is ``grid``, and None is ``coarse``.
     extra : str
-        The extra of the package that must be installed, named after the module it brings; none
-        where empty.
+        The extra of the package that must be installed, named after the module it brings.
     linear : bool
         Whether a fit holds no matrix of samples × samples, whatever it is given.
     nested : bool
@@ -96,11 +96,37 @@ def _first_reference(estimator: type[Any]) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
-COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)
-"""Numbers of kernel components worth trying."""
+_REGISTERED: list[Method] = []
 
+
+def method(
+    name: str, *, needs: tuple[Need, ...] | None = None, **facts: Any
+) -> Callable[[Estimator], Estimator]:
+    """Register the estimator that is decorated, by facts that :class:`Method` lists.
+
+    Its summary is what the first line of its docstring says after the name; unless told, it needs
+    what its class says.
+    """
+
+    def register(estimator: Estimator) -> Estimator:
+        known: Any = estimator
+        summary = (known.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
+        needed = known.needs if needs is None else needs
+        _REGISTERED.append(
+            Method(name=name, estimator=estimator, summary=summary, needs=needed, **facts)
+        )
+        return estimator
+
+    return register
+
+
+def registered_in(module: str) -> list[Method]:
+    """Return the methods whose estimators stand in a module, in their order there."""
+    return [each for each in _REGISTERED if each.estimator.__module__ == module]
+
+
+COMPONENTS = (2, 5, 10, 15, 20, 30, 40, 60)  # numbers of kernel components worth trying
+# The same in the benchmark, which knows the number of classes, C.
 CLASS_COMPONENTS = (2, 5, "C-1", "C", 12, 15, 20, 30, 40, 60)
-"""The same in the benchmark, which knows the number of classes, C."""
 
-SUBSPACES = (5, 10, 20, 30, 50, 80, 100)
-"""Dimensions of a subspace worth trying."""
+SUBSPACES = (5, 10, 20, 30, 50, 80, 100)  # dimensions of a subspace worth trying

@@ -1,6 +1,7 @@
 """The registry: every method once, for the contract tests, the benchmark, the docs and the CLI.
 
-A new method is one file beside this one, which ends with its entry, and one line below.
+A new method is one file beside this one, whose class :func:`~skatter.methods.record.method`
+registers, and one name below.
 """
 
 from __future__ import annotations
@@ -8,49 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from skatter.methods.record import Method
+from skatter.methods import family, hedging
+from skatter.methods.record import Method, registered_in
 
 _FILES = (
-    "hedging",
-    "family",
-    "adaptive_svm",
-    "artl",
-    "bda",
-    "cidg",
-    "coral",
-    "dam",
-    "dica",
-    "dip",
-    "easy_adapt",
-    "easy_tl",
-    "gfk",
-    "hfa",
-    "jda",
-    "jgsa",
-    "kliep",
-    "kmm",
-    "landmarks",
-    "lre_svm",
-    "marginal_kernel",
-    "mda",
-    "meda",
-    "mtae",
-    "optimal_transport",
-    "sgf",
-    "spl",
-    "sstca",
-    "subspace_alignment",
-    "tca",
-    "tjm",
-    "tsc",
-    "uml",
-    "undo_bias",
-)
+    "adaptive_svm", "artl", "bda", "cidg", "coral", "dam", "dica", "dip", "easy_adapt",
+    "easy_tl", "gfk", "hfa", "jda", "jgsa", "kliep", "kmm", "landmarks", "lre_svm",
+    "marginal_kernel", "mda", "meda", "mtae", "optimal_transport", "sgf", "spl", "sstca",
+    "subspace_alignment", "tca", "tjm", "tsc", "uml", "undo_bias",
+)  # fmt: skip
 
+_MODULES = [import_module(f"skatter.methods.{name}") for name in _FILES]
+_OWN = [entry for module in _MODULES for entry in registered_in(module.__name__)]
 METHODS: Mapping[str, Method] = {
-    method.name: method
-    for file in _FILES
-    for method in import_module(f"skatter.methods.{file}").METHODS
+    entry.name: entry for entry in (*hedging.METHODS, *family.METHODS, *_OWN)
 }
 """Methods by name."""
 

@@ -12,13 +12,13 @@ import numpy as np
 from scipy.linalg import qr
 
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
-from skatter.methods.geodesic import Geodesic, geodesic
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.geodesic import Geodesic
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import (
-    MapTransformer,
+    OnSubspaces,
     centred_times,
-    domain_axes,
+    domain_geodesic,
     feature_mean,
     partial_least_squares,
     require_classes,
@@ -28,9 +28,17 @@ from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
 
+@method(
+    "sgf",
+    when="subspaces on the way are wanted as features, with or without labels",
+    cost="n p d + n d² N",
+    linear=True,
+    grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
+    coarse=Tuning({"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"),
+)
 @declared
-class SGF(MapTransformer):
-    """Sampling geodesic flow.
+class SGF(OnSubspaces, RivalTransformer):
+    """Sampling geodesic flow (SGF): sees samples in several subspaces between source and target.
 
     Sees a sample in N subspaces at equal distances on the shortest path from the principal
     subspace of the source to that of the target:
@@ -42,8 +50,6 @@ class SGF(MapTransformer):
 
     Parameters
     ----------
-    n_components : int or None
-        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
     n_subspaces : int >= 2
         Number N of subspaces, both ends included.
     pls_components : int or None
@@ -87,7 +93,6 @@ class SGF(MapTransformer):
     (80, 10)
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     n_subspaces: int = parameter(integer(2), default=10)
     pls_components: int | None = parameter(optional(COUNT), default=None)
 
@@ -99,8 +104,7 @@ class SGF(MapTransformer):
             require_classes(transfer, "pls_components")
 
     def _fit(self, transfer: Transfer) -> None:
-        source, target = domain_axes(transfer, self.n_components)
-        path = geodesic(source.directions, target.directions)
+        path = domain_geodesic(transfer, self.n_components)
         basis, coefficients = np.hstack([path.A, path.Bq]), _sampled(path, self.n_subspaces)
         self.mean_ = feature_mean(transfer.X)
         self.basis_ = basis.astype(transfer.X.dtype)
@@ -113,8 +117,7 @@ class SGF(MapTransformer):
             coefficients = T.T @ pls.x_rotations_
             coefficients *= column_signs(basis @ coefficients)
         self.coefficients_ = coefficients.astype(transfer.X.dtype)
-        self.angles_ = path.angles
-        self.dimension_ = path.dimension
+        self.angles_, self.dimension_ = path.angles, path.dimension
         self.n_components_ = self.coefficients_.shape[1]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
@@ -122,28 +125,7 @@ class SGF(MapTransformer):
 
 
 def _sampled(path: Geodesic, n_subspaces: int) -> Array:
-    """Return C with [A B] C = [Φ(t_0)Uᵀ, …, Φ(t_{N−1})Uᵀ].
-
-    The path starts at the principal axes of the source themselves, Φ(0)Uᵀ = P_s, and its bases
-    do not turn on the way: equal angles leave nothing to chance.
-    """
+    """Return C with [A B] C = [Φ(t_0)Uᵀ, …]: bases that start at P_s and do not turn on the way."""
     angles = np.linspace(0, 1, n_subspaces)[:, None] * path.angles
     blocks = [np.vstack([np.diag(np.cos(a)), np.diag(np.sin(a))]) for a in angles]
     return np.hstack([block @ path.rotation.T for block in blocks])
-
-
-METHODS = (
-    Method(
-        name="sgf",
-        estimator=SGF,
-        summary="sees samples in several subspaces between source and target",
-        when="subspaces on the way are wanted as features, with or without labels",
-        needs=("one target",),
-        cost="n p d + n d² N",
-        linear=True,
-        grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
-        coarse=Tuning(
-            {"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"
-        ),
-    ),
-)

@@ -25,11 +25,8 @@ from scipy import sparse
 
 from skatter.tensors import Array
 
-ADVANCE = 10
-"""Proximal steps before each Newton move."""
-
-NEWTON = 200
-"""Conjugate gradient steps for one Newton move, at most."""
+ADVANCE = 10  # proximal steps before each Newton move
+NEWTON = 200  # conjugate gradient steps for one Newton move, at most
 
 
 class Effort(NamedTuple):
@@ -98,12 +95,9 @@ class CodeProblem:
         return float(self._values(S).sum())
 
     def violation(self, S: Array) -> float:
-        """Return by how much the optimality conditions fail, at worst, as a share of max|C|.
-
-        They are g + ½λ sign(s) = 0 where s ≠ 0, and |g| ≤ ½λ elsewhere, for g of
-        :meth:`gradient`.
-        """
+        """Return by how much the optimality conditions fail, at worst, as a share of max|C|."""
         g = self.gradient(S)
+        # g + ½λ sign(s) = 0 where s ≠ 0, and |g| ≤ ½λ elsewhere
         on = np.abs(g + np.copysign(self._threshold, S))
         off = np.maximum(np.abs(g) - self._threshold, 0.0)
         return float((np.where(S != 0, on, off).max(axis=1) / self._scale).max())
@@ -118,10 +112,9 @@ class CodeProblem:
         return new, value
 
     def solve(self, S: Array, effort: Effort) -> tuple[Array, bool]:
-        """Return the best codes, and whether :meth:`violation` fell to the tolerance.
+        """Return the best codes, from a start, and whether they are as good as the tolerance asks.
 
-        Proximal steps find out which codes are zero, Newton moves solve for the others. ``S`` is
-        where to start, and is kept.
+        Proximal steps find out which codes are zero, Newton moves solve for the others.
         """
         tol, steps = effort
         while steps > 0:
@@ -154,7 +147,8 @@ class CodeProblem:
         # Few large arrays, used again and again: fresh memory costs more than the arithmetic.
         S, Y = S.copy(), S.copy()
         new, work = np.empty_like(S), np.empty_like(S)
-        pace, shift = np.ones(1), self._mean_difference(S)
+        pace = np.ones(1)
+        shift = None if self._T.contrast is None else self._T.contrast @ S
         for _ in range(steps):
             shift = self._proximal_step(Y, shift, new, work)
             Y -= new
@@ -176,9 +170,9 @@ class CodeProblem:
         return faster, (pace - 1) / faster
 
     def _newton_move(self, S: Array, tol: float) -> tuple[Array, int]:
-        """Return the way to the minimum over the codes that are not zero, were signs of no matter.
+        """Return the way to the minimum over codes that are not zero, and the steps it took.
 
-        By conjugate gradients in the metric of the proximal steps; also return their number.
+        By conjugate gradients in the metric of the proximal steps, as if signs did not matter.
         """
         support = (S != 0).astype(S.dtype)
         precondition = self._preconditioner(support)
@@ -235,9 +229,6 @@ class CodeProblem:
         thin = e[:, None] * inverse
         scale = mmd / (1 + mmd * (e @ thin))
         return lambda R: inverse * R - thin * (scale * (thin * R).sum(axis=0))
-
-    def _mean_difference(self, S: Array) -> Array | None:
-        return None if self._T.contrast is None else self._T.contrast @ S
 
     def _proximal_step(
         self, Y: Array, shift: Array | None, out: Array, work: Array

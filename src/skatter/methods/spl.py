@@ -17,17 +17,26 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
 from skatter.domains import Codes, Mask
-from skatter.methods.base import RivalClassifier, Transfer, in_columns, source_classes
-from skatter.methods.record import SUBSPACES, Method, Tuning
+from skatter.methods.base import SourceClassifier, Transfer, in_columns
+from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.parameters import BOOLEAN, COUNT, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
 
+@method(
+    "spl",
+    when="deep features, and a target whose classes form clusters",
+    uses=("target labels",),
+    cost="n p d + T (n d² + d³), d axes, T rounds",
+    linear=True,
+    grid={"n_components": SUBSPACES, "structured": (True, False)},
+    coarse=Tuning({}, why="Wang and Breckon 2020 fix all"),
+)
 @declared
-class SPL(RivalClassifier):
-    """Selective pseudo-labelling (SPL): a projection that learns from the surest target samples.
+class SPL(SourceClassifier):
+    """Selective pseudo-labelling: a projection that learns from the surest guesses of each class.
 
         maximise    Σ_i n_{c(i)} ‖Pᵀx_i‖²    over    Σ_i n_{c(i)} ‖Pᵀ(x_i − m_{c(i)})‖² + ‖P‖²
 
@@ -58,8 +67,6 @@ class SPL(RivalClassifier):
         Means of the source classes, and centres of the clusters matched with them, or None.
     pseudo_labels_ : ndarray of shape (n_target,)
         Classes of the target samples after the last round, in their order in ``X``.
-    classes_ : ndarray
-        Classes of the labelled source samples.
 
     References
     ----------
@@ -87,18 +94,12 @@ class SPL(RivalClassifier):
     structured: bool = parameter(BOOLEAN, default=True)
     n_rounds: int = parameter(COUNT, default=10)
 
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
-
     def _fit(self, transfer: Transfer) -> None:
         X = transfer.X.astype(np.float64)
         axes = principal_axes(X, min(self.n_axes, X.shape[0] - 1, X.shape[1]))
         self.mean_, self.axes_ = axes.mean, axes.directions
-        codes = source_classes(transfer, type(self).__name__)
-        self.classes_ = transfer.classes[codes]
-        known = transfer.labelled & np.isin(transfer.label, codes)
-        label = np.where(known, np.searchsorted(codes, np.maximum(transfer.label, 0)), -1)
+        label = self._source_labels(transfer)
+        known = label >= 0
         source, new = known & transfer.source, np.flatnonzero(transfer.target & ~known)
         U = self._unit(X)
         taught = label
@@ -118,7 +119,9 @@ class SPL(RivalClassifier):
     def _learn(self, U: Array, taught: Codes, label: Codes, source: Mask, target: Mask) -> None:
         """Learn the projection from what is taught, then the places of the classes."""
         rows = np.flatnonzero(taught >= 0)
-        self.projection_ = locality_projection(U[rows], taught[rows], self.n_components)
+        found = locality_projection(U[rows], taught[rows], self.n_components)
+        # As it lies in a file: another order in memory may change the last bit of a product.
+        self.projection_ = np.ascontiguousarray(found)
         self._origin = (U @ self.projection_).mean(axis=0)
         Z = self._features(U)
         n_classes = len(self.classes_)
@@ -138,8 +141,7 @@ class SPL(RivalClassifier):
         return np.maximum(likely, softmax(-cdist(Z, self.clusters_), axis=1))
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        likely = self._likelihoods(self._unit(X.astype(np.float64)))
-        return in_columns(likely)
+        return in_columns(self._likelihoods(self._unit(X.astype(np.float64))))
 
 
 def locality_projection(X: Array, label: Codes, k: int) -> Array:
@@ -170,19 +172,3 @@ def surest(likely: Array, share: float) -> Codes:
         wanted = int(len(own) * min(share, 1.0))
         rows.append(own[np.argsort(-size[own], kind="stable")[:wanted]])
     return np.sort(np.concatenate(rows)) if rows else np.arange(0)
-
-
-METHODS = (
-    Method(
-        name="spl",
-        estimator=SPL,
-        summary="a projection that learns from the surest guesses of each class",
-        when="deep features, and a target whose classes form clusters",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n p d + T (n d² + d³), d axes, T rounds",
-        linear=True,
-        grid={"n_components": SUBSPACES, "structured": (True, False)},
-        coarse=Tuning({}, why="Wang and Breckon 2020 fix all"),
-    ),
-)

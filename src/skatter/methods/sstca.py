@@ -1,16 +1,13 @@
 """Semi-supervised transfer component analysis.
 
-    minimise    tr Wᵀ K L K W + μ tr Wᵀ W + (λ/n²) tr Wᵀ K Δ K W
-    subject to  Wᵀ K H Y H K W = I,          Y = γ Y_l + (1 − γ) I
+    K H Y H K w = ν (μ I + K (L + (λ/n²) Δ) K) w,      Y = γ Y_l + (1 − γ) I
 
 where [Y_l]_ij is 1 for labelled samples of one class and 0 otherwise (the Hilbert-Schmidt
-independence criterion), and Δ is the Laplacian of a nearest-neighbour graph. With γ = λ = 0 it is
-TCA. The Laplacian is sparse but not thin: μ I + K (L + (λ/n²) Δ) K is built and factored once.
+independence criterion), and Δ is the Laplacian of a nearest-neighbour graph. It is sparse but not
+thin, so that the matrix on the right is built and factored once.
 """
 
 from __future__ import annotations
-
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +15,7 @@ from scipy.sparse.csgraph import laplacian
 from sklearn.neighbors import kneighbors_graph
 
 from skatter.methods.base import Transfer
-from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 from skatter.methods.transfer_components import (
     GramProduct,
     TransferComponents,
@@ -41,19 +38,35 @@ from skatter.solve.symmetric import Root
 from skatter.tensors import Array
 
 
+@method(
+    "sstca",
+    when="labels are few and unlabelled neighbours tell something",
+    uses=("target labels",),
+    cost="n²p + 7n³/3 + 2k n²",
+    grid={
+        "n_components": COMPONENTS,
+        "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3),
+        "dependence": (0.0, 0.1, 0.5, 0.9),
+        "smoothness": (0.0, 0.1, 1.0, 10.0),
+    },
+    nested=True,
+    coarse=Tuning(
+        {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
+        why="Pan et al. 2011, fewer values",
+    ),
+)
 @declared
 class SSTCA(TransferComponents):
-    """Semi-supervised TCA: one mean for the domains, features that follow labels and neighbours.
+    """Semi-supervised TCA: TCA whose features follow labels and neighbours.
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖² + (λ/2n²) Σ_ij w_ij ‖z_i − z_j‖²
         subject to  γ (label dependence of Z) + (1 − γ) (scatter of Z) = I,      Z = K W
 
-    Sources are pooled. Labels of target samples, where there are some, are used as well.
+    Sources are pooled. Labels of target samples, where there are some, are used as well. With
+    γ = λ = 0 it is :class:`TCA`.
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 30, or fewer where the rank is lower.
     mu : float > 0
         Weight of the size of the coefficients.
     dependence : float in [0, 1]
@@ -69,8 +82,6 @@ class SSTCA(TransferComponents):
     width : float > 0 or None
         s in the weight exp(-d²/(2 s²)) of two neighbours at distance d; None is the mean distance
         of neighbours.
-    scale : {"unit", "constraint"}
-        Length of the coefficients, as in :class:`TCA`.
     tol : float > 0
         Residual of each component relative to its own eigenvalue.
 
@@ -106,7 +117,7 @@ class SSTCA(TransferComponents):
     width: float | None = parameter(optional(POSITIVE), default=None)
     tol: float = parameter(POSITIVE, default=1e-6)
 
-    _needs_labels: ClassVar[bool] = True
+    needs = ("source labels", "one target")
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         same_class = np.asfortranarray(
@@ -138,43 +149,12 @@ class SSTCA(TransferComponents):
 
     def _laplacian(self, transfer: Transfer, K: Array) -> sparse.csr_array:
         """Return Δ = D − W of the nearest-neighbour graph."""
-        distances = self._neighbour_distances(transfer.X, K)
-        s = self.width or float(distances.data.mean()) or 1.0
-        weights = distances.copy()
-        weights.data = np.exp(-np.square(weights.data) / (2 * s**2))
-        return sparse.csr_array(laplacian(weights.maximum(weights.T)))
-
-    def _neighbour_distances(self, X: Any, K: Array) -> Any:
+        X, metric = transfer.X, "minkowski"
+        if self._precomputed:  # ‖φ_i − φ_j‖² = K_ii + K_jj − 2 K_ij
+            size = np.diagonal(K)
+            X, metric = np.sqrt(np.maximum(size[:, None] + size - 2 * K, 0)), "precomputed"
         n_neighbors = min(self.n_neighbors, X.shape[0] - 1)
-        if not self._precomputed:
-            return kneighbors_graph(X, n_neighbors, mode="distance").astype(np.float64)
-        # ‖φ_i − φ_j‖² = K_ii + K_jj − 2 K_ij
-        size = np.diagonal(K)
-        squared = np.maximum(size[:, None] + size - 2 * K, 0)
-        return kneighbors_graph(
-            np.sqrt(squared), n_neighbors, mode="distance", metric="precomputed"
-        )
-
-
-METHODS = (
-    Method(
-        name="sstca",
-        estimator=SSTCA,
-        summary="TCA whose features follow labels and neighbours",
-        when="labels are few and unlabelled neighbours tell something",
-        needs=("source labels", "one target"),
-        uses=("target labels",),
-        cost="n²p + 7n³/3 + 2k n²",
-        grid={
-            "n_components": COMPONENTS,
-            "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3),
-            "dependence": (0.0, 0.1, 0.5, 0.9),
-            "smoothness": (0.0, 0.1, 1.0, 10.0),
-        },
-        nested=True,
-        coarse=Tuning(
-            {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
-            why="Pan et al. 2011, fewer values",
-        ),
-    ),
-)
+        graph = kneighbors_graph(X, n_neighbors, mode="distance", metric=metric).astype(np.float64)
+        s = self.width or float(graph.data.mean()) or 1.0
+        graph.data = np.exp(-np.square(graph.data) / (2 * s**2))
+        return sparse.csr_array(laplacian(graph.maximum(graph.T)))

@@ -10,18 +10,24 @@ from sklearn.utils.extmath import row_norms
 
 from skatter.checks import check_real
 from skatter.domains import Mask
-from skatter.methods.base import Transfer
-from skatter.methods.record import SUBSPACES, Method
-from skatter.methods.subspaces import MapTransformer, centred_times, domain_axes
-from skatter.parameters import COUNT, declared, optional, parameter
+from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.record import SUBSPACES, method
+from skatter.methods.subspaces import OnSubspaces, centred_times, domain_axes
+from skatter.parameters import declared
 from skatter.solve import principal_axes
-from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
 
+@method(
+    "sa",
+    when="a quick first try without labels, one number to choose",
+    cost="n p d",
+    linear=True,
+    grid={"n_components": SUBSPACES},
+)
 @declared
-class SubspaceAlignment(MapTransformer):
-    """Subspace alignment.
+class SubspaceAlignment(OnSubspaces, RivalTransformer):
+    """Subspace alignment: turns the principal axes of the source towards the target's.
 
     Gives the coordinates of target samples along their principal axes X_T, and those of source
     samples along the source's axes X_S brought as close to X_T as a linear map can:
@@ -29,21 +35,12 @@ class SubspaceAlignment(MapTransformer):
         source:  (x − mean_s) X_S X_SᵀX_T,        target:  (x − mean_t) X_T.
 
     Each domain is centred at its own mean, so that with domains that are standardised each for
-    itself, as the authors do it, this is the published map to the letter.
-
-    Which map a new sample takes depends on its domain: ``transform`` takes samples for the
-    target's unless ``sample_domain`` names a source.
-
-    Parameters
-    ----------
-    n_components : int or None
-        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
-        :func:`max_dimension_by_bound` is the authors' bound on it.
+    itself, as the authors do it, this is the published map to the letter. New samples are the
+    target's unless ``sample_domain`` names a source. The authors' bound on the dimension is
+    :func:`max_dimension_by_bound`.
 
     Attributes
     ----------
-    n_components_ : int
-        Dimension d of the subspaces, and number of features.
     alignment_ : ndarray of shape (n_components_, n_components_)
         M = X_SᵀX_T.
     source_map_ : ndarray of shape (n_features_in_, n_components_)
@@ -71,8 +68,6 @@ class SubspaceAlignment(MapTransformer):
     >>> np.abs(Z[:40].mean(axis=0) - Z[40:].mean(axis=0)).round(6)
     array([0., 0.])
     """
-
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
 
     _takes_sparse: ClassVar[bool] = True
 
@@ -132,9 +127,11 @@ def max_dimension_by_bound(
     check_real("gamma", gamma, low=0, open_low=True)
     check_real("alpha", alpha, low=0, high=1, open_low=True)
     smallest = min(X_source.shape[0], X_target.shape[0])
-    spectra = [(X, principal_axes(X, min(X.shape))) for X in (X_source, X_target)]
-    radius = max(_largest_square(X, axes) for X, axes in spectra)
-    gaps = [-np.diff(axes.variances, append=0.0) for _, axes in spectra]
+    gaps, radius = [], 0.0
+    for X in (X_source, X_target):
+        axes = principal_axes(X, min(X.shape))
+        gaps.append(-np.diff(axes.variances, append=0.0))
+        radius = max(radius, _largest_square(X, axes.mean))
     common = min(map(len, gaps))
     dimensions = np.arange(1, common + 1)
     needed = (1 + np.sqrt(np.log(2 / alpha) / 2)) * 16 * dimensions**1.5 * radius
@@ -142,24 +139,8 @@ def max_dimension_by_bound(
     return int(dimensions[allowed].max(initial=0))
 
 
-def _largest_square(X: Any, axes: PrincipalAxes) -> float:
-    """Largest squared distance of a sample from the mean."""
-    if sparse.issparse(X):
-        squares = row_norms(X, squared=True) - 2 * (X @ axes.mean) + axes.mean @ axes.mean
-    else:
-        squares = row_norms(X - axes.mean, squared=True)
-    return float(squares.max())
-
-
-METHODS = (
-    Method(
-        name="sa",
-        estimator=SubspaceAlignment,
-        summary="turns the principal axes of the source towards the target's",
-        when="a quick first try without labels, one number to choose",
-        needs=("one target",),
-        cost="n p d",
-        linear=True,
-        grid={"n_components": SUBSPACES},
-    ),
-)
+def _largest_square(X: Any, mean: Array) -> float:
+    """Return the largest squared distance of a sample from the mean."""
+    if not sparse.issparse(X):
+        return float(row_norms(X - mean, squared=True).max())
+    return float((row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean).max())

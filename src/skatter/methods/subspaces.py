@@ -1,4 +1,4 @@
-"""What linear methods share: bases of the two domains, centred products, a map of samples."""
+"""What linear methods share: bases of the two domains, and centred products."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from scipy import sparse
 from scipy.linalg import qr
 from sklearn.cross_decomposition import PLSRegression
 
-from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.base import Transfer, WithComponents, check_dimension
+from skatter.methods.geodesic import Geodesic, geodesic
+from skatter.parameters import declared
 from skatter.solve import principal_axes
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
-DIMENSION = 20
-"""Dimension of a subspace unless told."""
+DIMENSION = 20  # dimension of a subspace unless told
 
 
-class MapTransformer(RivalTransformer):
-    """Base of rivals that learn a map of single samples: ``_fit`` maps none and returns nothing."""
+@declared
+class OnSubspaces(WithComponents):
+    """The parameter of methods that compare the principal subspaces of source and target.
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> Array:
-        """Learn, and return the features of ``X``, each sample treated by its domain.
+    Parameters
+    ----------
+    n_components : int or None
+        Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
+    """
 
-        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
-        """
-        transfer = self._read(X, y, sample_domain, labelled)
-        self._fit(transfer)
-        # A domain that is both is treated as new samples are: as the target.
-        return self._transform(transfer.X, transfer.source & ~transfer.target)
+
+def domain_geodesic(transfer: Transfer, n_components: int | None) -> Geodesic:
+    """Return the geodesic from the principal subspace of the source to that of the target."""
+    source, target = domain_axes(transfer, n_components)
+    return geodesic(source.directions, target.directions)
 
 
 def domain_axes(
@@ -47,7 +49,11 @@ def domain_axes(
     source, target = (principal_axes(X, min(wanted, bound)) for X in domains)
     common = min(_rank(source), _rank(target))
     _check_dimension(n_components, common)
-    return _leading(source, common), _leading(target, common)
+    source, target = (
+        PrincipalAxes(axes.mean, axes.variances[:common], axes.directions[:, :common])
+        for axes in (source, target)
+    )
+    return source, target
 
 
 def _rank(axes: PrincipalAxes) -> int:
@@ -56,21 +62,13 @@ def _rank(axes: PrincipalAxes) -> int:
     return int(np.sum(axes.variances > rounding**2))
 
 
-def _leading(axes: PrincipalAxes, k: int) -> PrincipalAxes:
-    return PrincipalAxes(axes.mean, axes.variances[:k], axes.directions[:, :k])
-
-
 def _check_dimension(n_components: int | None, available: int) -> None:
     if not available:
         raise ValueError(
             "The samples of the source or those of the target all coincide, and span no "
             "subspace. Give at least two different samples of each."
         )
-    if n_components is not None and n_components > available:
-        raise ValueError(
-            f"n_components={n_components} exceeds what the samples allow: at most {available} "
-            "here (the smaller rank of source and target, each centred). Choose fewer, or None."
-        )
+    check_dimension(n_components, available, "the smaller rank of source and target, each centred")
 
 
 def in_span(X: Array) -> tuple[Array, Array | None]:

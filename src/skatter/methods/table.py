@@ -109,32 +109,21 @@ def say_needs(method: Method) -> str:
     return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs
 
 
-# --- the table ------------------------------------------------------------------------------------
-
-
 def _rows(methods: Iterable[Method]) -> str:
     lines = [COLUMNS, ("---",) * len(COLUMNS), *(_cells(method) for method in methods)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _cells(method: Method) -> tuple[str, ...]:
-    texts = (method.summary, method.when, say_needs(method), method.cost, method.citation)
-    return (_link(method), *(_escape(text) for text in texts))
-
-
-def _link(method: Method) -> str:
-    """Name of a method, its class, linked to the file, and its notes, if there are some."""
+    """Name and class, linked to the file and to notes; then what the columns say."""
     path = f"../src/{method.estimator.__module__.replace('.', '/')}.py"
     link = f"`{method.name}` [{method.estimator.__name__}]({path})"
-    return f"{link} ([note](#{method.name}))" if read_notes(method) else link
+    link = f"{link} ([note](#{method.name}))" if read_notes(method) else link
+    texts = (method.summary, method.when, say_needs(method), method.cost, method.citation)
+    # Markdown would read these as a border, an emphasis or a tag.
+    escaped = (re.sub(r"([|*<\\])", r"\\\1", " ".join(text.split())) for text in texts)
+    return (link, *escaped)
 
-
-def _escape(text: str) -> str:
-    """Keep what Markdown would read as a border, an emphasis or a tag."""
-    return re.sub(r"([|*<\\])", r"\\\1", " ".join(text.split()))
-
-
-# --- advice ---------------------------------------------------------------------------------------
 
 ADVICE: tuple[tuple[str, Callable[[Method], bool]], ...] = (
     (
@@ -172,9 +161,6 @@ def _advice() -> str:
             lines.append(f"- **{situation}:** {', '.join(names)}.")
     lines.append("- **Else** any: the tables say when to reach for each, and what it costs.")
     return "\n".join(lines)
-
-
-# --- notes ----------------------------------------------------------------------------------------
 
 
 def read_notes(method: Method) -> str:

@@ -1,22 +1,32 @@
 """Transfer component analysis.
 
 The solution is the leading eigenvectors of K H K w = λ (μ I + K e eᵀ K) w, with e holding 1/n_s on
-source and -1/n_t on target rows. Both sides are polynomials in K up to one column, so that Lanczos
-finds the components by products with K alone (:mod:`skatter.solve.squared`).
+source and -1/n_t on target rows, found by products with K alone (:mod:`skatter.solve.squared`).
 """
 
 from __future__ import annotations
 
 from skatter.methods.base import Transfer
-from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Method, Tuning
+from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 from skatter.methods.transfer_components import GramProduct, TransferComponents, mean_difference
 from skatter.parameters import POSITIVE, declared, parameter
 from skatter.solve import Eigenpairs
 
 
+@method(
+    "tca",
+    when="a fast baseline that needs no labels at all",
+    cost="n²p + k n²",
+    grid={"n_components": COMPONENTS, "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3)},
+    nested=True,
+    coarse=Tuning(
+        {"n_components": CLASS_COMPONENTS, "mu": (0.01, 0.1, 1.0, 10.0, 100.0)},
+        why="Pan et al. 2011",
+    ),
+)
 @declared
 class TCA(TransferComponents):
-    """Transfer component analysis: features in which source and target have one mean.
+    """Transfer component analysis: means of source and target together, variance kept.
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖²     subject to    scatter of Z = K W is I
 
@@ -24,8 +34,6 @@ class TCA(TransferComponents):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 30, or fewer where the rank is lower.
     mu : float > 0
         Weight of the size of the coefficients; small values trust the distance of the means.
     tol : float > 0
@@ -61,21 +69,3 @@ class TCA(TransferComponents):
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         e = mean_difference(transfer, normalize=self.normalize_mmd)
         return self._scaled(self._match_means(product, e, self.mu, k, tol=self.tol))
-
-
-METHODS = (
-    Method(
-        name="tca",
-        estimator=TCA,
-        summary="means of source and target together, variance kept",
-        when="a fast baseline that needs no labels at all",
-        needs=("one target",),
-        cost="n²p + k n²",
-        grid={"n_components": COMPONENTS, "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3)},
-        nested=True,
-        coarse=Tuning(
-            {"n_components": CLASS_COMPONENTS, "mu": (0.01, 0.1, 1.0, 10.0, 100.0)},
-            why="Pan et al. 2011",
-        ),
-    ),
-)

@@ -13,7 +13,7 @@ import numpy as np
 
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.record import COMPONENTS, Method, Tuning
+from skatter.methods.record import COMPONENTS, Tuning, method
 from skatter.methods.transfer_components import (
     EIGEN_TOL,
     GramProduct,
@@ -25,9 +25,19 @@ from skatter.solve import DiagonalPlusThin, Eigenpairs
 from skatter.tensors import Array
 
 
+@method(
+    "tjm",
+    when="part of the source looks nothing like the target",
+    cost="n²p + 2k n² per iteration",
+    grid={"n_components": (*COMPONENTS, 80, 100), "penalty": (0.01, 0.1, 1.0, 10.0)},
+    coarse=Tuning(
+        {"n_components": (10, 20, 40, 100), "penalty": (1.0,)},
+        why="Long et al. 2014: penalty 1 on images",
+    ),
+)
 @declared
 class TJM(Iterative, TransferComponents):
-    """Transfer joint matching: one mean for source and target, and few source samples that matter.
+    """Transfer joint matching: TCA that weighs down source samples unlike the target.
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + λ (Σ_source ‖a_i‖ + Σ_target ‖a_i‖²)
         subject to  scatter of Z = K A is I
@@ -38,8 +48,6 @@ class TJM(Iterative, TransferComponents):
 
     Parameters
     ----------
-    n_components : int or None
-        Components to keep; None is 20, or fewer where the rank is lower.
     penalty : float > 0
         λ, the weight of the size of the coefficients.
     source_weight : float > 0
@@ -49,8 +57,6 @@ class TJM(Iterative, TransferComponents):
         column of A has length one, as in the release and as the published results need.
         ``"constraint"``: as the problem has it; the objective then never rises (with
         ``source_weight=0.5``).
-    max_iter : int
-        Reweightings at most.
 
     Attributes
     ----------
@@ -107,20 +113,3 @@ class TJM(Iterative, TransferComponents):
         sparse_part = 2 * self.source_weight * rows[only_source].sum()
         ridge_part = np.square(rows[~only_source]).sum()
         return float(np.square(means.T @ A).sum() + self.penalty * (sparse_part + ridge_part))
-
-
-METHODS = (
-    Method(
-        name="tjm",
-        estimator=TJM,
-        summary="TCA that weighs down source samples unlike the target",
-        when="part of the source looks nothing like the target",
-        needs=("one target",),
-        cost="n²p + 2k n² per iteration",
-        grid={"n_components": (*COMPONENTS, 80, 100), "penalty": (0.01, 0.1, 1.0, 10.0)},
-        coarse=Tuning(
-            {"n_components": (10, 20, 40, 100), "penalty": (1.0,)},
-            why="Long et al. 2014: penalty 1 on images",
-        ),
-    ),
-)

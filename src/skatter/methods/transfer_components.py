@@ -12,7 +12,6 @@ columns (or, for SSTCA, has a Cholesky factor), so that products with K are all 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -25,8 +24,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from skatter.components import BATCH
 from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, gram, kernel_of
-from skatter.methods.base import RivalTransformer, Transfer
-from skatter.parameters import BOOLEAN, COUNT, choice, declared, optional, parameter
+from skatter.methods.base import RivalTransformer, Transfer, WithComponents, warn_of_rank
+from skatter.parameters import BOOLEAN, choice, declared, parameter
 from skatter.solve import Eigenpairs, solve_pencil, solve_squared
 from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
@@ -34,31 +33,11 @@ from skatter.solve.small import column_signs
 from skatter.solve.symmetric import Root
 from skatter.tensors import Array
 
+# Up to this many, a linear kernel is looked at in the coordinates of its features.
 FEW_FEATURES = 1000
-"""Up to this many, a linear kernel is looked at in the coordinates of its features."""
 
+# Residual of each component relative to its own eigenvalue, inside iterative methods.
 EIGEN_TOL = 1e-8
-"""Residual of each component relative to its own eigenvalue, inside iterative methods."""
-
-
-@dataclass(frozen=True)
-class Coordinates:
-    """K in an orthonormal basis Q of its range, or as it is."""
-
-    product: Operator
-    basis: Array | None = None
-
-    def __call__(self, W: Array) -> Array:
-        """Return K W, both in coordinates."""
-        return self.product(W)
-
-    def of(self, W: Array) -> Array:
-        """Return the coordinates Qᵀ W."""
-        return W if self.basis is None else dot(self.basis.T, W)
-
-    def lift(self, W: Array) -> Array:
-        """Return Q W."""
-        return W if self.basis is None else dot(self.basis, W)
 
 
 class GramProduct:
@@ -85,14 +64,14 @@ class GramProduct:
         return dot(X, dot(X.T, W))
 
     @cached_property
-    def coordinates(self) -> Coordinates:
-        """Coordinates in which to look for vectors that K and vectors in its range determine."""
+    def coordinates(self) -> tuple[Operator, Array | None]:
+        """The product in an orthonormal basis Q of the range of K, and Q; None: K as it is."""
         X: Any = self._features
         if not isinstance(X, np.ndarray) or X.shape[1] > FEW_FEATURES:
-            return Coordinates(self)
+            return self, None
         Q, R = qr(X, mode="economic", check_finite=False)
         gram = dot(R, R.T)
-        return Coordinates(lambda W: dot(gram, W), np.asfortranarray(Q))
+        return lambda W: dot(gram, W), np.asfortranarray(Q)
 
     def dense(self) -> Array:
         """Return K as a matrix, which is not to be written to."""
@@ -109,13 +88,14 @@ def centred(W: Array) -> Array:
 
 
 @declared
-class TransferComponents(WithKernel, RivalTransformer):
-    """Base of TCA, SSTCA, TJM and JDA; one of them implements ``_solve``.
+class TransferComponents(WithComponents, WithKernel, RivalTransformer):
+    """Base of TCA, SSTCA, TJM and JDA, which implement ``_solve``. The kernel is not centred.
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. It is not centred.
+    n_components : int or None
+        Components to keep. None is 30 (100 in JDA and BDA, 20 in TJM), or fewer where the rank is
+        lower.
     scale : {"unit", "constraint"}
         Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
         have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
@@ -136,11 +116,8 @@ class TransferComponents(WithKernel, RivalTransformer):
         Directions in input space (linear kernel only).
     residuals_ : ndarray of shape (n_components_,)
         How exactly each component solves its equation, relative to its eigenvalue.
-    n_components_ : int
-        Number of components.
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     scale: str = parameter(choice("unit", "constraint"), default="unit")
     normalize_mmd: bool = parameter(BOOLEAN, default=False)
 
@@ -165,31 +142,22 @@ class TransferComponents(WithKernel, RivalTransformer):
         self, product: GramProduct, E: Array, mu: float, k: int, *, tol: float
     ) -> Eigenpairs:
         """Solve K H K w = λ (μ I + K E Eᵀ K) w."""
-        coordinates = product.coordinates
+        times, Q = product.coordinates
         h = np.full((product.n, 1), product.n**-0.5)
-        pairs = solve_squared(
-            coordinates,
-            coordinates.of(h),
-            coordinates.of(E),
-            mu,
-            k,
-            tol=tol,
-            random_state=self.random_state,
-        )
-        return pairs._replace(vectors=coordinates.lift(pairs.vectors))
+        if Q is not None:
+            h, E = dot(Q.T, h), dot(Q.T, E)
+        pairs = solve_squared(times, h, E, mu, k, tol=tol, random_state=self.random_state)
+        return pairs if Q is None else pairs._replace(vectors=dot(Q, pairs.vectors))
 
     def _pencil(
         self, product: GramProduct, root: Root, k: int, *, tol: float, numerator: Operator = centred
     ) -> Eigenpairs:
         """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
-        return solve_pencil(
-            lambda W: product(numerator(product(W))),
-            root,
-            product.n,
-            k,
-            tol=tol,
-            random_state=self.random_state,
-        )
+
+        def times(W: Array) -> Array:
+            return product(numerator(product(W)))
+
+        return solve_pencil(times, root, product.n, k, tol=tol, random_state=self.random_state)
 
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""
@@ -207,22 +175,14 @@ class TransferComponents(WithKernel, RivalTransformer):
                 stacklevel=5,
             )
             return Eigenpairs(np.zeros(1), np.zeros((n, 1)), np.zeros(1))
-        if self.n_components is not None and found < self.n_components:
-            warnings.warn(
-                f"n_components={self.n_components} exceeds the rank of the problem; {found} "
-                "components are returned.",
-                stacklevel=5,
-            )
+        warn_of_rank(self.n_components, found, stacklevel=6)
         return pairs
 
     def _keep(self, X: Any, kernel: Kernel, pairs: Eigenpairs) -> None:
-        for name in ("components_", "X_fit_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.kernel_ = kernel
-        self.eigenvalues_ = pairs.values
-        self.residuals_ = pairs.residuals
-        self.n_components_ = len(pairs.values)
+        for name in {"components_", "X_fit_"} & set(vars(self)):
+            delattr(self, name)
+        self.kernel_, self.n_components_ = kernel, len(pairs.values)
+        self.eigenvalues_, self.residuals_ = pairs.values, pairs.residuals
         self.dual_coef_ = pairs.vectors.astype(X.dtype)
         if kernel.linear:
             self.components_ = np.asarray(X.T @ pairs.vectors, dtype=X.dtype).T

@@ -1,4 +1,4 @@
-"""UML, unbiased metric learning: neighbours of a class in the other data sets count as one's own.
+"""Unbiased metric learning: neighbours of a class in the other data sets count as one's own.
 
 In the objective of :class:`UML`,
 
@@ -9,16 +9,7 @@ In the objective of :class:`UML`,
     M₀   the projection on the first r principal axes, times the factor that makes d_M₀(q, i) one on
          average; it is where the search starts.
 
-**This is a surrogate.** The published method learns M by structural metric learning to rank
-(McFee and Lanckriet, ICML 2010): a slack for each q, bounded by the ranking of all samples that
-violates its margin most, and a cutting-plane solver over positive semidefinite M. What is kept is
-what makes the metric unbiased, that the relevant samples of q mix its own data set with the others,
-and a trace as regulariser. What differs is the loss, a hinge over triplets of near samples as in
-large-margin nearest neighbours (LMNN), and the search, over A of rank r with M = AᵀA. The published
-method also learns several metrics and picks one on weakly labelled web images; here parameters are
-chosen on the sources, as for any other estimator.
-
-**The search.** A hinge falls with d_M(q, j), so the J nearest j are those with the largest hinges,
+A hinge falls with d_M(q, j), so the J nearest j are those with the largest hinges,
 and F is the maximum over all choices of J impostors for each q: one function of M, and a convex
 one. The J nearest among the impostors known so far give a lower bound of F. A round lowers the
 bound by some steps of L-BFGS over A; then those nearest under the new metric become known too, and
@@ -38,34 +29,39 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from skatter.domains import Domains, Mask
-from skatter.methods.base import Transfer, require_two_classes
+from skatter.methods.base import Transfer, WithComponents, check_dimension, require_two_classes
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import centred_times, in_span
-from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, optional, parameter
+from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
 from skatter.tensors import Array
 
-DEFAULT_COMPONENTS = 100
-"""Rank of the metric where none is given and the samples allow it."""
-
-STEPS = 20
-"""Of L-BFGS in a round."""
-
-NOTHING = 1e-6
-"""Trace of a metric, as a share of that at the start, that is none."""
-
-BATCH = 2**17
-"""Numbers held at once where pairs of samples are compared: what a cache holds."""
+DEFAULT_COMPONENTS = 100  # rank of the metric where none is given and the samples allow it
+STEPS = 20  # of L-BFGS in a round
+NOTHING = 1e-6  # trace of a metric, as a share of that at the start, that is none
+BATCH = 2**17  # numbers held at once where pairs of samples are compared: what a cache holds
 
 
+@method(
+    "uml",
+    when="nearest neighbours shall not rely on what is peculiar to a source",
+    uses=("several sources",),
+    cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
+    grid={
+        "n_neighbors": (3, 5),
+        "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
+        "reg": (1e-3, 1e-2, 0.1, 1.0),
+    },
+    coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
+)
 @declared
-class UML(Iterative, GeneralizingTransformer):
-    """Unbiased metric learning: a surrogate of the published method, by triplets.
+class UML(WithComponents, Iterative, GeneralizingTransformer):
+    """Unbiased metric learning: a metric with neighbours of one class in all data sets (surrogate).
 
         minimise  Σ_q Σ_i w_qi Σ_j h(1 + d(q, i) − d(q, j)) / W + reg tr M / tr M₀
 
@@ -78,10 +74,9 @@ class UML(Iterative, GeneralizingTransformer):
 
     Features are z = A(x − mean), so that Euclidean distances between them are the learnt ones:
     ``make_domain_pipeline(UML(), KNeighborsClassifier(1))``. Units do not matter: the margin is
-    one where neighbours i are one apart, on average, at the start. A class that is absent from a
-    data set has no neighbours there. With a single data set ``own_weight`` counts as 1, and it is
-    large-margin nearest neighbours with a penalty on the trace. Sparse samples are not filled, but
-    A is dense: n_components × n_features numbers, and some twenty times as many in the search.
+    one where neighbours i are one apart, on average, at the start. With a single data set
+    ``own_weight`` counts as 1, and it is large-margin nearest neighbours with a penalty on the
+    trace. Sparse samples are not filled, but A is dense, and so are some twenty of its size.
 
     Parameters
     ----------
@@ -109,8 +104,6 @@ class UML(Iterative, GeneralizingTransformer):
         largest variance first; the entry of largest magnitude of each row is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
-    n_components_ : int
-        Number of features, r.
     objective_ : list of float
         Value after each round, with the impostors that are nearest then. It falls as a rule, and
         may rise where new impostors come near; the metric of the lowest value is kept.
@@ -119,10 +112,10 @@ class UML(Iterative, GeneralizingTransformer):
     -----
     A surrogate, not the published algorithm. The same: relevant samples are drawn from the own
     and from the other data sets, against irrelevant ones of any; a trace regularises. Different:
-    the published method ranks all samples with structural metric learning to rank, margin
-    rescaling and a cutting-plane solver; here near samples form triplets. It learns several metrics
-    and selects one by weakly labelled web images; here ``own_weight`` and the rest are chosen on
-    the sources, for instance by leaving one of them out.
+    the published method ranks all samples with structural metric learning to rank (McFee and
+    Lanckriet, ICML 2010), margin rescaling and a cutting-plane solver; here near samples form
+    triplets. It learns several metrics and selects one by weakly labelled web images; here
+    ``own_weight`` and the rest are chosen on the sources, for instance by leaving one of them out.
 
     References
     ----------
@@ -147,7 +140,6 @@ class UML(Iterative, GeneralizingTransformer):
     0
     """
 
-    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
     n_neighbors: int = parameter(COUNT, default=3)
     own_weight: float = parameter(SHARE, default=0.5)
     reg: float = parameter(NON_NEGATIVE, default=0.1)
@@ -155,20 +147,23 @@ class UML(Iterative, GeneralizingTransformer):
     max_iter: int = 30
     tol: float = 1e-2
 
-    _needs_labels: ClassVar[bool] = True
     _takes_sparse: ClassVar[bool] = True
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        require_two_classes(transfer, type(self).__name__)
+        require_two_classes(transfer.classes, type(self).__name__)
 
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)
         domains = transfer.domains
         axes = _leading_axes(transfer.X, self.n_components)
         space = _Space.of(transfer.X, axes)
-        targets = _Targets.of(space.X, domains, self.n_neighbors, self.own_weight)
-        space = space.in_units(_mean_distance(space.project(space.start), targets))
+        targets = self._targets(space.X, domains)
+        Z = space.project(space.start)
+        # The unit is the mean of d(q, i), or of all distances where these are zero.
+        nearby = float(np.average(_distances(Z, targets.rows), weights=targets.weights))
+        unit = float(np.sqrt(nearby if nearby > 0 else 2 * float(Z.var(axis=0).sum())))
+        space = space._replace(X=space.X / unit, unit=unit)
         iterations = Iterations.of(self)
         A = self._search(space, targets, domains.label, iterations)
         if np.vdot(A, A) < NOTHING * len(A):
@@ -181,8 +176,18 @@ class UML(Iterative, GeneralizingTransformer):
         self.mean_ = axes.mean
         self.components_ = space.components(A)
         self.n_components_ = len(A)
-        self.objective_ = iterations.objective
-        self.n_iter_ = len(iterations.objective)
+        iterations.keep_in(self)
+
+    def _targets(self, X: Any, domains: Domains) -> _Targets:
+        rows = np.sort(target_neighbours(X, domains, self.n_neighbors), axis=1)
+        weights = target_weights(rows, domains.domain, domains.n_domains, self.own_weight)
+        if not weights.any():
+            raise ValueError(
+                "UML finds no two labelled samples of a class that it might draw together with "
+                f"own_weight={self.own_weight:g}. Give more than one of a class: in different data "
+                "sets, or in one of them with own_weight > 0."
+            )
+        return _Targets(rows, weights)
 
     def _search(
         self, space: _Space, targets: _Targets, label: Array, iterations: Iterations
@@ -207,23 +212,18 @@ class UML(Iterative, GeneralizingTransformer):
 
 def _leading_axes(X: Any, n_components: int | None) -> PrincipalAxes:
     """Return as many principal axes as the metric has components."""
-    bound = min(X.shape[0] - 1, X.shape[1])
+    bound, reason = (
+        min(X.shape[0] - 1, X.shape[1]),
+        "the rank of the labelled source samples, centred",
+    )
     # What sizes alone rule out is refused before any work.
-    _check_dimension(n_components, bound)
-    wanted = DEFAULT_COMPONENTS if n_components is None else n_components
+    check_dimension(n_components, bound, reason)
+    wanted = n_components or DEFAULT_COMPONENTS
     axes = principal_axes(X.astype(np.float64, copy=False), min(wanted, bound))
-    _check_dimension(n_components, len(axes.variances))
+    check_dimension(n_components, len(axes.variances), reason)
     if not len(axes.variances):
         raise ValueError("All samples coincide, so that no metric can be learnt. Check X.")
     return axes
-
-
-def _check_dimension(n_components: int | None, available: int) -> None:
-    if n_components is not None and n_components > available:
-        raise ValueError(
-            f"n_components={n_components} exceeds what the samples allow: at most {available} "
-            "here (the rank of the labelled source samples, centred). Choose fewer, or None."
-        )
 
 
 class _Space(NamedTuple):
@@ -242,11 +242,6 @@ class _Space(NamedTuple):
             return cls(X.astype(np.float64), directions, None)
         X, basis = in_span(np.asarray(X - axes.mean, dtype=np.float64, order="C"))
         return cls(X, directions if basis is None else directions @ basis, basis)
-
-    def in_units(self, squared: float) -> _Space:
-        """Return the same with a squared length as the unit."""
-        unit = float(np.sqrt(squared))
-        return self._replace(X=self.X / unit, unit=self.unit * unit)
 
     def project(self, A: Array) -> Array:
         """Return the features of the samples under A."""
@@ -268,22 +263,10 @@ class _Targets(NamedTuple):
     rows: Array
     weights: Array
 
-    @classmethod
-    def of(cls, X: Any, domains: Domains, k: int, own_weight: float) -> _Targets:
-        rows = np.sort(target_neighbours(X, domains, k), axis=1)
-        weights = target_weights(rows, domains.domain, domains.n_domains, own_weight)
-        if not weights.any():
-            raise ValueError(
-                "UML finds no two labelled samples of a class that it might draw together with "
-                f"own_weight={own_weight:g}. Give more than one of a class: in different data "
-                "sets, or in one of them with own_weight > 0."
-            )
-        return cls(rows, weights)
-
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
     """Return the nearest samples of the same class in each data set."""
-    found = _nobody(domains.n_samples, domains.n_domains * k)
+    found = np.repeat(np.arange(domains.n_samples)[:, None], domains.n_domains * k, axis=1)
     for code in range(len(domains.classes)):
         of_class = domains.label == code
         for d in range(domains.n_domains):
@@ -305,15 +288,11 @@ def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float
 
 def nearest_impostors(Z: Array, label: Array, k: int) -> Array:
     """Return the nearest samples of other classes."""
-    found = _nobody(len(Z), k)
+    found = np.repeat(np.arange(len(Z))[:, None], k, axis=1)
     for code in np.unique(label):
         members = label == code
         _fill_nearest(found, Z, np.flatnonzero(members), np.flatnonzero(~members))
     return found
-
-
-def _nobody(n_samples: int, k: int) -> Array:
-    return np.repeat(np.arange(n_samples)[:, None], k, axis=1)
 
 
 def _fill_nearest(found: Array, X: Any, of: Array | None, among: Array) -> None:
@@ -356,7 +335,9 @@ class TripletLoss:
         Z = np.ascontiguousarray(self._X @ A.T)
         impostors, away = self._nearest(Z)
         loss, pull, push = _hinges(_distances(Z, self._targets), away, self._weights)
-        P = _graph(np.hstack([self._targets, impostors]), np.hstack([pull, -push]))
+        rows, weights = np.hstack([self._targets, impostors]), np.hstack([pull, -push])
+        n, k = rows.shape
+        P = sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
         penalty = self._reg / len(A)
         derivative = np.asarray(self._X.T @ laplacian_times(P, Z)).T
         return loss + penalty * float(np.vdot(A, A)), 2 * (derivative + penalty * A)
@@ -396,22 +377,10 @@ def _distances(Z: Array, rows: Array) -> Array:
     return out
 
 
-def _graph(rows: Array, weights: Array) -> Any:
-    """Return the sparse matrix P with P[q, rows[q]] = weights[q]."""
-    n, k = rows.shape
-    return sparse.csr_array((weights.ravel(), rows.ravel(), np.arange(0, n * k + 1, k)), (n, n))
-
-
 def laplacian_times(P: Any, Z: Array) -> Array:
     """Return L Z for the Laplacian L of the graph P + Pᵀ: half of ∂/∂Z Σ_qi P_qi ‖z_q − z_i‖²."""
     degrees = P.sum(axis=1) + P.sum(axis=0)
     return np.asarray(degrees).reshape(-1, 1) * Z - P @ Z - P.T @ Z
-
-
-def _mean_distance(Z: Array, targets: _Targets) -> float:
-    """Return the weighted mean of d(q, i); of all distances where these are zero."""
-    mean = float(np.average(_distances(Z, targets.rows), weights=targets.weights))
-    return mean if mean > 0 else 2 * float(Z.var(axis=0).sum())
 
 
 def _lower(loss: TripletLoss, A: Array) -> Array:
@@ -423,22 +392,3 @@ def _lower(loss: TripletLoss, A: Array) -> Array:
 
     found = minimize(flat, A.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     return np.asarray(found.x).reshape(A.shape)
-
-
-METHODS = (
-    Method(
-        name="uml",
-        estimator=UML,
-        summary="a metric with neighbours of one class in all data sets (surrogate)",
-        when="nearest neighbours shall not rely on what is peculiar to a source",
-        needs=("source labels",),
-        uses=("several sources",),
-        cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
-        grid={
-            "n_neighbors": (3, 5),
-            "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
-            "reg": (1e-3, 1e-2, 0.1, 1.0),
-        },
-        coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
-    ),
-)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -27,19 +27,31 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skatter.domains import Codes, Mask, which_domain
 from skatter.kernels import centre
-from skatter.methods.base import Transfer, one_against_rest
+from skatter.methods.base import Transfer, one_against_rest, semidefinite_on
 from skatter.methods.copies import Copies, FeatureCopies, GramCopies
 from skatter.methods.generalization import Generalizer
 from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
-from skatter.methods.record import Method, Tuning
+from skatter.methods.record import Tuning, method
+from skatter.methods.subspaces import feature_mean
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.tensors import Array
 
 
+@method(
+    "undo-bias",
+    when="several labelled sources with habits of their own, and a linear machine",
+    cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
+    grid={
+        "C_shared": (0.1, 1.0, 10.0, 100.0),
+        "C_domain": (0.1, 1.0, 10.0, 100.0),
+        "bias_weight": (0.01, 0.1, 1.0, 10.0),
+    },
+    coarse=Tuning({}, why="defaults: a fit is slow"),
+)
 @declared
 class UndoBias(Generalizer, KernelMachine):
-    """Undo-Bias: one machine for the visual world, which every domain bends a little.
+    """Undo-Bias: a machine for the visual world, and what each domain adds to it.
 
         minimise  ½ ‖w‖² + λ/2 Σ_d ‖D_d‖² + C₁ Σ_i h(y_i (wᵀφ_i + b))
                                           + C₂ Σ_i h(y_i ((w + D_d)ᵀφ_i + b + b_d))
@@ -59,9 +71,8 @@ class UndoBias(Generalizer, KernelMachine):
     bias_weight : float > 0
         λ, how much domains are kept together. Large, they share one machine; towards 0, each
         domain has a machine of its own, and w is left with the first loss.
-    kernel, gamma, degree, coef0, kernel_params
-        The kernel, as in :class:`~skatter.SCA`. ``"linear"`` is the published
-        method.
+    kernel : str or callable
+        As in :class:`~skatter.SCA`; ``"linear"`` is the published method.
     tol : float > 0
         Accuracy of decision values.
 
@@ -88,10 +99,9 @@ class UndoBias(Generalizer, KernelMachine):
     The authors' program uses the value that is passed as C₂ as a divisor: the second loss has the
     weight C₁/C₂ there. Here C₂ is the weight, as in the paper.
 
-    The prediction is the class whose machine has the largest value. The paper on scatter component
-    analysis scores this method otherwise: a sample counts as right if the machine of its class
-    is positive, whatever the others say. To compare with its tables, see :meth:`predict_set` and
-    :func:`set_accuracy`.
+    The paper on scatter component analysis counts a sample as right if the machine of its class is
+    positive, whatever the others say. To compare with its tables, see :meth:`predict_set` and
+    :func:`set_accuracy`; the prediction here is the class whose machine has the largest value.
 
     References
     ----------
@@ -101,7 +111,6 @@ class UndoBias(Generalizer, KernelMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.svm import SVC
     >>> from skatter.methods import UndoBias
     >>> rng = np.random.default_rng(0)
     >>> y, site = np.tile([0, 1], 90), np.repeat([1, 2, 3], 60)
@@ -109,9 +118,9 @@ class UndoBias(Generalizer, KernelMachine):
     >>> X[:, 0] += 1.5 * y  # the same everywhere
     >>> X[:, 1] += np.array([4, -2, -4])[site - 1] * y  # another way in each domain
     >>> seen = site < 3
-    >>> plain = SVC(kernel="linear").fit(X[seen], y[seen])
-    >>> model = UndoBias().fit(X[seen], y[seen], sample_domain=site[seen])
-    >>> [round(m.score(X[~seen], y[~seen]), 2) for m in (plain, model)]
+    >>> models = (UndoBias(C_domain=C) for C in (0, 1))  # 0 is a plain support vector machine
+    >>> fitted = [model.fit(X[seen], y[seen], sample_domain=site[seen]) for model in models]
+    >>> [round(model.score(X[~seen], y[~seen]), 2) for model in fitted]
     [0.73, 0.77]
     """
 
@@ -119,15 +128,13 @@ class UndoBias(Generalizer, KernelMachine):
     C_domain: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
     bias_weight: float = parameter(POSITIVE, default=1.0, kw_only=False)
     kernel: Any = "linear"
-    tol: float = parameter(POSITIVE, default=1e-3)
 
-    _needs_several: ClassVar[bool] = True
+    needs = ("source labels", "several sources")
 
     def _fit(self, transfer: Transfer) -> None:
         super()._fit(transfer)
         if self._weights is not None:
-            # Weights of the features say all that the samples could.
-            del self.X_fit_
+            del self.X_fit_  # weights of the features say all that the samples could
 
     def _learn(self, transfer: Transfer) -> Expansion:
         # Samples of a domain stand together, so that a part of an array is a view of it.
@@ -138,9 +145,9 @@ class UndoBias(Generalizer, KernelMachine):
         space = self._space(transfer.X, rows)
         signs = one_against_rest(domains.label, len(domains.classes))
         machines = [self._machine(space, parts, y) for y in signs.T]
-        coef = np.stack([machine.coef for machine in machines], axis=-1)
-        intercepts = np.stack([machine.intercepts for machine in machines], axis=-1)
-        self.objective_ = np.array([machine.objective for machine in machines])
+        coef, intercepts, self.objective_ = (
+            np.stack(each, axis=-1) for each in zip(*machines, strict=True)
+        )
         self._weights = space.weights(coef) if self.kernel_.linear else None
         intercepts -= space.mean_scores(coef)
         self.domain_intercept_ = intercepts[1:]
@@ -156,14 +163,16 @@ class UndoBias(Generalizer, KernelMachine):
         if sparse.issparse(X) and not few:
             K = self._gram(X, np.arange(X.shape[0]))
             centre(K)
-            return _Space(X, np.asarray(X.mean(axis=0)).ravel(), K)
+            return _Space(X, feature_mean(X), K)
         X = X.toarray() if sparse.issparse(X) else X
         mean = X.mean(axis=0)
         X -= mean
         return _Space(X, mean, None if few else self._gram(X, np.arange(len(X))))
 
-    def _machine(self, space: _Space, parts: list[slice], signs: Array) -> _Machine:
-        """Tell two classes apart."""
+    def _machine(
+        self, space: _Space, parts: list[slice], signs: Array
+    ) -> tuple[Array, Array, float]:
+        """Tell two classes apart; return coefficients, intercepts and the objective."""
         # Without the second loss, or with samples of one sign and an intercept of their own that
         # takes them all beyond the margin, there is nothing that D_d could do.
         useful = [self.C_domain > 0 and len(np.unique(signs[part])) > 1 for part in parts]
@@ -172,13 +181,8 @@ class UndoBias(Generalizer, KernelMachine):
         y = np.concatenate([signs, *(signs[parts[d]] for d in bent)])
         costs = np.full(len(y), float(self.C_domain))
         costs[: len(signs)] = self.C_shared
-        try:
+        with semidefinite_on("training samples"):
             optimum = maximise_dual(copies, y, costs, float(self.tol))
-        except np.linalg.LinAlgError as error:
-            raise ValueError(
-                "The kernel is not positive semi-definite on the training samples. Choose "
-                "another one (linear, rbf, polynomial with coef0 >= 0)."
-            ) from error
         shared, *own = copies.split(optimum.alpha * y)
         coef = np.zeros((len(signs), 1 + len(parts)))
         coef[:, 0] = shared
@@ -187,15 +191,11 @@ class UndoBias(Generalizer, KernelMachine):
             coef[parts[d], 1 + d] = gamma / self.bias_weight
         b, *intercepts = optimum.intercepts
         scores = copies.values(optimum.alpha * y)[: len(signs)]
-        of_domains = self._plain_intercepts(b, signs, scores, parts)
+        # b + b_d of domains with D_d = 0, then that of the others
+        plain = (next_to(b, signs[p], scores[p]) if self.C_domain else b for p in parts)
+        of_domains = np.fromiter(plain, float)
         of_domains[bent] = intercepts
-        return _Machine(coef, np.array([b, *(of_domains - b)]), optimum.objective)
-
-    def _plain_intercepts(self, b: float, signs: Array, scores: Array, parts: list[slice]) -> Array:
-        """Return b + b_d of domains with D_d = 0."""
-        if self.C_domain == 0:
-            return np.full(len(parts), b)
-        return np.array([next_to(b, signs[part], scores[part]) for part in parts])
+        return coef, np.array([b, *(of_domains - b)]), optimum.objective
 
     @property
     def coef_(self) -> Array:
@@ -228,15 +228,10 @@ class UndoBias(Generalizer, KernelMachine):
         return values
 
     def predict_set(self, X: Any, *, sample_domain: Any = None) -> Mask:
-        """Return all classes whose machine is positive, as the paper on SCA scores this method.
+        """Return whether the machine of each class is positive, as the paper on SCA scores it.
 
-        Takes what :meth:`decision_function` takes. A set may be empty or have several classes;
-        see :func:`set_accuracy`. To predict, use :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_samples, n_classes)
-            Whether f_k(x) > 0; for two classes, of -f and f of the one machine.
+        Takes what :meth:`decision_function` takes, and returns an array of shape (n_samples,
+        n_classes). A set may be empty or have several classes; see :func:`set_accuracy`.
         """
         values = self.decision_function(X, sample_domain=sample_domain)
         return (np.column_stack([-values, values]) if values.ndim == 1 else values) > 0
@@ -294,14 +289,6 @@ def set_accuracy(y_true: Any, sets: Any, classes: Any) -> float:
     return float(np.mean((sets & matches).any(axis=1)))
 
 
-class _Machine(NamedTuple):
-    """One machine."""
-
-    coef: Array
-    intercepts: Array
-    objective: float
-
-
 @dataclass(frozen=True, eq=False)
 class _Space:
     """Training samples in feature space, around their mean."""
@@ -331,21 +318,3 @@ class _Space:
         if self.samples is None:
             return np.tensordot(self.mean, coef, axes=1)
         return self.weights(coef) @ self.mean
-
-
-METHODS = (
-    Method(
-        name="undo-bias",
-        estimator=UndoBias,
-        summary="a machine for the visual world, and what each domain adds to it",
-        when="several labelled sources with habits of their own, and a linear machine",
-        needs=("source labels", "several sources"),
-        cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
-        grid={
-            "C_shared": (0.1, 1.0, 10.0, 100.0),
-            "C_domain": (0.1, 1.0, 10.0, 100.0),
-            "bias_weight": (0.01, 0.1, 1.0, 10.0),
-        },
-        coarse=Tuning({}, why="defaults: a fit is slow"),
-    ),
-)

@@ -14,12 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.methods.base import RivalClassifier, Transfer, source_classes
+from skatter.methods.base import SourceClassifier, Transfer
 from skatter.parameters import declared, optional, parameter
 from skatter.tensors import Array
 
-BATCH = 1024
-"""Samples whose kernel with others is held at a time."""
+BATCH = 1024  # samples whose kernel with others is held at a time
 
 
 def takes_weights(name: str, value: Any) -> None:
@@ -43,7 +42,7 @@ def _estimator_has(name: str) -> Callable[[WeightedClassifier], bool]:
 
 
 @declared
-class WeightedClassifier(RivalClassifier):
+class WeightedClassifier(SourceClassifier):
     """Base of methods that weigh the source samples; one of them implements ``_weigh``.
 
     Parameters
@@ -59,8 +58,6 @@ class WeightedClassifier(RivalClassifier):
         In the order of the samples; 0 for the target.
     estimator_ : classifier
         Trained on the weighted source.
-    classes_ : ndarray
-        Classes of the labelled source samples.
     """
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
@@ -69,38 +66,31 @@ class WeightedClassifier(RivalClassifier):
     _takes_sparse: ClassVar[bool] = True
     estimator: Any = parameter(optional(takes_weights), default=None, kw_only=False)
 
+    def _check_together(self) -> None:
+        if self._precomputed:
+            raise ValueError(
+                "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
+                "samples themselves. Give a callable that looks the kernel up."
+            )
+
     def _weigh(self, transfer: Transfer) -> Array:
         """Return the weights of the source samples."""
         raise NotImplementedError
-
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
 
     def _fit(self, transfer: Transfer) -> None:
         self.weights_ = np.zeros(transfer.n_samples)
         self.weights_[transfer.source] = self._weigh(transfer)
         train = transfer.source & transfer.labelled
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
-        estimator = _default_classifier(X) if self.estimator is None else clone(self.estimator)
+        # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
+        scaler = StandardScaler(with_mean=not sparse.issparse(X))
+        default = make_pipeline(scaler, LogisticRegression(max_iter=1000))
+        estimator = default if self.estimator is None else clone(self.estimator)
         self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
-        self.classes_ = transfer.classes[source_classes(transfer, type(self).__name__)]
+        self._source_labels(transfer)
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : ignored
-            All samples are treated alike.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
+        """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
         X = self._new_samples(X)
         return self.estimator_.predict(X)
 
@@ -121,12 +111,6 @@ class WeightedClassifier(RivalClassifier):
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
         X = self._new_samples(X)
         return self.estimator_.predict_log_proba(X)
-
-
-def _default_classifier(X: Any) -> Pipeline:
-    # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
-    scaler = StandardScaler(with_mean=not sparse.issparse(X))
-    return make_pipeline(scaler, LogisticRegression(max_iter=1000))
 
 
 def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:

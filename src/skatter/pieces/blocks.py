@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from skatter.checks import check_length
 from skatter.out_of_core import Place
-from skatter.pieces.survey import Labels, Piece, join_surveys, survey_piece
+from skatter.pieces.survey import Call, Labels, Piece, join_surveys, survey_piece
 
 FAN_IN = 8
 """Results that one task of a tree joins."""
@@ -175,7 +175,7 @@ class Blocks:
         """Return the same blocks behind a fitted model."""
         return replace(self, before=model)
 
-    def sample(self, n_wanted: int, random_state: Any, accept: Callable[[Any], Any]) -> Any:
+    def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
         """Gather rows from all blocks, from each in proportion to its size, in their order.
 
         What is not accepted is refused on the worker, where the block has a name.
@@ -192,9 +192,7 @@ class Blocks:
             return sparse.vstack(found, format="csr")
         return np.concatenate(found)
 
-    def joined(
-        self, call: Callable[..., Any], join: Callable[[list[Any]], Any], *shared: Any
-    ) -> Any:
+    def joined(self, call: Call, join: Call, *shared: Any) -> Any:
         """Compute a call on each block, join results ``FAN_IN`` at a time, and return the last.
 
         Which results are joined depends on nothing but the number of blocks.
@@ -206,7 +204,7 @@ class Blocks:
             keys = [work.add(join, keys[start : start + FAN_IN]) for start in starts]
         return work.computed(join, keys)
 
-    def in_turn(self, call: Callable[..., Any], state: Any, *shared: Any) -> Any:
+    def in_turn(self, call: Call, state: Any, *shared: Any) -> Any:
         """Compute ``call(piece, state, *shared)`` on block after block.
 
         Each is given what the one before returned. The state comes to the client after every
@@ -232,7 +230,7 @@ class Blocks:
         columns = {name: chosen(keys) for name, keys in self.columns.items()}
         return replace(self, rows=chosen(self.rows), columns=columns, places=chosen(self.places))
 
-    def gathered(self, call: Callable[..., Any], *shared: Any) -> list[Any]:
+    def gathered(self, call: Call, *shared: Any) -> list[Any]:
         """Compute a call on each block, and return all results."""
         work = _Work(self.graph)
         return work.computed(list, work.on_blocks(self, call, shared))
@@ -279,13 +277,13 @@ class _Work:
         self._graph.update(task.__dask_graph__())
         return task.key
 
-    def add(self, call: Callable[..., Any], *arguments: Any, name: str | None = None) -> Any:
+    def add(self, call: Call, *arguments: Any, name: str | None = None) -> Any:
         """Put a call into the graph, and return its key; keys among the arguments are results."""
         key = f"{name or call.__name__}-{uuid4().hex}"
         self._graph[key] = (call, *arguments)
         return key
 
-    def on_block(self, blocks: Blocks, number: int, call: Callable[..., Any], *keys: Any) -> Any:
+    def on_block(self, blocks: Blocks, number: int, call: Call, *keys: Any) -> Any:
         """Put a call on one block into the graph, and return its key."""
         return self.add(
             partial(_call_on_block, call, tuple(blocks.columns)),
@@ -296,14 +294,12 @@ class _Work:
             name=_name(call),
         )
 
-    def on_blocks(
-        self, blocks: Blocks, call: Callable[..., Any], shared: Sequence[Any]
-    ) -> list[Any]:
+    def on_blocks(self, blocks: Blocks, call: Call, shared: Sequence[Any]) -> list[Any]:
         """Put a call on every block into the graph, and return their keys."""
         keys = [self.once(value) for value in (blocks.before, blocks.known, *shared)]
         return [self.on_block(blocks, number, call, *keys) for number in range(len(blocks))]
 
-    def computed(self, join: Callable[[list[Any]], Any], keys: list[Any]) -> Any:
+    def computed(self, join: Call, keys: list[Any]) -> Any:
         """Compute, by the scheduler that Dask would use, what joins some results."""
         import dask
         from dask.delayed import Delayed
@@ -312,7 +308,7 @@ class _Work:
 
 
 def _call_on_block(
-    call: Callable[..., Any],
+    call: Call,
     names: tuple[str, ...],
     place: Place,
     X: Any,
@@ -326,12 +322,12 @@ def _call_on_block(
         return call(piece if labels is None else piece.read(labels), *shared)
 
 
-def _on_a_copy(call: Callable[..., Any], piece: Piece, state: Any, *shared: Any) -> Any:
+def _on_a_copy(call: Call, piece: Piece, state: Any, *shared: Any) -> Any:
     """Leave the state alone: the task that made it may be asked for it again."""
     return call(piece, copy.deepcopy(state), *shared)
 
 
-def _name(call: Callable[..., Any]) -> str:
+def _name(call: Call) -> str:
     """Return what the dashboard of Dask calls a task."""
     return call.args[0].__name__ if isinstance(call, partial) else call.__name__
 
@@ -351,9 +347,7 @@ def shares(sizes: Sequence[int], n_wanted: int) -> list[int]:
     return [after - before for before, after in pairwise(reached)]
 
 
-def rows_of_block(
-    piece: Piece, quotas: Sequence[int], seed: int, accept: Callable[[Any], Any]
-) -> Any:
+def rows_of_block(piece: Piece, quotas: Sequence[int], seed: int, accept: Call) -> Any:
     """Return some rows of one block, always the same for a seed."""
     number = piece.place.number
     rng = np.random.default_rng([seed, number])

@@ -91,11 +91,6 @@ class ArrayChunks:
     rows : int
         Rows of a chunk; the last one may have fewer.
 
-    Raises
-    ------
-    ValueError
-        Where lengths differ, or a file holds something else than an array.
-
     Examples
     --------
     >>> import numpy as np

@@ -25,7 +25,7 @@ from skatter.checks import check_samples
 from skatter.components import ScatterComponents
 from skatter.domains import Domains
 from skatter.moments import Moments, merge_moments
-from skatter.pieces.survey import Labels, Piece
+from skatter.pieces.survey import Call, Labels, Piece
 
 SAMPLE_ROWS = 20_000
 """Rows, at most, that a feature map is fitted on."""
@@ -49,15 +49,13 @@ class Pieces(Protocol):
     def behind(self, model: Any, name: str) -> Pieces:
         """Return the same pieces behind a fitted model, for the step of this name."""
 
-    def sample(self, n_wanted: int, random_state: Any, accept: Callable[[Any], Any]) -> Any:
+    def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
         """Gather some rows at most; ``accept`` raises where one of them cannot be used."""
 
-    def joined(
-        self, call: Callable[..., Any], join: Callable[[list[Any]], Any], *shared: Any
-    ) -> Any:
+    def joined(self, call: Call, join: Call, *shared: Any) -> Any:
         """Return what a call makes of all pieces, joined."""
 
-    def in_turn(self, call: Callable[..., Any], state: Any, *shared: Any) -> Any:
+    def in_turn(self, call: Call, state: Any, *shared: Any) -> Any:
         """Return ``state`` after ``state = call(piece, state, *shared)`` on piece after piece."""
 
 

@@ -7,7 +7,7 @@ feature map is fitted; then once for each step that learns.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +22,7 @@ from skatter.out_of_core import Place, not_finite
 from skatter.pieces.chunks import GIVEN, Chunk, numbered
 from skatter.pieces.learning import Plan, collect
 from skatter.pieces.progress import Display, show
-from skatter.pieces.survey import Labels, Piece, Survey, join_surveys, survey_piece
+from skatter.pieces.survey import Call, Labels, Piece, Survey, join_surveys, survey_piece
 from skatter.pipeline import call_step
 from skatter.tensors import Array
 
@@ -40,7 +40,8 @@ def fit_chunks(
 
     Memory does not grow with the number of rows. A feature map that is not fitted yet is fitted on
     at most 20,000 rows, drawn at random under the estimator's ``random_state``; give it as
-    :class:`sklearn.frozen.FrozenEstimator` to keep it as it is.
+    :class:`sklearn.frozen.FrozenEstimator` to keep it as it is. Where a chunk cannot be used, the
+    error names it and the model stays as it was.
 
     Parameters
     ----------
@@ -61,13 +62,6 @@ def fit_chunks(
     -------
     model
         The same object, fitted.
-
-    Raises
-    ------
-    TypeError
-        Before any row is read, where a step cannot learn from a stream.
-    ValueError
-        Where a chunk cannot be used; the error names it. The model is then as it was before.
 
     Examples
     --------
@@ -114,12 +108,6 @@ def predict_chunks(model: Any, chunks: Iterable[Chunk], method: str = "predict")
     iterator of ndarray
         What the method returns, one array for each chunk.
 
-    Raises
-    ------
-    ValueError
-        At once where the model has no such method or is not fitted; later where a chunk cannot be
-        used, and the error names it.
-
     Examples
     --------
     >>> import numpy as np
@@ -161,11 +149,6 @@ def moments_of_chunks(
         To be saved (``Moments.save``), merged (:func:`skatter.moments.merge_moments`) and learnt
         from (``SCA.fit_moments``).
 
-    Raises
-    ------
-    TypeError
-        Where the estimator has no explicit features, or a feature map of its own to fit.
-
     Examples
     --------
     >>> import numpy as np
@@ -198,7 +181,7 @@ def moments_of_chunks(
         return collect(step, clone(estimator), stream.behind(None, step.name))
 
 
-def _predictions(call: Callable[..., Any], chunks: Iterable[Chunk]) -> Iterator[Array]:
+def _predictions(call: Call, chunks: Iterable[Chunk]) -> Iterator[Array]:
     for chunk in numbered(chunks):
         with chunk.place.named(chunk.X):
             found = call_step(call, chunk.X, chunk.sample_domain)
@@ -277,7 +260,7 @@ class Stream:
         """Return the same stream behind a fitted model, for the step of this name."""
         return replace(self, before=model, name=name)
 
-    def sample(self, n_wanted: int, random_state: Any, accept: Callable[[Any], Any]) -> Any:
+    def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
         """Return rows that the survey drew; one that is not accepted names its chunk."""
         drawn = self.drawn.take(np.arange(min(n_wanted, len(self.drawn.rows))))
         columns = {} if drawn.sample_domain is None else {"sample_domain": drawn.sample_domain}
@@ -291,9 +274,7 @@ class Stream:
             raise self._place_of(bad[0]).blamed(error, bad[0]) from error
         return X
 
-    def joined(
-        self, call: Callable[..., Any], join: Callable[[list[Any]], Any], *shared: Any
-    ) -> Any:
+    def joined(self, call: Call, join: Call, *shared: Any) -> Any:
         """Return what a call makes of all chunks, joined one after the other."""
         found = None
         for piece in self._read():
@@ -302,7 +283,7 @@ class Stream:
                 found = part if found is None else join([found, part])
         return found
 
-    def in_turn(self, call: Callable[..., Any], state: Any, *shared: Any) -> Any:
+    def in_turn(self, call: Call, state: Any, *shared: Any) -> Any:
         """Return a state after a call on chunk after chunk."""
         for piece in self._read():
             with piece.place.named(piece.X):

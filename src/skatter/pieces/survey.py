@@ -8,7 +8,7 @@ rows, and every piece looks its own rows up in what came out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,9 @@ from skatter.checks import n_rows, take_rows
 from skatter.domains import Codes, Domains, is_missing, plain_column, read_domains, read_part
 from skatter.out_of_core import Place
 from skatter.tensors import Array
+
+Call = Callable[..., Any]
+"""What is done with a piece, or with the results of several."""
 
 Columns = Mapping[str, Any]
 """What is known of the rows of a piece: those of y, sample_domain ... that were given."""

@@ -81,13 +81,6 @@ class TableChunks:
     rows : int
         Rows of a chunk; the last one of a file may have fewer.
 
-    Raises
-    ------
-    ValueError
-        Where a file cannot be read, is empty, lacks a column or has others than the first, and
-        when rows are read that hold text in a column of numbers. The error names file, row (counted
-        from 0, the header left out) and column.
-
     Examples
     --------
     >>> import tempfile

@@ -62,11 +62,6 @@ def domain_distances(
         Their distances; symmetric, zero on the diagonal. With the Gaussian kernel they lie between
         0 and √2.
 
-    Raises
-    ------
-    ValueError
-        Where there is one domain only, or a domain has one sample only.
-
     Examples
     --------
     >>> from skatter.datasets import make_figure1
@@ -124,11 +119,6 @@ def plot_domain_distances(
     -------
     matplotlib Figure
         One map, or two side by side.
-
-    Raises
-    ------
-    ValueError
-        Where there is one domain only, or tables do not fit together.
 
     Examples
     --------

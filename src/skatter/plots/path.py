@@ -34,12 +34,7 @@ DELTAS = (0.0, 0.01, 0.1, 1.0)
 MAX_POINTS = 1_500
 _MOST = 8  # settings of one kind that a figure has room for
 _SIDE = 1.75  # inches of a small panel
-_LINES = (
-    canvas.PALETTE[2],
-    canvas.PALETTE[1],
-    canvas.PALETTE[0],
-    canvas.PALETTE[9],
-)  # far apart in lightness too
+_LINES = tuple(canvas.PALETTE[k] for k in (2, 1, 0, 9))  # far apart in lightness too
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +159,6 @@ def plot_path(
     matplotlib Figure
         The small panels first, row by row, then the two panels of lines.
 
-    Raises
-    ------
-    TypeError
-        Where ``estimator`` is no SCA.
-    ValueError
-        Where a setting is out of range, or there is nothing to learn from.
-
     Examples
     --------
     >>> from skatter.datasets import make_figure1
@@ -264,9 +252,8 @@ def _draw_lines(figure: SubFigure, path: Path, own: tuple[float, float]) -> None
     names = [each.words for each in _there(path)]
     canvas.legend_beside(figure, along_delta.lines[: len(names)], names, title="scatter")
     for ax, values, value in ((along_beta, path.betas, beta), (along_delta, path.deltas, delta)):
-        ax.axvline(
-            values.index(value), color=canvas.AFTER_COLOUR, linewidth=6, alpha=0.12, zorder=0
-        )
+        place = values.index(value)
+        ax.axvline(place, color=canvas.AFTER_COLOUR, linewidth=6, alpha=0.12, zorder=0)
         ax.set_xlim(-0.3, len(values) - 0.7)
 
 

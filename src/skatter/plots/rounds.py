@@ -43,15 +43,6 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
     matplotlib Figure
         Three panels.
 
-    Raises
-    ------
-    TypeError
-        Where ``classifier`` is no SCAClassifier and holds none.
-    ValueError
-        Where it was fitted without unlabelled samples: there were no rounds.
-    sklearn.exceptions.NotFittedError
-        Where it is not fitted.
-
     Examples
     --------
     >>> import numpy as np

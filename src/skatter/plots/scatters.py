@@ -71,15 +71,6 @@ def plot_scatters(
     matplotlib Axes
         The panel; ``ax.figure`` is its figure.
 
-    Raises
-    ------
-    TypeError
-        Where ``model`` measured no scatters.
-    ValueError
-        Where the total scatter is zero.
-    sklearn.exceptions.NotFittedError
-        Where it is not fitted.
-
     Examples
     --------
     >>> from skatter import SCA

@@ -42,13 +42,6 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None, title: str | None = Non
     matplotlib Axes
         The panel; ``ax.figure`` is its figure.
 
-    Raises
-    ------
-    TypeError
-        Where ``model`` has no eigenvalues.
-    sklearn.exceptions.NotFittedError
-        Where it is not fitted.
-
     Examples
     --------
     >>> from skatter import SCA

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from skatter.adaptation.words import SCALED
 from skatter.formatting import printable, shorten
+from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.reporting.model_parts import ModelParts
 from skatter.versions import versions
 
@@ -34,6 +36,22 @@ def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, An
     }
 
 
+def who_voted(
+    hedge: HedgedClassifier | HedgedRegressor, say: Callable[[float], str]
+) -> list[tuple[Any, ...]]:
+    """Return the members of a hedge for their table, those first that count most."""
+    return [
+        (
+            each.name,
+            SCALED[each.scaling],
+            each.weight,
+            each.agreement,
+            None if each.source_score is None else say(each.source_score),
+        )
+        for each in sorted(hedge.members_, key=lambda each: -each.weight)
+    ]
+
+
 def steps_of(parts: ModelParts) -> list[tuple[str, str]]:
     """Return every step of the model with its parameters, in the order of the data."""
     steps = [*parts.head, *([] if parts.learner is None else [parts.learner])]
@@ -49,7 +67,13 @@ def _parameters(step: Any) -> str:
 
 def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return settings as names and words; what is inside others gets a name with a dot."""
-    return [(printable(name), _said(value)) for name, value in _flat(settings or {}, "")]
+    # Members have a table of their own.
+    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
+    return [(printable(name), _said(value)) for name, value in _flat(shown, "") if _is_there(value)]
+
+
+def _is_there(value: Any) -> bool:
+    return not (isinstance(value, str | list | tuple) and not value)
 
 
 def _flat(settings: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:

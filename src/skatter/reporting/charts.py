@@ -138,7 +138,7 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
         name = f"scaling {candidate.scaling}, ridge {candidate.ridge:g}"
         rows += [RoundRow(name, weights[i], each, each is kept) for each in candidate.rounds]
     lines.sort(key=lambda line: line.leading)  # the leading one is drawn over the others
-    heights = [(y(value), f"{value:.3f}") for value in np.linspace(low, high, 4).tolist()]
+    heights = [(y(value), f"{value:.2g}") for value in np.linspace(low, high, 4).tolist()]
     ticks = [(x(number), number) for number in range(1, n_rounds + 1)]
     return Training(lines, ticks, heights, rows)
 

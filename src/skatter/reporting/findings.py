@@ -177,7 +177,7 @@ class Findings:
             "with a label in the fit": f"{samples.domains.n_labelled:,}",
             "domains": f"{len(samples.domain_names):,}",
             "classes": f"{len(samples.domains.classes):,}",
-            "features": f"{len(samples.features):,}",
+            "features": f"{samples.X.shape[1]:,}",
         }
         return facts if family is None else facts | {"components": f"{family.n_components_:,}"}
 
@@ -185,7 +185,7 @@ class Findings:
         """Return what the script needs."""
         return {
             "rows": self._rows(),
-            "features": self.samples.features[:SHOWN_FEATURES],
+            "features": self.samples.columns[:SHOWN_FEATURES],
             "classes": self.samples.class_names,
             "domains": self.samples.domain_names,
             "colourings": [colouring.to_dict() for colouring in self.colourings],

@@ -93,7 +93,7 @@ class ModelParts:
     def space(self, prepared: Any, sample_domain: Any) -> Space:
         """Return prepared samples, as an array, in the feature space that the components know."""
         if self._path is not None:
-            return Space(self._mapped(prepared, sample_domain), None)
+            prepared = self._path.samples(prepared, sample_domain)
         family = self.components
         if family is None or family.feature_map_ is None:
             kernel = None if family is None or family.kernel_.linear else family.kernel_
@@ -103,7 +103,7 @@ class ModelParts:
     def transform(self, prepared: Any, sample_domain: Any) -> Array | None:
         """Return what the model makes of prepared samples; None where it makes no features."""
         if self._path is not None:
-            return np.asarray(self._path.embedding(self._mapped(prepared, sample_domain)))
+            return np.asarray(self._path.embedding(prepared, sample_domain))
         if not hasattr(self.learner, "transform"):
             return None
         Z = call_step(self.learner.transform, prepared, sample_domain)
@@ -114,9 +114,6 @@ class ModelParts:
         if not isinstance(self.learner, SCAClassifier):
             return None
         return self.learner.paths_[self.learner.leading]
-
-    def _mapped(self, prepared: Any, sample_domain: Any) -> Array:
-        return np.asarray(self._path.features(prepared, sample_domain))
 
 
 def take_apart(model: Any) -> ModelParts:

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import read_numbers_told
-from skatter.adaptation.words import SCALED, quantiles
+from skatter.adaptation.words import quantiles
 from skatter.checks import n_rows
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.domains import Codes, Domains, read_domains
@@ -19,7 +19,7 @@ from skatter.formatting import count, join, printable, shorten
 from skatter.hedging import HedgedRegressor
 from skatter.labels import marks, read_numbers
 from skatter.pages import read_part, render_page
-from skatter.reporting.about import about
+from skatter.reporting.about import about, who_voted
 from skatter.reporting.charts import histogram, points
 from skatter.reporting.model_parts import take_apart
 from skatter.reporting.samples import MAX_DRAWN, Asked
@@ -93,13 +93,13 @@ def number_page(model: TableModel, asked: Asked) -> str:
     seen = np.where(domains.labelled, numbers, np.nan)
     shift = find_shift(*to_numbers(X, model.adapted[0]), seen, domains, "numbers", asked.diagnosis)
     tell("writing the page")
-    shown = {name: value for name, value in (asked.settings or {}).items() if name != "members"}
     return render_page(
         HERE,
         "numbers.html.j2",
         style=read_part(HERE, "report.css"),
         script="",
-        content=_content(told, asked, shift, rng) | about(take_apart(model.adapted), shown),
+        content=_content(told, asked, shift, rng)
+        | about(take_apart(model.adapted), asked.settings),
     )
 
 
@@ -147,12 +147,13 @@ def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]
     widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
     targets = np.unique(places[told.there]).tolist()
     n_hidden = int(_hidden(told).sum())
-    settled = list(say_settled([shorten(name) for name in targets], by_labels, n_hidden, True))
+    shown = [shorten(name) for name in targets]
+    settled = list(say_settled(shown, by_labels, n_hidden, of_table=True, numbers=True))
     return {
         "title": _title(told, places) if title is None else printable(title),
         "lead": f"{told.model.label} of {count(len(told.rows), 'row')} was predicted, from "
         f"{count(len(told.taught), 'label')} of the sources. The {model.ship} model is shipped.",
-        "label": shorten(model.label),
+        "label": shorten(model.heading),
         "ship": model.ship,
         "other": "plain" if model.ship == "adapted" else "adapted",
         "summary": _summary(told, shift, by_labels, settled),
@@ -182,10 +183,7 @@ def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]
         ],
         "hidden": bool(_hidden(told).any()),
         "domain": None if model.domain is None else shorten(model.domain),
-        "members": [
-            (each.name, SCALED[each.scaling], each.weight, each.agreement, each.source_score)
-            for each in sorted(told.hedge.members_, key=lambda each: -each.weight)
-        ],
+        "members": who_voted(told.hedge, "{:.2f}".format),
     }
 
 

@@ -13,8 +13,8 @@ from scipy import sparse
 from skatter import pages
 from skatter.adaptation import Adaptation, TableModel
 from skatter.diagnosis.samples import check_numbers
-from skatter.formatting import printable, shorten
-from skatter.reporting.about import about
+from skatter.formatting import percent, printable, shorten
+from skatter.reporting.about import about, who_voted
 from skatter.reporting.findings import Findings, find
 from skatter.reporting.model_parts import take_apart
 from skatter.reporting.number_report import number_page
@@ -147,15 +147,18 @@ def report(
 
 def _class_page(model: Any, asked: Asked) -> str:
     """Return the page of a model of classes, or of components."""
-    shown, prepare, label = dict[Any, str](), None, None
+    shown, prepare, label, table = dict[Any, str](), None, None, None
     if isinstance(model, TableModel):
         shown, prepare = {number: name for name, number in model.numbers.items()}, model.adapted[0]
-        X, ids = align_columns(asked.X, prepare), model.ids(asked.sample_domain)
+        table, ids = asked.X, model.ids(asked.sample_domain)
+        X = align_columns(table, prepare)[list(prepare.feature_names_in_)]
         asked = asked._replace(X=X, sample_domain=ids)
         model, label = model.adapted, shorten(model.label)
     parts = take_apart(model)
     numbers = learns_from_numbers(parts.learner)
     samples = read_samples(asked, numbers, shown)
+    if table is not None:
+        samples = samples.written_as(table)
     found = find(parts, samples, asked)
     asked.tell("looking for a shift")
     shift = _shift(samples, prepare, asked.diagnosis)
@@ -171,9 +174,9 @@ def _class_page(model: Any, asked: Asked) -> str:
 
 def _shift(samples: Samples, prepare: Any, diagnosis: Any) -> Shift:
     """Diagnose the columns of a table, or samples that are numbers; others are not looked at."""
-    X, names = samples.X, samples.features
+    X, names = samples.X, samples.columns
     if prepare is not None:
-        X, names = to_numbers(X, prepare)
+        X, names = to_numbers(samples.table, prepare)
     elif sparse.issparse(X):
         return Shift([], [])
     try:
@@ -198,6 +201,7 @@ def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> 
         "shift": shift,
         "expected": say_expected(benefit, by_labels),
         "rows": rows,
+        "members": [] if found.parts.hedge is None else who_voted(found.parts.hedge, percent),
         "settled": settled,
         "found": found,
         "island": pages.json_island(found.to_dict()),

@@ -46,7 +46,8 @@ class RowLists(NamedTuple):
     def answer(self) -> str:
         """The answer in a few sentences."""
         name, _, share, _ = self.classes[0]
-        said = f"{count(self.n, 'row')} were predicted, {percent(share)} of them {name}."
+        verb = "was" if self.n == 1 else "were"
+        said = f"{count(self.n, 'row')} {verb} predicted, {percent(share)} of them {name}."
         if self.n_disagree is not None:
             apart = percent(self.n_disagree / self.n)
             said += (
@@ -55,9 +56,8 @@ class RowLists(NamedTuple):
                 if self.n_disagree
                 else f" The model and {self.other_by} agree on all of them."
             )
-        if self.bands:
-            unsure = self.bands[0][1]
-            said += f" Of {count(unsure, 'row')} the model is less than half sure."
+        if self.bands and (unsure := self.bands[0][1]):
+            said += f" The model is less than half sure of {count(unsure, 'row')}."
         return said
 
 

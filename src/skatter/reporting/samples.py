@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,14 +49,19 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of all domains."""
+    """Samples of all domains; ``table`` and its ``columns`` are as they were written."""
 
     X: Any
+    table: Any
     domains: Domains
     truth: Codes
     class_names: list[str]
     domain_names: list[str]
-    features: list[str]
+    columns: list[str]
+
+    def written_as(self, table: Any) -> Samples:
+        """Return the same samples with the table that they were read from, and all its columns."""
+        return replace(self, table=table, columns=_feature_names(table, None))
 
     @property
     def n(self) -> int:
@@ -82,9 +87,9 @@ class Samples:
         return codes
 
     def values(self, rows: Codes) -> list[list[Any]]:
-        """Return the first features of some rows, column by column: numbers, or text."""
-        part = take_rows(self.X, rows)
-        count = min(len(self.features), SHOWN_FEATURES)
+        """Return the first columns of some rows, one by one: numbers, or text."""
+        part = take_rows(self.table, rows)
+        count = min(len(self.columns), SHOWN_FEATURES)
         if hasattr(part, "iloc"):
             columns = [np.asarray(part.iloc[:, j], dtype=object) for j in range(count)]
         else:
@@ -119,6 +124,7 @@ def read_samples(
     if edges is not None:
         class_names = [_bin_name(c, edges) for c in domains.classes.tolist()]
     samples = Samples(
+        X,
         X,
         domains,
         np.array(domains.label),

@@ -158,6 +158,7 @@ def say_settled(
     by_labels: LabelVerdict | NumberVerdict | None,
     n_hidden: int,
     of_table: bool,
+    numbers: bool = False,
 ) -> Iterator[str]:
     """Yield what is settled by labels, and what to do where nothing is."""
     if by_labels is not None:
@@ -182,9 +183,10 @@ def say_settled(
         if of_table
         else "skatter.selection.pick_rows_to_label draws them, and judge_answers reads them back."
     )
+    errors, rights = "measure how large the errors are", "count how often predictions are right"
     yield (
         f"Labels of {join(targets)}. Some {LABELS} of them are enough in most cases, if they are "
-        f"of the right rows: {how} Without any, nobody can count how often predictions are right."
+        f"of the right rows: {how} Without any, nobody can {errors if numbers else rights}."
     )
 
 

@@ -1,9 +1,9 @@
 """Model files: a zip archive of JSON and arrays, checked before anything is built.
 
 ``skatter.json`` says what the model is, ``model.json`` holds its objects (:mod:`.nodes`) and
-``N.npy`` its arrays. Members are stored and not compressed, so that no small file unpacks into a
-large one. The comment of the archive ends with the signature, if there is one, and the SHA-256 of
-all that comes before.
+``N.npy`` its arrays. Members are compressed, but no further than to a sixteenth, so that no small
+file unpacks into a large one. The comment of the archive ends with the signature, if there is one,
+and the SHA-256 of all that comes before.
 
 The checksum guards against damage and not against malice: whoever changes a file may write a new
 one. What a changed file can hold is limited by :mod:`.schemas`, and who wrote it is proven by the
@@ -18,6 +18,7 @@ import io
 import json
 import warnings
 import zipfile
+import zlib
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.files import open_stored, read_npy, read_regular, write_atomically
+from skatter.files import open_archive, read_npy, read_regular, write_atomically
 from skatter.saving.nodes import Reader, Writer, build
 from skatter.saving.schemas import name_of
 from skatter.saving.specs import Refused
@@ -43,10 +44,16 @@ ABOUT, MODEL = "skatter.json", "model.json"
 DIGEST = 64
 """Characters of a SHA-256 in hexadecimal."""
 UNSIGNED = b"0" * DIGEST
+BAD_MEMBER = (zipfile.BadZipFile, zlib.error)
+"""What a damaged member of an archive raises."""
+
 SHORTEST_KEY = 16
 
 MAX_BYTES = 2**32
 """Size of a model file."""
+
+TIMES = 16
+"""How many times its own size a model file may unpack into."""
 
 MAX_JSON = 2**24
 """Size of its JSON, which takes many times as much memory."""
@@ -182,27 +189,33 @@ def _pack(model: Any, key: bytes | None) -> bytes:
     texts = {ABOUT: json.dumps(_describe(model), indent=2), MODEL: json.dumps(content)}
     if max(map(len, texts.values())) > MAX_JSON:
         raise Refused(f"its settings and names take more than {MAX_JSON:,} bytes")
-    Reader(writer.arrays, json.loads(texts[MODEL])["parts"])
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", compression=zipfile.ZIP_STORED) as archive:
-        for name, text in texts.items():
-            archive.writestr(_member(name), text)
-        for number, array in enumerate(writer.arrays):
-            with archive.open(_member(f"{number}.npy"), "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, _native(array), allow_pickle=False)
-        archive.comment = UNSIGNED * 2
-    content_bytes = data.getvalue()[: -2 * DIGEST]
+    Reader(writer.arrays, json.loads(texts[MODEL])["parts"]).model(root["part"])
+    members = {name: text.encode() for name, text in texts.items()}
+    members |= {f"{number}.npy": _npy(array) for number, array in enumerate(writer.arrays)}
+    data = _archive(members, zipfile.ZIP_DEFLATED)
+    if sum(map(len, members.values())) > TIMES * len(data):
+        data = _archive(members, zipfile.ZIP_STORED)
+    content_bytes = data[: -2 * DIGEST]
     signed = content_bytes + (UNSIGNED if key is None else _sign(content_bytes, key))
     return signed + hashlib.sha256(signed).hexdigest().encode()
 
 
-def _member(name: str) -> zipfile.ZipInfo:
-    """Return an entry without the time of day: the same model gives the same bytes."""
-    return zipfile.ZipInfo(name)
+def _archive(members: Mapping[str, bytes], packing: int) -> bytes:
+    """Return a zip archive with room for signature and checksum."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in members.items():
+            # An entry without the time of day: the same model gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name), content, compress_type=packing)
+        archive.comment = UNSIGNED * 2
+    return data.getvalue()
 
 
-def _native(array: Array) -> Array:
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+def _npy(array: Array) -> bytes:
+    file = io.BytesIO()
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    np.lib.format.write_array(file, native, allow_pickle=False)
+    return file.getvalue()
 
 
 def _sign(content: bytes | memoryview, key: bytes) -> bytes:
@@ -259,7 +272,7 @@ def _read(path: str | Path, key: bytes | None = None) -> bytes:
 
 def _opened(data: bytes, path: str | Path) -> zipfile.ZipFile:
     try:
-        archive = open_stored(data)
+        archive = open_archive(data, times=TIMES)
     except ValueError as error:
         raise ModelFileError(f"{path} is no model file of skatter: {_one_line(error)}.") from error
     if not {ABOUT, MODEL} <= set(archive.namelist()):
@@ -287,7 +300,7 @@ def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
         raise Refused(f"{name} is larger than {MAX_JSON:,} bytes")
     try:
         found = json.loads(archive.read(name))
-    except (ValueError, RecursionError, zipfile.BadZipFile, RuntimeError, EOFError) as error:
+    except (ValueError, RecursionError, RuntimeError, EOFError, *BAD_MEMBER) as error:
         raise Refused(f"{name} cannot be read") from error
     if not isinstance(found, dict):
         raise Refused(f"{name} holds no object")
@@ -301,7 +314,7 @@ def _unpack(archive: zipfile.ZipFile) -> Any:
     arrays = [read_npy(archive.read(f"{number}.npy")) for number in range(count)]
     if content.keys() != {"parts", "model"} or not isinstance(content["parts"], list):
         raise Refused(f"{MODEL} has no parts")
-    return Reader(arrays, content["parts"]).value({"part": content["model"]})
+    return Reader(arrays, content["parts"]).model(content["model"])
 
 
 def _warn_of_versions(about: dict[str, Any], path: str | Path) -> None:

@@ -15,6 +15,7 @@ how much a model unfolds to is known before it is built.
 from __future__ import annotations
 
 from collections import UserList
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ from skatter.saving.schemas import (
     FUNCTION,
     REMEDIES,
     UNKNOWN,
+    check_model,
     check_part,
-    class_of,
     known_types,
     name_of,
 )
-from skatter.saving.specs import Part, Refused, parts_in
+from skatter.saving.specs import Part, Refused, class_of, parts_in
 
 Array = NDArray[Any]
 Node = Any
@@ -67,6 +68,7 @@ class Writer:
         self.arrays: list[Array] = []
         self.parts: list[dict[str, Node]] = []
         self._written: dict[int, tuple[Any, Node]] = {}
+        self._places: dict[tuple[Any, ...], int] = {}
         self._open: set[int] = set()
 
     def node(self, value: Any, depth: int = 0) -> Node:
@@ -121,8 +123,17 @@ class Writer:
         narrow = 0 < value.dtype.itemsize <= 8
         if value.dtype.kind not in "biufU" or not (narrow or value.dtype.kind == "U"):
             raise Refused(f"it holds an array of {value.dtype}")
-        self.arrays.append(value)
-        return {"array": len(self.arrays) - 1}
+        # Equal arrays are written once; their order in memory may change the last bit of a product.
+        content = (
+            value.dtype.str,
+            value.shape,
+            np.isfortran(value),
+            sha256(value.tobytes()).digest(),
+        )
+        place = self._places.setdefault(content, len(self.arrays))
+        if place == len(self.arrays):
+            self.arrays.append(value)
+        return {"array": place}
 
     def _part(self, value: Any, depth: int) -> Node:
         kind = type(value)
@@ -159,6 +170,12 @@ class Reader:
             check_part(part)
             self._measure(part)
             self._parts.append(part)
+
+    def model(self, place: Any) -> Part:
+        """Return the object that is the model."""
+        found = self._parts[_index(place, len(self._parts))]
+        check_model(found)
+        return found
 
     def _part(self, found: Any) -> Part:
         if not (isinstance(found, dict) and found.keys() == {"type", "state"}):

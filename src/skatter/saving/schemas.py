@@ -14,21 +14,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
-from importlib import import_module
 from inspect import signature
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.metrics.pairwise import kernel_metrics
+from sklearn.utils import get_tags
 
 from skatter.hedging.members import Member
+from skatter.hedging.weights import SELF_TRAINED
 from skatter.methods import METHODS
 from skatter.methods.base import Rival
 from skatter.parameters import Declared, rules_of
-from skatter.saving.specs import Part, Refused, check_attributes, parts_in
+from skatter.saving.specs import (
+    AS_WIDE,
+    Part,
+    Refused,
+    check_attributes,
+    class_of,
+    parts_in,
+)
 from skatter.trees import TreeEnsemble
 
 OURS = (
@@ -101,7 +109,7 @@ ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p
     classes_ l c; class_counts_ i c; prior_ f c; class_frequencies_ f c;
     domain_ids_ l d; domain_counts_ i d; source_ids_ l s; source_mean_ f p; target_mean_ f p;
     kernel_ @Kernel p; X_fit_ f n p | none; dual_coef_ f n k; support_ i n; intercept_ f out;
-    eigenvalues_ f k; offset_ f k; components_ f k *; feature_map_ none | @ p
+    eigenvalues_ v k; offset_ f k; components_ f k *; feature_map_ none | @transform p
 """
 )["ours"]
 """Attributes of our estimators, where the type has no specification of its own."""
@@ -128,15 +136,15 @@ BDA *transfer
 DIP mean_; components_
 DIPCC mean_; components_
 UML mean_; components_
-KMM classes_; estimator_ @
-KLIEP classes_; estimator_ @
+KMM classes_; estimator_ @predict p
+KLIEP classes_; estimator_ @predict p
 ARTL classes_; mean_; kernel_; X_fit_ f n p; dual_coef_ f n c
 MEDA classes_; mean_; metric_factor_ f p g; kernel_ @Kernel g; X_fit_ f n g; dual_coef_ f n c
 SPL classes_; mean_; axes_ f p a; projection_ f a q; prototypes_ f c q; clusters_ f c q | none;
     _origin f q
 EasyTL classes_; centres_ f c p; alignment_ @CORAL p | none
-SCACV best_estimator_ @
-DomainGeneralizer classes_; scaler_ @ p; members_ [@Member]; powers_ {num}; reach_ [f p]
+SCACV best_estimator_ @transform p
+DomainGeneralizer classes_; scaler_ @transform p; members_ [@Member]; powers_ {num}; reach_ [f p]
 TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
     domain str | none; numbers {any}; settings {any}
 Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
@@ -153,18 +161,17 @@ Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
 CalibratedSVC classes_; machine_ @SupportVectors p; link_ @LogisticRegression c
 SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
 KernelRidgeCV kernel_; samples_ f n p; coefficients_ f n; mean_ num; power_ num
-ChampionClassifier classes_; scaler_ @ p; contenders_ [@Contender]; champion_ str
-ChampionRegressor scaler_ @ p; contenders_ [@Contender]; champion_ str
-HedgedClassifier classes_; odds_ f m c; champion_ @ChampionClassifier p;
+ChampionClassifier classes_; scaler_ @transform p; contenders_ [@Contender]; champion_ str
+ChampionRegressor scaler_ @transform p; contenders_ [@Contender]; champion_ str
+HedgedClassifier classes_; prior_; odds_ f m c; champion_ @ChampionClassifier p;
     domain_scaler_ @DomainScaler p | none; members_ [@Member]; power_ num
 HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
     members_ [@Member]; range_ [num]; shifts_ f d+1; source_error_ num; widening_ num
-Contender name str; estimator @; score num
-Member name str; scaling = pooled domain; estimator @; weight num
+Contender name str; estimator @predict; score num
+Member name str; scaling = pooled domain; adapts bool; estimator @predict; weight num
 SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
     candidates_ [@Candidate]; rounds_together_ [@Round]
-_Path scaler @DomainScaler | none; feature_map @PrincipalMap; components @SCA;
-    neighbours @KNeighborsRegressor
+_Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
 ForestRegressor trees_ @TreeEnsemble p
 BoostingClassifier classes_; trees_ @TreeEnsemble p
@@ -177,15 +184,16 @@ LRESVMAdaptation *machine; *exemplars; exemplar_weights_ f e; dual_coef_ f n out
 EasyAdapt _copies @_Copies e; copy_ids_ l e
 EasyAdaptSVM *machine; _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
 MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m;
-    marginal_distances_ f m s; marginal_gamma_ num;
-    _embeddings @MeanEmbeddings
+    marginal_distances_ f m s; marginal_gamma_ num; _unnamed none | int;
+    _embeddings @MeanEmbeddings p
 UndoBias classes_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
     _weights f s+1 out p | none; domain_intercept_ f s out
 HFA classes_; intercept_; source_coef_ f * out; target_coef_ f * out;
     _source @_Side p; _target @_Side p
 Landmarks classes_; mean_; intercept_; coef_ f out p
 MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
-CORAL source_mean_; target_mean_; whitening_ @ p; colouring_ @ p
+CORAL source_mean_; target_mean_; whitening_ @FullPower p | @ThinPower p;
+    colouring_ @FullPower p | @ThinPower p
 GFK mean_; metric_factor_ f p k
 SGF mean_; basis_ f p b; coefficients_ f b k
 JGSA source_map_ f p k; target_map_ f p k
@@ -210,28 +218,31 @@ SCIKIT_LEARN = _table(
 *machine *seen; kernel = linear poly rbf sigmoid; degree int; coef0 num; cache_size num; nu num;
     support_ w n; support_vectors_ d n p; _gamma num; _sparse false; fit_status_ int;
     shape_fit_ [int]; _effective_probability? bool; _num_iter? w *; n_iter_? w * | int
-sklearn.compose.ColumnTransformer *seen; transformers [any]; transformers_ [any];
-    sparse_output_ bool; output_indices_ {any}; _columns [any]; _remainder [any];
-    _transformer_to_input_indices {[int]}; _n_features? int p; _name_to_fitted_passthrough? {@}
+sklearn.compose.ColumnTransformer *seen; transformer_weights none | {num};
+    transformers [any]; transformers_ [any]; sparse_output_ bool;
+    output_indices_ {any}; _columns [any]; _remainder [any];
+    _transformer_to_input_indices {[int]}; _n_features? int p;
+    _name_to_fitted_passthrough? {@FunctionTransformer}
 sklearn.decomposition.PCA *seen; mean_ f p; components_ f k p; n_components_ int k;
-    explained_variance_ f k; explained_variance_ratio_ g k; singular_values_ f k;
+    explained_variance_ v k; explained_variance_ratio_ g k; singular_values_ v k;
     noise_variance_ num; n_samples_ int; _fit_svd_solver? str
 sklearn.discriminant_analysis.LinearDiscriminantAnalysis *linear; priors_ f c; means_ f c p;
-    _max_components int; xbar_? f p; scalings_? f p *; covariance_? f p p;
+    _max_components int; xbar_? f p; scalings_? f p *; covariance_? v p p;
     explained_variance_ratio_? f *; _n_features_out? int
-sklearn.frozen.FrozenEstimator estimator @
+sklearn.frozen.FrozenEstimator estimator @fit
 sklearn.impute.SimpleImputer *seen; strategy = mean median most_frequent constant;
     add_indicator false; statistics_ x p; indicator_ none; _fit_dtype dtype; _fill_dtype? dtype
-sklearn.kernel_approximation.Nystroem *seen; kernel KERNELS; components_ f k p;
-    normalization_ f k k; component_indices_ i k; _n_features_out int k
+sklearn.kernel_approximation.Nystroem *seen; kernel KERNELS; kernel_params none; gamma num | none;
+    coef0 num | none; degree num | none; components_ f k p; normalization_ f k k;
+    component_indices_ i k; _n_features_out int k
 sklearn.kernel_approximation.RBFSampler *seen; random_weights_ f p k; random_offset_ f k;
     _n_features_out int k; _gamma? num
 sklearn.linear_model.LinearRegression *regression; rank_? int; singular_? f *
 sklearn.linear_model.LogisticRegression *linear; n_iter_ i *
 sklearn.linear_model.RidgeCV *regression; alphas [num]; alpha_ num; best_score_ num;
-    cv_results_? f *
+    cv_results_? f *; _store_cv_results? bool
 sklearn.linear_model.Ridge *regression; n_iter_ none | i *; solver_ str
-sklearn.naive_bayes.GaussianNB *seen; classes_ l c; theta_ f c p; var_ f c p; class_prior_ f c;
+sklearn.naive_bayes.GaussianNB *seen; classes_ l c; theta_ f c p; var_ v c p; class_prior_ f c;
     class_count_ f c; epsilon_ num
 sklearn.neighbors.KNeighborsClassifier *neighbours; classes_ l c; _y i n <c; outputs_2d_ false
 sklearn.neighbors.KNeighborsRegressor *neighbours; _y f n | f n *
@@ -239,20 +250,22 @@ sklearn.pipeline.Pipeline steps [any]
 sklearn.preprocessing.FunctionTransformer *seen; func none; inverse_func none; kw_args none;
     inv_kw_args none; feature_names_out = one-to-one | none
 sklearn.preprocessing.KernelCenterer n_features_in_ int n; K_fit_rows_ f n; K_fit_all_ num
-sklearn.preprocessing.MaxAbsScaler *seen; n_samples_seen_ num | x p; scale_ g p; max_abs_ g p
-sklearn.preprocessing.MinMaxScaler *seen; n_samples_seen_ num | x p; scale_ g p; min_ g p;
-    data_min_ g p; data_max_ g p; data_range_ g p
+sklearn.preprocessing.MaxAbsScaler *seen; n_samples_seen_ num | x p; scale_ h p; max_abs_ h p
+sklearn.preprocessing.MinMaxScaler *seen; feature_range [num]; n_samples_seen_ num | x p;
+    scale_ h p; min_ h p; data_min_ h p; data_max_ h p; data_range_ h p
 sklearn.preprocessing.Normalizer *seen; norm = l1 l2 max
 sklearn.preprocessing.OneHotEncoder *seen; dtype type; feature_name_combiner = concat;
+    handle_unknown = error ignore infrequent_if_exist warn;
     categories_ [x *]; _n_features_outs [int]; drop_idx_ x p | none;
     _drop_idx_after_grouping x p | none; _infrequent_enabled bool; _infrequent_indices? [any];
     _default_to_infrequent_mappings? [any]
-sklearn.preprocessing.RobustScaler *seen; center_ g p | none; scale_ g p | none
-sklearn.preprocessing.StandardScaler *seen; n_samples_seen_ num | x p; mean_ g p | none;
-    var_ g p | none; scale_ g p | none
+sklearn.preprocessing.RobustScaler *seen; center_ h p | none; scale_ h p | none
+sklearn.preprocessing.StandardScaler *seen; n_samples_seen_ num | x p; mean_ h p | none;
+    var_ g p | none; scale_ h p | none
 sklearn.svm.LinearSVC *linear; intercept_ f out | num; n_iter_ int
-sklearn.svm.SVC *machine; classes_ l c; class_weight_ d c; _n_support w c; epsilon num;
-    _intercept_ d pairs; intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
+sklearn.svm.SVC *machine; decision_function_shape = ovo ovr; classes_ l c;
+    class_weight_ d c; _n_support w c; epsilon num; _intercept_ d pairs;
+    intercept_ d pairs; _dual_coef_ d c-1 n; dual_coef_ d c-1 n;
     _probA d 0 | d pairs; _probB d 0 | d pairs
 sklearn.svm.SVR *machine; _n_support w 2; _intercept_ d 1; intercept_ d 1; _dual_coef_ d 1 n;
     dual_coef_ d 1 n; _probA d 0; _probB d 0; probability false; class_weight none;
@@ -304,14 +317,6 @@ def known_types() -> frozenset[str]:
     return frozenset({*OURS, *names, *SCIKIT_LEARN})
 
 
-@cache
-def class_of(name: str) -> type:
-    """Return a class of the list; the name is never that of a file, but the list's own."""
-    module, _, kind = name.rpartition(".")
-    found: type = getattr(import_module(module), kind)
-    return found
-
-
 def name_of(kind: type) -> str | None:
     """Return the name by which the list knows a class, or None."""
     public = [word for word in kind.__module__.split(".") if not word.startswith("_")]
@@ -340,11 +345,18 @@ def check_part(part: Part) -> None:
         _check_parameters(part, kind)
     plain = {name.rstrip("?"): spec for name, spec in specs.items()}
     check_attributes(part, plain if record else {**plain, **PARAMETERS})
-    if part.kind in _AGREE and (record or _is_fitted(part, kind) or part.kind in _STEPPED):
+    _check_learnt(part, kind)
+    if part.kind in _AGREE and (record or _has_learnt(part, kind) or part.kind in _STEPPED):
         try:
             _AGREE[part.kind](part.state)
         except (AttributeError, LookupError, TypeError) as error:
             raise Refused(f"{part.kind} lacks something that it needs") from error
+
+
+def check_model(part: Part) -> None:
+    """Refuse an object that is no model, but a part of one."""
+    able = part.kind == "TableModel" or part.can("predict") or part.can("transform")
+    _check(able, f"a {part.kind} is no model")
 
 
 @cache
@@ -352,8 +364,28 @@ def _parameters(kind: type) -> frozenset[str]:
     return frozenset(signature(kind).parameters)
 
 
-def _is_fitted(part: Part, kind: type) -> bool:
+def _has_learnt(part: Part, kind: type) -> bool:
     return bool(part.state.keys() - _parameters(kind) - _BESIDE)
+
+
+def _is_fitted(part: Part) -> bool:
+    """Tell whether an object can be used: a record, or an estimator that needs no fit any more."""
+    kinds = [(each, class_of(each.name)) for each in part.inner]
+    return all(
+        not issubclass(kind, BaseEstimator) or _has_learnt(each, kind) or each.kind in _STATELESS
+        for each, kind in kinds
+    )
+
+
+_STATELESS = {"FunctionTransformer", "Normalizer"}
+"""Estimators that need no fit."""
+
+
+def _check_learnt(part: Part, kind: type) -> None:
+    """Refuse what an estimator has learnt, or a record holds, where that has not learnt itself."""
+    given = _parameters(kind) if issubclass(kind, BaseEstimator) else frozenset()
+    learnt = [value for name, value in part.state.items() if name not in given]
+    _check(all(map(_is_fitted, parts_in(learnt))), f"{part.kind} holds what is not fitted")
 
 
 _BESIDE = {
@@ -370,7 +402,7 @@ def _strict(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     if foreign := part.state.keys() - known:
         raise Refused(f"{part.kind} knows no attribute {min(foreign)[:60]!r}")
     learnt = {name for name in specs if not name.endswith("?")} - _BESIDE
-    return parameters | learnt if _is_fitted(part, kind) else parameters
+    return parameters | learnt if _has_learnt(part, kind) else parameters
 
 
 def _fields(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
@@ -390,22 +422,46 @@ def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
         learnt = name.endswith("_") or name.startswith("_")
         if not learnt or name.startswith("__") or hasattr(kind, name) or not name.isidentifier():
             raise Refused(f"{part.kind} knows no attribute {name[:60]!r}")
-    if not _is_fitted(part, kind):
+    if not _has_learnt(part, kind):
         return parameters
     must = parameters | ({"source_ids_"} if issubclass(kind, Rival) else set())
     for name in specs:
         ways = [set(way.split("+")) for way in name.split("|")]
         must |= next((way for way in ways if way <= part.state.keys()), ways[0])
-    kernel = part.state.get("kernel_")
-    needs = isinstance(kernel, Part) and kernel.state["metric"] != "precomputed"
-    if needs and part.state.get("X_fit_", 0) is None:
-        raise Refused(f"{part.kind} has no X_fit_")
+    _check_gram(part.state)
     wide = part.state.get("feature_map_")
     wide = wide.gives if isinstance(wide, Part) else part.state.get("n_features_in_")
     found = part.state.get("components_")
     if wide is not None and isinstance(found, np.ndarray) and found.shape[1:] != (wide,):
         raise Refused(f"components_ of {part.kind} are of other features")
     return frozenset(name for name in must if not name.endswith("?"))
+
+
+def _check_gram(state: dict[str, Any]) -> None:
+    """Refuse a kernel that takes rows of a Gram matrix where samples are given, and vice versa."""
+    kernel = state.get("kernel_")
+    if not isinstance(kernel, Part):
+        return
+    gram = _is_gram(kernel)
+    asked = state.get("kernel")
+    _check("kernel" not in state or (type(asked) is str and asked == _GRAM) == gram, "no kernel")
+    _check("X_fit_" not in state or (state["X_fit_"] is None) == gram, "no samples for the kernel")
+    if gram and "support_" in state:
+        _check_rows(state["support_"], state)
+    elif gram and "dual_coef_" in state:
+        _check(len(state["dual_coef_"]) == state["n_features_in_"], "dual_coef_ disagrees")
+
+
+_GRAM = "precomputed"
+
+
+def _is_gram(kernel: Part) -> bool:
+    return isinstance(kernel.state["metric"], str) and kernel.state["metric"] == _GRAM
+
+
+def _check_rows(rows: Any, state: dict[str, Any]) -> None:
+    right = not len(rows) or int(rows.max()) < state["n_features_in_"]
+    _check(right, "there are fewer rows in the Gram matrix")
 
 
 def _check_parameters(part: Part, kind: type) -> None:
@@ -475,11 +531,21 @@ def _check_regression(state: dict[str, Any]) -> None:
 def _check_imputer(state: dict[str, Any]) -> None:
     learnt = vars(SimpleImputer().fit([[0.0]]))  # more of it in newer versions
     _check(learnt.keys() <= state.keys(), "SimpleImputer lacks something that it needs")
+    plain = isinstance(state["missing_values"], str | int | float | None)
+    _check(plain, "missing_values of SimpleImputer is not as it should be")
+    text = state["statistics_"].dtype.kind in "OU"
+    kinds = [state[name].kind for name in {"_fit_dtype", "_fill_dtype"} & state.keys()]
+    right = all((kind == "O") == text for kind in kinds)
+    _check(right, "SimpleImputer fills in something else than it was fitted to")
+    plain = state["strategy"] in ("constant", "most_frequent")
+    _check(plain or not text, "SimpleImputer has no numbers to fill in")
 
 
 def _check_machine(state: dict[str, Any]) -> None:
     right = state["_n_support"].sum() == len(state["support_"])
     _check(bool(right), "_n_support and support_ of SVC disagree")
+    ties = state["break_ties"] and state["decision_function_shape"] == "ovo"
+    _check(not ties, "SVC breaks ties between pairs of classes")
 
 
 def _check_neighbours(state: dict[str, Any]) -> None:
@@ -526,6 +592,28 @@ def _width_of_column(known: Any, few: Any, way: Any, dropped: Any) -> int:
     return len(frequent) + 1
 
 
+def _check_scaler(state: dict[str, Any]) -> None:
+    """Refuse a scaler that lacks what it subtracts or divides by, or divides by zero."""
+    for asked, name in _SCALED:
+        _check(not state.get(asked) or state[name] is not None, f"a scaler has no {name}")
+    for name in {"scale_", "scales_"} & state.keys():
+        _check(state[name] is None or bool((state[name] != 0).all()), f"{name} holds a zero")
+
+
+_SCALED = (
+    ("with_mean", "mean_"),
+    ("with_std", "scale_"),
+    ("with_centering", "center_"),
+    ("with_scaling", "scale_"),
+)
+"""Parameters of scalers, and what there must be where they are true."""
+
+
+def _check_discriminant(state: dict[str, Any]) -> None:
+    needs = {"svd": {"scalings_", "xbar_"}, "eigen": {"scalings_"}, "lsqr": set()}
+    _check(needs[state["solver"]] <= state.keys(), "the axes of the discriminants are missing")
+
+
 def _check_steps(state: dict[str, Any]) -> None:
     steps = state["steps"]
     right = len(steps) > 0 and all(
@@ -533,12 +621,42 @@ def _check_steps(state: dict[str, Any]) -> None:
     )
     _check(right and len({name for name, _ in steps}) == len(steps), "steps make no pipeline")
     passes = (None, "passthrough")
-    parts = [isinstance(step, Part) or step in passes for _, step in steps]
-    _check(all(parts), "a step is no estimator")
-    inside = [step for _, step in steps if isinstance(step, Part)]
+    for _, step in steps[:-1]:
+        right = step.can("transform") if isinstance(step, Part) else step in passes
+        _check(right, "a step is no transformer")
+    last = steps[-1][1]
+    _check(last.can("fit") if isinstance(last, Part) else last in passes, "a step is no estimator")
+    inside = [each for _, step in steps if isinstance(step, Part) for each in step.inner]
+    if not any(map(_is_fitted, inside)):
+        return
+    _check(all(map(_is_fitted, inside)), "some steps are fitted, and others not")
     for first, then in pairwise(inside):
         agree = None in (first.gives, then.width) or first.gives == then.width
         _check(agree, f"{first.kind} makes other features than {then.kind} takes")
+    _leave_gaps(inside)
+
+
+def _leave_gaps(steps: list[Part]) -> bool:
+    """Tell whether steps make NaN of any sample; refuse those that do so before one that minds."""
+    gaps = False
+    for step in steps:
+        _check(not gaps or _takes_gaps(class_of(step.name)), f"{step.kind} would be given NaN")
+        gaps = (gaps and step.kind in AS_WIDE) or _makes_gaps(step)
+    return gaps
+
+
+def _makes_gaps(part: Part) -> bool:
+    """Tell a scaler of a column that was empty in the fit."""
+    if part.kind == "ColumnTransformer":
+        ways = [way for _, way, _ in part.state["transformers_"] if isinstance(way, Part)]
+        return any(_leave_gaps(way.inner) for way in ways)
+    found = [part.state.get(name) for name in ("mean_", "center_", "min_", "scale_")]
+    return any(isinstance(each, np.ndarray) and bool(np.isnan(each).any()) for each in found)
+
+
+@cache
+def _takes_gaps(kind: type) -> bool:
+    return bool(get_tags(kind()).input_tags.allow_nan)
 
 
 def _check_columns(state: dict[str, Any]) -> None:
@@ -547,29 +665,68 @@ def _check_columns(state: dict[str, Any]) -> None:
             right = isinstance(each, tuple) and len(each) == 3 and isinstance(each[0], str)
             _check(right, "transformers make no ColumnTransformer")
             way, columns = each[1:]
-            _check(isinstance(way, Part) or way in ("drop", "passthrough"), "no transformer")
+            right = way.can("transform") if isinstance(way, Part) else way in _WAYS
+            _check(right, "no transformer")
             plain = isinstance(columns, list | str | int | slice)
             names = columns if isinstance(columns, list) else []
             plain = plain and all(isinstance(one, str | int) for one in names)
             _check(plain, "columns are given by name or place")
             known = set(state.get("feature_names_in_", names))
             _check(all(one in known for one in names if isinstance(one, str)), "no such column")
+    if "transformers_" in state:
+        _check_fitted_columns(state)
+
+
+_WAYS = ("drop", "passthrough")
+
+
+def _check_fitted_columns(state: dict[str, Any]) -> None:
+    """Refuse transformers of other columns than were asked for, or than each takes."""
+    asked = [(name, columns) for name, _, columns in state["transformers"]]
+    found = [(name, columns) for name, _, columns in state["transformers_"]]
+    _check([each for each in found if each[0] != "remainder"] == asked, "transformers_ disagree")
+    numbers = range(state["n_features_in_"])
+    at = dict(zip(state.get("feature_names_in_", ()), numbers, strict=False))
+    places = state["_transformer_to_input_indices"]
+    for name, way, columns in state["transformers_"]:
+        if isinstance(columns, list):
+            own = [at[one] if isinstance(one, str) else numbers[one] for one in columns]
+            _check(list(places[name]) == own, "_transformer_to_input_indices disagree")
+        n = len(places[name])
+        _check(all(place in numbers for place in places[name]), "no such column")
+        if isinstance(way, Part):
+            _check(_is_fitted(way) and way.width in (None, n), f"{name} takes other columns")
 
 
 def _within(part: Part, state: dict[str, Any]) -> None:
     """Refuse a classifier whose classes are no numbers of the outer one's."""
-    while part.kind in ("Pipeline", "DomainPipeline"):
-        part = part.state["steps"][-1][1]
-    codes = part.state["classes_"]
+    codes = part.inner[-1].state["classes_"]
     right = codes.dtype.kind in "iu" and len(codes) > 0 and codes.min() >= 0
     _check(right and codes.max() < len(state["classes_"]), "a member has other classes")
+
+
+def _predicts_a_number(part: Part) -> bool:
+    """Tell a regressor of one output."""
+    last = part.inner[-1]
+    several = any(np.ndim(last.state.get(name, ())) > 1 for name in ("coef_", "_y"))
+    return issubclass(class_of(last.name), RegressorMixin) and not several
 
 
 def _check_members(state: dict[str, Any]) -> None:
     inside = [*state.get("contenders_", ()), *state.get("members_", ())]
     _check(len(inside) > 0, "there are no members")
-    for each in inside if "classes_" in state else ():
-        _within(each.state["estimator"], state)
+    if "scaler_" in state:
+        scaler, p = state["scaler_"], state["n_features_in_"]
+        right = scaler.gives in (None, p) and not _leave_gaps(scaler.inner)
+        _check(right, "scaler_ makes other samples than the members take")
+    for member in inside:
+        estimator = member.state["estimator"]
+        _check(estimator.width in (None, state["n_features_in_"]), "a member takes other features")
+        if "classes_" in state:
+            _check(estimator.can("predict_proba"), "a member has no probabilities")
+            _within(estimator, state)
+        else:
+            _check(_predicts_a_number(estimator), "a member does not predict one number")
     if "contenders_" in state:
         names = [each.state["name"] for each in state["contenders_"]]
         _check(state["champion_"] in names, "champion_ is none of the contenders")
@@ -589,6 +746,9 @@ def _check_copies(state: dict[str, Any]) -> None:
 def _check_hedged_classifier(state: dict[str, Any]) -> None:
     _check_members(state)
     _check(len(state["odds_"]) == len(state["members_"]), "odds_ and members_ disagree")
+    for each in state["members_"]:
+        right = each.state["name"] != SELF_TRAINED or each.state["estimator"].kind == SELF_TRAINED
+        _check(right, "a member has the name of another")
 
 
 def _check_hedged_regressor(state: dict[str, Any]) -> None:
@@ -596,10 +756,30 @@ def _check_hedged_regressor(state: dict[str, Any]) -> None:
     _check(len(state["range_"]) == 2, "range_ has two ends")
 
 
+def _check_kept(state: dict[str, Any]) -> None:
+    """Refuse samples of a kernel that takes rows of a Gram matrix, and vice versa."""
+    kept = state["X"] if "X" in state else state["samples"]
+    _check((kept is None) == _is_gram(state["kernel"]), "no samples for the kernel")
+
+
 def _check_sides(state: dict[str, Any]) -> None:
     for side in ("source", "target"):
-        rows = len(state[f"_{side}"].state["rows"])
-        _check(len(state[f"{side}_coef_"]) == rows, f"{side}_coef_ disagrees")
+        rows, samples = (state[f"_{side}"].state[name] for name in ("rows", "samples"))
+        _check(len(state[f"{side}_coef_"]) == len(rows), f"{side}_coef_ disagrees")
+        if samples is None:
+            _check_rows(rows, state)
+
+
+def _check_blocks(state: dict[str, Any]) -> None:
+    _check(state["_weights"] is not None or "X_fit_" in state, "UndoBias has no X_fit_")
+
+
+def _check_marginal(state: dict[str, Any]) -> None:
+    embeddings, place = state["_embeddings"].state, state["_unnamed"]
+    _check(place is None or place < len(state["marginal_ids_"]), "_unnamed is out of range")
+    _check(len(embeddings["inner"]) == len(state["source_ids_"]), "_embeddings disagree")
+    if embeddings["X"] is None:
+        _check_rows(embeddings["rows"], state)
 
 
 def _check_generalizer(state: dict[str, Any]) -> None:
@@ -608,10 +788,20 @@ def _check_generalizer(state: dict[str, Any]) -> None:
     _check(all(name in state["powers_"] for name in names), "a member has no power")
 
 
+def _check_path(state: dict[str, Any]) -> None:
+    """Refuse steps of self-training that make other features than the next one takes."""
+    steps = [state[name] for name in ("scaler", "components", "neighbours")]
+    for first, then in pairwise([step for step in steps if step is not None]):
+        _check(first.gives == then.width, "the steps of a path disagree")
+
+
 def _check_paths(state: dict[str, Any]) -> None:
-    n = len(state["classes_"])
-    for each in state["paths_"]:
-        _check(each.state["neighbours"].state["_y"].shape[1:] == (n,), "paths_ disagree")
+    n, p = len(state["classes_"]), state["n_features_in_"]
+    _check(len(state["paths_"]) == len(state["candidates_"]) > 0, "paths_ and candidates_ disagree")
+    for path in (each.state for each in state["paths_"]):
+        first = path["scaler"] or path["components"]
+        right = path["neighbours"].state["_y"].shape[1:] == (n,) and first.width == p
+        _check(right, "paths_ disagree")
 
 
 def _check_codes(state: dict[str, Any]) -> None:
@@ -625,8 +815,14 @@ def _check_table(state: dict[str, Any]) -> None:
         first = steps[0][1]
         named = isinstance(first, Part) and "feature_names_in_" in first.state
         right = named and first.kind == "ColumnTransformer" and len(steps) > 1
-        _check(right, f"{name} is no pipeline of a table")
-    for name in ("sources", "targets"):
+        _check(right and state[name].can("predict"), f"{name} is no pipeline of a table")
+    adapted, plain = (state[name] for name in ("adapted", "plain"))
+    if _predicts_a_number(adapted):
+        right = adapted.can("predict_interval") and _predicts_a_number(plain)
+    else:
+        right = all("classes_" in each.inner[-1].state for each in (adapted, plain))
+    _check(right, "adapted and plain predict different things")
+    for name in ("sources", "targets", "na_values"):
         _check(_all_text(state["settings"].get(name, [])), f"{name} are no names")
     _check(all(type(each) is int for each in state["numbers"].values()), "numbers are no numbers")
 
@@ -648,6 +844,11 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "Ridge": _check_regression,
     "RidgeCV": _check_regression,
     "SimpleImputer": _check_imputer,
+    **dict.fromkeys(
+        ("DomainScaler", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"),
+        _check_scaler,
+    ),
+    "LinearDiscriminantAnalysis": _check_discriminant,
     "SVC": _check_machine,
     "KNeighborsClassifier": _check_neighbours,
     "KNeighborsRegressor": _check_neighbours,
@@ -662,8 +863,13 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     "DomainGeneralizer": _check_generalizer,
     "EasyAdapt": _check_copies,
     "HFA": _check_sides,
+    "UndoBias": _check_blocks,
+    "_Side": _check_kept,
+    "MeanEmbeddings": _check_kept,
+    "MarginalKernelSVM": _check_marginal,
     "CalibratedSVC": _check_calibrated,
     "SCAClassifier": _check_paths,
+    "_Path": _check_path,
     "TSC": _check_codes,
     "TableModel": _check_table,
 }

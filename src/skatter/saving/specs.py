@@ -8,12 +8,13 @@ The words of a specification, with alternatives separated by ``|``:
 ``int``, ``int p``        an integer from 0; one that is the size p
 ``= a b``                 one of these strings
 ``dtype``, ``type``       a dtype; a scalar type of NumPy
-``f n p``                 an array of n rows and p columns: ``f`` finite floats, ``g`` any floats,
-                          ``d`` finite float64, ``i`` integers from 0, ``w`` int32 from 0,
-                          ``l`` labels, ``o`` strings, ``b`` bools, ``x`` anything
+``f n p``                 an array of n rows and p columns: ``f`` floats as large as samples may be,
+                          ``d`` such float64, ``h`` such floats or NaN, ``v`` finite floats, ``g``
+                          any floats, ``i`` integers from 0, ``w`` int32 from 0, ``l`` labels,
+                          all different, ``o`` strings, ``b`` bools, ``x`` anything
 ``d 0``                   an array of this very length
 ``i n <c``                an array with numbers below c
-``@``, ``@Name``          an object of the list; one of this class
+``@Name``, ``@predict``   an object of this class; an estimator with this method, fitted
 ``@Name p``               one that takes p features
 ``[...]``, ``{...}``      a list or tuple of these; a dict from strings to these
 ========================  =========================================================================
@@ -27,18 +28,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from skatter.checks import LARGEST
+from skatter.tables.dates import PARTS
 
 Array = NDArray[Any]
 Sizes = list[tuple[str, int, str]]
 
 KINDS = {
     "f": "f",
-    "g": "f",
     "d": "f",
+    "h": "f",
+    "v": "f",
+    "g": "f",
     "i": "iu",
     "w": "i",
     "l": "biufUO",
@@ -62,6 +71,26 @@ class Refused(ValueError):
     """Something in a model that a file may not hold."""
 
 
+@cache
+def class_of(name: str) -> type:
+    """Return a class of the list; the name is never that of a file, but the list's own."""
+    module, _, kind = name.rpartition(".")
+    found: type = getattr(import_module(module), kind)
+    return found
+
+
+PIPELINES = {"Pipeline", "DomainPipeline"}
+WRAPPERS = {"FrozenEstimator": "estimator", "SCACV": "best_estimator_"}
+"""Estimators that do what another one does, and the attribute that holds it."""
+
+AS_WIDE = {
+    *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer"),
+    *("FunctionTransformer", "KernelCenterer", "DomainScaler"),
+    *("CORAL", "LinearTransport", "OptimalTransport"),
+}
+"""Transformers that make as many features as they take."""
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """An object of a model before it is built: its type, by name, and its attributes."""
@@ -75,30 +104,97 @@ class Part:
         return self.name.rpartition(".")[2]
 
     @property
+    def inner(self) -> list[Part]:
+        """The estimators that samples go through, one after the other; itself where it is one."""
+        if self.kind in PIPELINES:
+            steps = [step for _, step in self.state["steps"] if isinstance(step, Part)]
+            return [each for step in steps for each in step.inner]
+        held = self.state.get(WRAPPERS.get(self.kind, ""))
+        return held.inner if isinstance(held, Part) else [self]
+
+    def can(self, method: str) -> bool:
+        """Whether it is an estimator with a method; a pipeline has those of its last step."""
+        if self.kind in PIPELINES:
+            last = self.state["steps"][-1][1]
+            return last.can(method) if isinstance(last, Part) else method == "transform"
+        held = self.state.get(WRAPPERS.get(self.kind, ""))
+        if isinstance(held, Part):
+            return held.can(method)
+        if self.kind == "SVC" and method == "predict_proba":
+            return self.state["probability"] is True
+        if self.kind == "LinearDiscriminantAnalysis" and method == "transform":
+            return self.state["solver"] != "lsqr"
+        kind = class_of(self.name)
+        return issubclass(kind, BaseEstimator) and callable(getattr(kind, method, None))
+
+    @property
     def gives(self) -> int | None:
         """Features that it makes, where that can be seen."""
-        if self.kind == "FrozenEstimator" and isinstance(self.state.get("estimator"), Part):
-            return self.state["estimator"].gives
-        for name in ("n_features_out_", "_n_features_out", "n_components_"):
-            if isinstance(self.state.get(name), int):
-                return int(self.state[name])
-        for name, axis in (("dual_coef_", -1), ("components_", 0)):
-            found = self.state.get(name)
-            if isinstance(found, np.ndarray) and found.ndim:
-                return int(found.shape[axis])
-        return None
+        inner = self.inner
+        return _features_of(inner[-1]) if inner else None
 
     @property
     def width(self) -> int | None:
         """Features that it takes, where that can be seen."""
-        state = self.state
+        inner = self.inner
+        state = inner[0].state if inner else {}
         for name in ("n_features_in_", "n_features"):
-            if isinstance(state.get(name), int):
+            if isinstance(state.get(name), int | np.integer):
                 return int(state[name])
         for name in ("origin", "matrix", "ids", "samples", "vectors", "X", "_samples"):
             if isinstance(state.get(name), np.ndarray):
                 return int(state[name].shape[-1])
         return None
+
+
+def _features_of(part: Part) -> int | None:
+    """Return how many features a single transformer makes."""
+    if part.kind in AS_WIDE:
+        return part.width
+    if part.kind in _MAKES:
+        return _MAKES[part.kind](part)
+    for name in ("n_features_out_", "_n_features_out", "n_components_"):
+        if isinstance(part.state.get(name), int | np.integer):
+            return int(part.state[name])
+    for name, axis in (("dual_coef_", -1), ("components_", 0)):
+        found = part.state.get(name)
+        if isinstance(found, np.ndarray) and found.ndim:
+            return int(found.shape[axis])
+    return None
+
+
+def _imputed(part: Part) -> int:
+    """Return how many columns an imputer makes: those that were empty in the fit are dropped."""
+    found = part.state["statistics_"]
+    kept = part.state["strategy"] == "constant" or part.state["keep_empty_features"]
+    empty = 0 if kept else sum(each != each for each in found.tolist())
+    return len(found) - empty
+
+
+def _discriminants(part: Part) -> int:
+    """Return how many discriminant axes are used, of those that there are."""
+    return min(part.state["scalings_"].shape[1], part.state["_max_components"])
+
+
+def _put_together(part: Part) -> int | None:
+    """Return how many columns a ColumnTransformer makes."""
+    total = 0
+    for _, way, columns in part.state["transformers_"]:
+        made = way.gives if isinstance(way, Part) else len(columns) * (way == "passthrough")
+        if made is None:
+            return None
+        total += made
+    return total
+
+
+_MAKES: dict[str, Callable[[Part], int | None]] = {
+    "ColumnTransformer": _put_together,
+    "DateParts": lambda part: part.state["n_features_in_"] * len(PARTS),
+    "LinearDiscriminantAnalysis": _discriminants,
+    "OneHotEncoder": lambda part: sum(part.state["_n_features_outs"]),
+    "SimpleImputer": _imputed,
+}
+"""How many features transformers make that do not say so in an attribute."""
 
 
 def parts_in(value: Any) -> Iterator[Part]:
@@ -173,7 +269,9 @@ def _members(value: Any, bracket: str) -> list[Any] | None:
 
 
 def _fits_part(value: Any, kind: str, rest: list[str], name: str, sizes: Sizes) -> bool:
-    if not isinstance(value, Part) or (kind and value.kind != kind):
+    if not isinstance(value, Part):
+        return False
+    if not (value.can(kind) if kind.islower() else value.kind == kind):
         return False
     if rest and value.width is not None:
         sizes.append((rest[0], value.width, name))
@@ -193,16 +291,25 @@ def _fits_array(
     named = [pair for pair in zip(dims, value.shape, strict=True) if pair[0] != "*"]
     if any(dim.isdigit() and int(dim) != size for dim, size in named):
         return False
-    if letter in "fdl" and value.dtype.kind == "f" and not np.isfinite(value).all():
+    if letter in "fdhvl" and value.dtype.kind == "f" and not _in_range(value, letter):
         return False
     if letter in "iw" and value.dtype.kind == "i" and value.size and value.min() < 0:
         return False
     if letter in "lo" and not all(isinstance(each, str) for each in _objects(value)):
         return False
+    if letter == "l" and len(set(value.ravel().tolist())) < value.size:
+        return False
     sizes.extend((dim, size, name) for dim, size in named if not dim.isdigit())
     if limit is not None and value.size:
         limits.append((limit, int(value.max()), name))
     return True
+
+
+def _in_range(value: Array, letter: str) -> bool:
+    """Tell whether floats are finite, and their squares as well where they are used with others."""
+    known = value[~np.isnan(value)] if letter == "h" else value
+    limit = np.finfo(np.float64).max if letter in "vl" else LARGEST["float64"]
+    return not known.size or -limit <= float(known.min()) <= float(known.max()) <= limit
 
 
 def _objects(array: Array) -> Iterator[Any]:

@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_choice, check_integer, check_real, check_samples, warn_of_units
+from skatter.components import project_alike
 from skatter.domains import Domains, read_domains
 from skatter.formatting import percent
+from skatter.kernels import KERNEL_PARAMETERS
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.principal import PrincipalMap
 from skatter.sca import SCA
@@ -251,21 +253,22 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         """
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
-        weights = [candidate.weight for candidate in self.candidates_]
-        # Candidates of one scaling differ by their ridge, and share the explicit features.
-        features = {
-            id(path.feature_map): path.features(X, sample_domain) for path in self._distinct_paths()
-        }
-        shares = [path.predict(features[id(path.feature_map)]) for path in self.paths_]
+        shares: list[Array] = []
+        weights: list[float] = []
+        for scaling in dict.fromkeys(each.scaling for each in self.candidates_):
+            # Candidates of one scaling differ by their ridge, and share kernel and samples.
+            alike = [i for i, each in enumerate(self.candidates_) if each.scaling == scaling]
+            paths = [self.paths_[i] for i in alike]
+            samples = paths[0].samples(X, sample_domain)
+            projected = project_alike([path.components for path in paths], samples)
+            shares += [path.vote(Z) for path, Z in zip(paths, projected, strict=True)]
+            weights += [self.candidates_[i].weight for i in alike]
         return np.average(shares, axis=0, weights=weights)
 
     @property
     def leading(self) -> int:
         """Place of the candidate with the most weight."""
         return int(np.argmax([candidate.weight for candidate in self.candidates_]))
-
-    def _distinct_paths(self) -> Iterable[_Path]:
-        return {id(path.feature_map): path for path in self.paths_}.values()
 
     def _template(self) -> SCA:
         """Check the parameters, and return SCA as it is used on explicit features."""
@@ -293,8 +296,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         scalings = ("none",) if sparse.issparse(X) else tuple(dict.fromkeys(self.scalings))
         feature_map = template.feature_map
         if feature_map is None:
-            names = ("kernel", "gamma", "degree", "coef0", "kernel_params")
-            options = {name: getattr(template, name) for name in names}
+            options = {name: getattr(template, name) for name in KERNEL_PARAMETERS}
             feature_map = PrincipalMap(self.n_basis, random_state=self.random_state, **options)
         explicit = template.set_params(kernel="linear", feature_map=None, solver="primal")
         return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
@@ -426,7 +428,8 @@ class _Trained:
         neighbours = KNeighborsRegressor(
             min(NEAR, len(Z)), weights="distance", algorithm="brute"
         ).fit(Z, beliefs.soft)
-        return _Path(self.view.scaler, self.view.fitted_map, components, neighbours)
+        on_samples = components.before_map(self.view.fitted_map)
+        return _Path(self.view.scaler, on_samples, neighbours)
 
 
 @dataclass(frozen=True, eq=False)
@@ -434,23 +437,22 @@ class _Path:
     """From samples to shares of the classes, by one candidate."""
 
     scaler: DomainScaler | None
-    feature_map: Any
     components: SCA
     neighbours: KNeighborsRegressor
 
-    def features(self, X: Any, sample_domain: Any) -> Array:
-        """Return explicit features of samples."""
-        if self.scaler is not None:
-            X = normalize(self.scaler.transform(X, sample_domain=sample_domain))
-        return np.asarray(self.feature_map.transform(X))
+    def samples(self, X: Any, sample_domain: Any) -> Any:
+        """Return samples as the components take them."""
+        if self.scaler is None:
+            return X
+        return normalize(self.scaler.transform(X, sample_domain=sample_domain))
 
-    def embedding(self, features: Array) -> Array:
-        """Return components of unit length, from explicit features."""
-        return unit_length(self.components.transform(features))
+    def embedding(self, X: Any, sample_domain: Any) -> Array:
+        """Return components of unit length."""
+        return unit_length(self.components.transform(self.samples(X, sample_domain)))
 
-    def predict(self, features: Array) -> Array:
-        """Return the shares of the classes, from explicit features."""
-        Z = self.embedding(features)
+    def vote(self, projections: Array) -> Array:
+        """Return the shares of the classes."""
+        Z = unit_length(projections)
         shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 

@@ -45,6 +45,8 @@ class Samples:
         Domains, whole numbers or text; None without a domain column.
     label, domain : str or None
         Names of the two columns.
+    unit : str
+        What labels that are numbers were written with, such as ``"%"`` or ``"$"``.
     """
 
     X: DataFrame
@@ -53,6 +55,7 @@ class Samples:
     sample_domain: Array | None
     label: str | None
     domain: str | None
+    unit: str = ""
 
 
 def read_columns(

@@ -14,6 +14,7 @@ from skatter.formatting import listed, quoted
 from skatter.labels import Task
 from skatter.tables.columns import Samples
 from skatter.tables.errors import TableError
+from skatter.tables.values import number_style, read_number
 
 Array = NDArray[Any]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -25,6 +26,20 @@ MANY_VALUES = 50
 """Different whole numbers beyond which they are numbers, where most rows have one of their own."""
 
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
+
+MISSING_MARKS = {
+    "?",
+    "-",
+    "--",
+    ".",
+    "missing",
+    "not known",
+    "pending",
+    "tbd",
+    "unknown",
+    "unlabelled",
+}
+"""What people write for a label that they do not know."""
 
 REPEATED = 5
 """Rows of each value from which on a few fractions look like classes."""
@@ -70,9 +85,11 @@ def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
         check_choice("task", task, TASKS)
     labelled = samples.labelled
     known = np.asarray(samples.y)[labelled]
-    numbers = as_numbers(known)
+    numbers, unit = written_numbers(known)
     values = np.unique(np.asarray(known.tolist()))
-    if _is_text(known):
+    if unit and len(values) > 1 and not np.isnan(numbers).any():
+        found = _task_of_numbers(np.unique(numbers), len(known), quoted(samples.label), task, unit)
+    elif _is_text(known):
         _check_names(values, len(known), quoted(samples.label))
         found = _task_of_text(samples, known, numbers, task)
     elif len(values) == 1:
@@ -83,7 +100,13 @@ def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
         return _named(samples), found
     y = np.full(len(labelled), np.nan)
     y[labelled] = numbers
-    return replace(samples, y=y), found
+    return replace(samples, y=y, unit=unit), found
+
+
+def missing_marks(samples: Samples) -> list[str]:
+    """Return labels that often stand for a missing one, and are classes here."""
+    known = set(np.asarray(samples.y)[samples.labelled].tolist())
+    return sorted(label for label in known if str(label).casefold() in MISSING_MARKS)
 
 
 def _frequent(labels: Array) -> list[Any]:
@@ -129,7 +152,8 @@ def _task_of_text(samples: Samples, known: Array, numbers: Array, task: Task | N
     )
 
 
-def _task_of_numbers(values: Array, n: int, column: str, task: Task | None) -> Task:
+def _task_of_numbers(values: Array, n: int, column: str, task: Task | None, unit: str = "") -> Task:
+    """Few whole numbers are classes; those with a unit are numbers where both are possible."""
     fractions = bool((values != np.floor(values)).any())
     several = f"{len(values):,} different {'numbers' if fractions else 'whole numbers'}"
     if task == "numbers":
@@ -152,7 +176,7 @@ def _task_of_numbers(values: Array, n: int, column: str, task: Task | None) -> T
     else:
         sure = len(values) <= FEW_VALUES or len(values) > max(MANY_VALUES, n / 2)
         found = "classes" if len(values) <= FEW_VALUES else "numbers"
-    if not sure:
+    if not (sure or unit):
         raise TableError(
             f"column {column} holds {several}, from {values[0]} to {values[-1]}: classes or "
             "numbers? Say so by task='classes' or task='numbers' (--task in the shell)."
@@ -174,10 +198,30 @@ def _is_text(known: Array) -> bool:
 
 def as_numbers(known: Array) -> Array:
     """Return labels as numbers, NaN where they are none; infinite ones are none."""
-    out = np.full(len(known), np.nan)
-    for place, value in enumerate(known.tolist()):
-        try:
-            out[place] = float(value)
-        except ValueError:
-            continue
-    return np.where(np.isfinite(out), out, np.nan)
+    return written_numbers(known)[0]
+
+
+def written_numbers(known: Array) -> tuple[Array, str]:
+    """Return labels as numbers, as of :func:`as_numbers`, and the unit that they are written with.
+
+    Examples
+    --------
+    >>> written_numbers(np.array(["$1,234.50", "$99", "lost"], dtype=object))
+    (array([1234.5,   99. ,    nan]), '$')
+    """
+    plain = np.array([_plain_number(label) for label in known.tolist()])
+    texts = [label for label in known.tolist() if isinstance(label, str)]
+    style = number_style(list(dict.fromkeys(texts))) if np.isnan(plain).any() else None
+    if style is None or not style[1]:
+        return plain, ""
+    read = [read_number(str(label), style[0]) for label in known.tolist()]
+    numbers, units = np.array([number for number, _ in read]), {unit for _, unit in read}
+    return np.where(np.isfinite(numbers), numbers, np.nan), max(units)
+
+
+def _plain_number(label: Any) -> float:
+    try:
+        number = float(label)
+    except ValueError:
+        return np.nan
+    return number if np.isfinite(number) else np.nan

@@ -263,7 +263,8 @@ def adaptation_bound(
     B0 = kernel_bound(pair.K, bound)
     loss = _check_source_loss(source_loss, 4 * radius**2 * B0)
     assumed = check_real("assumed_target_rmse", assumed_target_rmse, low=0)
-    rademacher = ball_rademacher(pair.source_block, radius, n_draws, random_state)
+    source, target = slice(pair.n_source), slice(pair.n_source, None)
+    rademacher = ball_rademacher(pair.K[source, source], radius, n_draws, random_state)
     shift = _shift(pair, radius, B0)
     slacks = _slacks(pair, rademacher.bound, radius, B0, alpha)
     under_root = loss + shift["discrepancy"]
@@ -276,8 +277,8 @@ def adaptation_bound(
         source_loss=loss,
         assumed_target_rmse=assumed,
         rademacher=rademacher,
-        source_scatter=_block_scatter_bound(pair, slice(pair.n_source), B0, alpha),
-        target_scatter=_block_scatter_bound(pair, slice(pair.n_source, None), B0, alpha),
+        source_scatter=_block_scatter_bound(pair, source, B0, alpha),
+        target_scatter=_block_scatter_bound(pair, target, B0, alpha),
         total=float(np.sqrt(under_root + slacks["slack"])) + assumed,
         direct_total=float(np.sqrt(under_root + slacks["direct_slack"])) + assumed,
         trivial_total=2 * radius * float(np.sqrt(B0)) + assumed,

@@ -34,11 +34,6 @@ class Pair:
         return len(self.samples) - self.n_source
 
     @property
-    def source_block(self) -> Array:
-        """Gram matrix of the first sample."""
-        return self.K[: self.n_source, : self.n_source]
-
-    @property
     def weights(self) -> Array:
         """Signed weights: 1/n_s on the first sample, −1/n_t on the second."""
         return np.repeat([1 / self.n_source, -1 / self.n_target], [self.n_source, self.n_target])
