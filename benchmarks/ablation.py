@@ -45,8 +45,9 @@ def trained(delta: float = 0.0, conditional: float = 1.0, **weights: Any) -> SCA
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "Self-training": {
         "SCAClassifier": SCAClassifier(),
-        "one round": SCAClassifier(n_rounds=1),
-        "three rounds": SCAClassifier(n_rounds=3),
+        "one round apart": SCAClassifier(n_rounds=1),
+        "ten rounds apart": SCAClassifier(n_rounds=10),
+        "no rounds together": SCAClassifier(n_rounds_together=0),
         "all predictions believed": SCAClassifier(confidence=1e-9),
         "samples as they are only": SCAClassifier(scalings=["none"]),
         "scaled in domains only": SCAClassifier(scalings=["domain"]),

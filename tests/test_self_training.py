@@ -18,7 +18,7 @@ from skatter.checks import dominant_column
 from skatter.domains import read_domains
 from skatter.selection import scatter_criterion
 from skatter.self_training.nearest import Nearest
-from skatter.self_training.panel import agreement, weigh
+from skatter.self_training.panel import agreement, consensus, train_together, weigh
 from skatter.self_training.rounds import Beliefs, Trainer, unit_length
 from skatter.self_training.voters import (
     VOTERS,
@@ -238,6 +238,31 @@ def test_a_collapsed_candidate_has_no_weight_unless_all_collapsed():
     assert_allclose(weigh([constant, constant], [True, True])[1], 0.5)
 
 
+def test_after_a_round_together_the_candidates_mean_vote_has_half_of_the_say():
+    X, _, known, site = blobs(spread=2.0)
+    views = [X, X * [1, 1, 3, 1, 1]]
+    trainers = [trainer(view, known, site) for view in views]
+    beliefs, *_ = consensus([each.rounds(1)[0] for each in trainers])
+    votes = []
+    for view in views:
+        model = SCA(kernel="linear", delta=0, conditional_delta=1)
+        Z = unit_length(model.fit_transform(view, beliefs.believed, sample_domain=site))
+        votes.append(vote(Electorate(Z, known, beliefs.believed, 3)))
+    found, history = train_together(trainers, beliefs, 1)
+    together = np.mean(votes, axis=0)
+    assert_allclose(found.shares, (beliefs.shares + together) / 2, atol=1e-6)
+    changed = np.mean(together.argmax(axis=1) != beliefs.predicted[60:])
+    assert_allclose(history[0].changed, changed)
+
+
+def test_rounds_together_stop_where_predictions_settle():
+    X, _, known, site = blobs(spread=0.3)
+    one = trainer(X, known, site)
+    _, history = train_together([one], one.rounds(1)[0], 10)
+    assert len(history) < 10
+    assert history[-1].changed <= 0.002
+
+
 # --- the classifier -----------------------------------------------------------------------------
 
 
@@ -271,6 +296,18 @@ def test_the_word_of_the_panel_is_the_weighted_mean_of_its_members(fitted):
     settings = {(candidate.scaling, candidate.ridge) for candidate in model.candidates_}
     assert settings == {(s, r) for s in ("none", "domain") for r in (1e-3, 3e-3, 1e-2)}
     assert all(candidate.rounds for candidate in model.candidates_)
+
+
+def test_without_rounds_together_the_weighted_votes_of_the_candidates_decide():
+    X, _, known, site = blobs(spread=3.0)
+    model = SCAClassifier(n_rounds_together=0).fit(X, known, sample_domain=site)
+    assert model.rounds_together_ == ()
+    expected = np.zeros((120, 3))
+    for each in model.candidates_:
+        alone = SCAClassifier(ridges=[each.ridge], scalings=[each.scaling], n_rounds_together=0)
+        alone.fit(X, known, sample_domain=site)
+        expected += each.weight * alone.label_distributions_
+    assert_allclose(model.label_distributions_, expected, atol=1e-9)
 
 
 def test_a_domain_measured_in_other_units_is_no_obstacle():
@@ -348,6 +385,7 @@ def test_it_ends_a_pipeline():
         ({"scalings": ["rows"]}, "scalings"),
         ({"voters": ["oracle"]}, "voters"),
         ({"n_rounds": 0}, "n_rounds"),
+        ({"n_rounds_together": -1}, "n_rounds_together"),
         ({"confidence": 0}, "confidence"),
         ({"n_basis": 0}, "n_basis"),
         ({"estimator": SCA(kernel="precomputed")}, "precomputed"),

@@ -25,8 +25,7 @@ from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.principal import PrincipalMap
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
-from skatter.selection.criteria import is_collapsed
-from skatter.self_training.panel import weigh
+from skatter.self_training.panel import consensus, train_together
 from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
 from skatter.self_training.voters import VOTERS
 from skatter.tensors import Array
@@ -81,7 +80,8 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
     scalings and ridges, since none is the best everywhere. No label of the target is there to
     choose by; so all of them vote, each weighed by its agreement with the others
     (:mod:`skatter.self_training.panel`). A candidate whose predictions fall into one class has no
-    vote.
+    vote. In a few more rounds, those with the smallest ridge learn together from what all voted
+    for; the mean of what was believed before and after is the result.
 
     Parameters
     ----------
@@ -99,7 +99,9 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         Who votes: ``"nearest"``, ``"means"``, ``"clusters"``, ``"spreading"`` and
         ``"balanced spreading"`` (:mod:`skatter.self_training.voters`).
     n_rounds : int
-        Rounds at most; fewer where the predictions settle.
+        Rounds in which each candidate trains apart, at most; fewer where the predictions settle.
+    n_rounds_together : int
+        Rounds after these in which they learn together, at most; 0: none.
     confidence : float in (0, 1]
         Share of the votes that a prediction needs to be learnt from.
     n_basis : int
@@ -122,6 +124,8 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         Share of the votes of each class; a given label has all.
     candidates_ : tuple of Candidate
         What was trained, with each round, its agreement with the others and its weight.
+    rounds_together_ : tuple of Round
+        What happened in the rounds in which the candidates learnt together.
     paths_ : list
         How each candidate goes from samples to shares of the classes.
 
@@ -158,7 +162,8 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         ridges: Sequence[float] = (1e-3, 3e-3, 1e-2),
         scalings: Sequence[str] = SCALINGS,
         voters: Sequence[str] = tuple(VOTERS),
-        n_rounds: int = 10,
+        n_rounds: int = 3,
+        n_rounds_together: int = 5,
         confidence: float = 0.5,
         n_basis: int = 300,
         class_frequencies: Any = None,
@@ -169,6 +174,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         self.scalings = scalings
         self.voters = voters
         self.n_rounds = n_rounds
+        self.n_rounds_together = n_rounds_together
         self.confidence = confidence
         self.n_basis = n_basis
         self.class_frequencies = class_frequencies
@@ -215,7 +221,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
         if domains.labelled.all():
-            self._keep([_Trained(views[0], self.ridges[0])], domains)
+            self._keep([_Trained(views[0], self.ridges[0])], Beliefs(domains), [1.0], [1.0], [])
         else:
             frequencies = read_frequencies(self.class_frequencies, domains)
             in_threads(partial(getattr, view, "features") for view in views)
@@ -223,7 +229,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
                 partial(self._train, view, ridge, frequencies)
                 for view, ridge in product(views, self.ridges)
             )
-            self._keep(in_threads(candidates), domains)
+            self._train_together(in_threads(candidates))
         return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -275,6 +281,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         for voter in _several("voters", self.voters):
             check_choice("voters", voter, tuple(VOTERS))
         check_integer("n_rounds", self.n_rounds, low=1)
+        check_integer("n_rounds_together", self.n_rounds_together, low=0)
         check_integer("n_basis", self.n_basis, low=1)
         check_real("confidence", self.confidence, low=0, high=1, open_low=True)
         template = (
@@ -301,20 +308,30 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         trained.train(self.n_rounds)
         return trained
 
-    def _keep(self, trained: list[_Trained], domains: Domains) -> None:
+    def _train_together(self, trained: list[_Trained]) -> None:
+        beliefs, agreements, weights = consensus([each.beliefs for each in trained])
+        # The more labels are believed, the less ridge is needed.
+        teachers = [each.trainer for each in trained if each.ridge == min(self.ridges)]
+        beliefs, history = train_together(teachers, beliefs, self.n_rounds_together)
+        self._keep(trained, beliefs, agreements, weights, history)
+
+    def _keep(
+        self,
+        trained: list[_Trained],
+        beliefs: Beliefs,
+        agreements: Iterable[float],
+        weights: Iterable[float],
+        together: Iterable[Round],
+    ) -> None:
         """Set what users read and what predictions are made from."""
-        given = domains.label[domains.labelled]
-        predicted = [each.beliefs.predicted[~domains.labelled] for each in trained]
-        collapsed = [is_collapsed(label, given) if len(label) else False for label in predicted]
-        agreements, weights = weigh(predicted, collapsed)
-        soft = np.average([each.beliefs.soft for each in trained], axis=0, weights=weights)
+        self.rounds_together_ = tuple(together)
         self.candidates_ = tuple(
             Candidate(each.view.scaling, each.ridge, float(a), float(w), tuple(each.history))
             for each, a, w in zip(trained, agreements, weights, strict=True)
         )
-        self.label_distributions_ = soft
-        self.transduction_ = self.classes_[soft.argmax(axis=1)]
-        self.paths_ = [each.path(soft) for each in trained]
+        self.label_distributions_ = beliefs.soft
+        self.transduction_ = self.classes_[beliefs.soft.argmax(axis=1)]
+        self.paths_ = [each.path(beliefs) for each in trained]
 
     def learnt(self) -> list[Section]:
         """Return what a notebook shows: the candidates, their rounds and agreement."""
@@ -324,6 +341,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         facts = (
             ("samples", f"{len(self.transduction_):,}"),
             ("classes, given or predicted", listed_with_counts(names, counts)),
+            ("rounds together, after those below", str(len(self.rounds_together_))),
         )
         heads = ("samples", "ridge", "rounds", "kept", "criterion", "agreement", "weight")
         lines = tuple(
@@ -394,22 +412,22 @@ class _Trained:
     def __init__(self, view: _View, ridge: float, **options: Any) -> None:
         self.view, self.ridge = view, ridge
         template = clone(view.template).set_params(ridge=ridge)
-        self._trainer = Trainer(template, view.features, view.domains, samples=view.X, **options)
+        self.trainer = Trainer(template, view.features, view.domains, samples=view.X, **options)
         self.beliefs = Beliefs(view.domains)
         self.history: list[Round] = []
 
     def train(self, n_rounds: int) -> None:
         """Train itself on the unlabelled samples."""
-        self.beliefs, self.history = self._trainer.rounds(n_rounds)
+        self.beliefs, self.history = self.trainer.rounds(n_rounds)
 
-    def path(self, soft: Array) -> _Path:
-        """Return the way from samples to shares, given the shares of the samples of ``fit``."""
-        components = self._trainer.components(self.beliefs.believed)
-        Z = self._trainer.projections(components)
+    def path(self, beliefs: Beliefs) -> _Path:
+        """Return the way from samples to shares, given what is believed of those of ``fit``."""
+        components = self.trainer.components(beliefs.believed)
+        Z = self.trainer.projections(components)
         # No tree: its nodes cannot be checked when a saved model is loaded.
         neighbours = KNeighborsRegressor(
             min(NEAR, len(Z)), weights="distance", algorithm="brute"
-        ).fit(Z, soft)
+        ).fit(Z, beliefs.soft)
         on_samples = components.before_map(self.view.fitted_map)
         return _Path(self.view.scaler, on_samples, neighbours)
 

@@ -133,16 +133,16 @@ class Trainer:
         """Return what is believed after the round that is trusted most, and all that happened."""
         beliefs, kept, history = Beliefs(self._domains), Beliefs(self._domains), list[Round]()
         for number in range(1, n_rounds + 1):
-            before, beliefs = beliefs, self._round(beliefs)
-            trust = self._trust(beliefs)
+            before, beliefs = beliefs, self.next(beliefs)
+            trust = self.trust(beliefs)
             if trust >= max((past.trust for past in history), default=-np.inf):
                 kept = beliefs
             history.append(beliefs.after(number, before, trust))
-            if history[-1].changed <= SETTLED:
+            if has_settled(history):
                 break
         return kept, history
 
-    def _trust(self, beliefs: Beliefs) -> float:
+    def trust(self, beliefs: Beliefs) -> float:
         """Return the scatter criterion; without a target, the votes of the winning classes."""
         if not (self._domains.target.any() and self._domains.labelled[self._domains.source].any()):
             assert beliefs.shares is not None
@@ -180,7 +180,8 @@ class Trainer:
         ((Z, _),) = self._solver.solve(domains, [setting], k)
         return unit_length(Z)
 
-    def _round(self, before: Beliefs) -> Beliefs:
+    def next(self, before: Beliefs) -> Beliefs:
+        """Solve SCA with what is believed, and vote."""
         Z = self._projections_with(before.believed)
         electorate = Electorate(
             Z,
@@ -191,6 +192,11 @@ class Trainer:
             self._searches,
         )
         return Beliefs(self._domains, vote(electorate, self._voters), self._confidence)
+
+
+def has_settled(history: Sequence[Round]) -> bool:
+    """Say whether the last round changed so little that another would change nothing."""
+    return history[-1].changed <= SETTLED
 
 
 def unit_length(Z: Array) -> Array:
