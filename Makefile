@@ -23,7 +23,7 @@ METHOD ?= sca
 CORE := $(addprefix tests/test_, domains.py scatter.py objective.py spaces.py sca.py)
 quick: lint
 	$(PYTEST) $(WORKERS) --quiet $(CORE)
-	$(PYTEST) $(WORKERS) --quiet tests/contract -k "[$(METHOD)]"
+	$(PYTEST) $(WORKERS) --quiet tests/contract -k "[$(METHOD)] or [$(METHOD)-"
 
 # The lowest versions that pyproject.toml allows.
 test-oldest:
