@@ -13,20 +13,22 @@ demo: $(VENV)/.table
 	@echo "(skatter is in $(BIN); this puts it on the path: . $(BIN)/activate)"
 
 # One BLAS thread for each worker: two pools of threads on the same cores stand in each other's way.
+# Neighbours stay on one worker, and share their fixtures, until another worker has nothing left.
+WORKERS := --numprocesses auto --dist worksteal
 test: lint
-	$(PYTEST) --numprocesses auto
+	$(PYTEST) $(WORKERS)
 
 # While you write: the core, and the contract of one method (METHOD=tca for another).
 METHOD ?= sca
 CORE := $(addprefix tests/test_, domains.py scatter.py objective.py spaces.py sca.py)
 quick: lint
-	$(PYTEST) --numprocesses auto --quiet $(CORE)
-	$(PYTEST) --numprocesses auto --quiet tests/contract -k "[$(METHOD)]"
+	$(PYTEST) $(WORKERS) --quiet $(CORE)
+	$(PYTEST) $(WORKERS) --quiet tests/contract -k "[$(METHOD)] or [$(METHOD)-"
 
 # The lowest versions that pyproject.toml allows.
 test-oldest:
 	$(MAKE) VENV=$(VENV)-oldest $(VENV)-oldest/.oldest
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)-oldest/$(SCRIPTS)/pytest --numprocesses auto
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)-oldest/$(SCRIPTS)/pytest $(WORKERS)
 
 # 10,000 forged models, 10,000 mutated tables, 2,000 stores and moments; SKATTER_SEED=1 gives others.
 fuzz: $(VENV)/.test

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,19 @@ class Problem:
     def unlabelled(self) -> np.ndarray:
         """True where the label is not known: in the target."""
         return self.known == -1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with tests marked ``long``, so that no worker is left alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once for each reason how many tests were skipped."""
+    reports = terminalreporter.getreports("skipped")
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    for reason, times in reasons.most_common():
+        terminalreporter.write_line(f"{times} skipped: {reason}")
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -167,12 +168,19 @@ def test_demo_help_names_its_options():
     assert "--seed" in result.output
 
 
-def test_demo_prints_the_results_and_writes_two_pictures(monkeypatch, tmp_path, directions):
-    small = directions[0].data
-    monkeypatch.setattr(demo_module, "load_digits_pair", lambda: small)
-    out = tmp_path / "new" / "folder"
-    result = invoke("demo", "--out", str(out), "--seed", "3")
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory, directions):
+    """The folder of one demo on few digits, and what was said."""
+    out = tmp_path_factory.mktemp("demo") / "new" / "a folder"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo_module, "load_digits_pair", lambda: directions[0].data)
+        result = invoke("demo", "--out", str(out), "--seed", "3")
     assert result.exit_code == 0, result.output
+    return out, result
+
+
+def test_demo_prints_the_results_and_writes_two_pictures(demo, directions):
+    out, result = demo
     for direction in directions:
         assert f"{direction.source} -> {direction.target}: 150 labelled" in result.output
         for row in direction.rows:
@@ -201,16 +209,17 @@ def test_demo_leaves_a_table_with_the_labels_of_one_collection(tmp_path, digits)
     assert np.array_equal(digits.y[own][distance.argmin(axis=1)], known["digit"])
 
 
-def test_demo_says_what_to_type_next_and_it_works(monkeypatch, tmp_path, directions):
-    small = directions[0].data
-    monkeypatch.setattr(demo_module, "load_digits_pair", lambda: small)
-    said = invoke("demo", "--out", str(tmp_path / "a folder")).output
-    commands = [shlex.split(line) for line in said.splitlines() if line.startswith("  skatter")]
+def test_demo_says_what_to_type_next_and_it_works(monkeypatch, tmp_path, demo):
+    folder, said = demo
+    monkeypatch.chdir(tmp_path)
+    out = shutil.copytree(folder, tmp_path / "a folder")  # what the commands write stays here
+    lines = said.output.replace(str(folder), str(out)).splitlines()
+    commands = [shlex.split(line) for line in lines if line.startswith("  skatter")]
     assert [command[1] for command in commands] == ["diagnose", "adapt"]
     for command in commands:
         result = invoke(*command[1:])
         assert result.exit_code == 0, result.output
-    assert (tmp_path / "a folder" / "report.html").exists()
+    assert (out / "report.html").exists()
 
 
 def test_a_second_demo_replaces_the_pictures(monkeypatch, tmp_path, directions):

@@ -80,8 +80,8 @@ WITH_COMMANDS = [page for page in PAGES if commands_of(page)]
 def data():
     """What the pages call X, y and site."""
     rng = np.random.default_rng(0)
-    y, site = np.tile([0, 1, 2], 300), np.repeat(["north", "south", "east"], 300)
-    X = rng.normal(size=(900, 5)) + 3 * np.eye(3, 5)[y] + (site == "east")[:, None]
+    y, site = np.tile([0, 1, 2], 100), np.repeat(["north", "south", "east"], 100)
+    X = rng.normal(size=(300, 5)) + 3 * np.eye(3, 5)[y] + (site == "east")[:, None]
     known = np.where(site == "east", -1, y)
     parts = {"X_new": X[:5], "X_some": X, "parts": [(X, known, site)]}
     return {"X": X, "y": known, "site": site, **parts}

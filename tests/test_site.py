@@ -19,6 +19,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[1]
 MADE = ("_build", "generated", "auto_examples", "sg_execution_times.rst")
 OPTIONS = ("-W", "--keep-going", "-q", "-b", "html")

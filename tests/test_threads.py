@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
+from types import ModuleType
 
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
+import skatter.threads
 from skatter.threads import allowed_threads, in_threads, one_blas_thread
 
 
@@ -55,3 +58,17 @@ def test_filters_of_warnings_are_as_before_and_errors_come_through(two):
     with pytest.raises(ValueError, match="of a piece"):
         in_threads([noisy, noisy])
     assert warnings.filters == before
+
+
+def test_libraries_are_searched_for_pools_again_after_an_import_and_only_then(monkeypatch):
+    searches = []
+    monkeypatch.setattr(
+        skatter.threads,
+        "ThreadpoolController",
+        lambda: searches.append(len(sys.modules)) or ThreadpoolController(),
+    )
+    for name in ("first_of_its_kind", "second_of_its_kind"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        before = allowed_threads()
+        assert allowed_threads() == before
+    assert searches == [len(sys.modules) - 1, len(sys.modules)]

@@ -41,7 +41,6 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from skatter import tensors
 from skatter.checks import check_choice, check_samples
@@ -49,6 +48,7 @@ from skatter.domains import Codes
 from skatter.kernels import Kernel, WithKernel, kernel_of
 from skatter.parameters import COUNT, declared, parameter
 from skatter.solve.small import column_signs
+from skatter.threads import one_thread
 
 __all__ = ["LandmarkMap"]
 
@@ -294,7 +294,7 @@ def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: An
         # Distances are blind to a shift, but not to the digits that it costs.
         pool = pool - pool.mean(axis=0)
     # A thousand small products: two threads would spend their time waiting for each other.
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread("blas"):
         return candidates[kmeans_plusplus(pool, n_landmarks, random_state=rng)[1]]
 
 

@@ -8,14 +8,16 @@ Results come in the order of the pieces and do not depend on the number of threa
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -27,9 +29,22 @@ def allowed_threads() -> int:
     allowed = _ALLOWED.get()
     if allowed is not None:
         return allowed
-    return max(
-        (pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1
-    )
+    pools = _pools(len(sys.modules)).info()
+    return max((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), default=1)
+
+
+def one_thread(user_api: str | None = None) -> AbstractContextManager[Any]:
+    """Limit the pools of ``"blas"`` or ``"openmp"``, or of both, to one thread."""
+    return _pools(len(sys.modules)).limit(limits=1, user_api=user_api)
+
+
+@lru_cache(maxsize=1)
+def _pools(n_modules: int) -> ThreadpoolController:
+    """Return the thread pools of all libraries; those to come are loaded by a further module.
+
+    The search takes milliseconds, and a fit on few samples would spend its time on it.
+    """
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -37,7 +52,7 @@ def one_blas_thread() -> Iterator[None]:
     """Limit the BLAS to one thread, and leave :func:`in_threads` as many as there were."""
     token = _ALLOWED.set(allowed_threads())
     try:
-        with threadpool_limits(1):
+        with one_thread():
             yield
     finally:
         _ALLOWED.reset(token)
@@ -63,5 +78,5 @@ def in_threads(pieces: Iterable[Callable[[], Result]]) -> list[Result]:
 
 def _alone(piece: Callable[[], Result]) -> Result:
     # OpenMP counts its threads for every thread that calls it.
-    with threadpool_limits(1, user_api="openmp"):
+    with one_thread("openmp"):
         return piece()

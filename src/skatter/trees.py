@@ -26,12 +26,11 @@ from sklearn.ensemble import (
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
-from threadpoolctl import threadpool_limits
 
 from skatter.checks import check_length
 from skatter.parameters import COUNT, Declared, declared, optional, parameter
 from skatter.tensors import Array
-from skatter.threads import allowed_threads
+from skatter.threads import allowed_threads, one_thread
 
 __all__ = [
     "BoostingClassifier",
@@ -542,7 +541,7 @@ class _Boosting(_TreeModel):
             **given,
         )
         # On a busy machine, threads of OpenMP spend their time waiting for each other.
-        with threadpool_limits(1, user_api="openmp"):
+        with one_thread("openmp"):
             boosting.fit(X, labels, weight)
         self.trees_ = TreeEnsemble.from_boosting(boosting)
         return boosting

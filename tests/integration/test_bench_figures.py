@@ -50,6 +50,7 @@ def test_raw_samples_give_the_published_accuracies(found, name, tasks):
         assert ours[task] == pytest.approx(paper.value("Raw", task), abs=0.01)
 
 
+@pytest.mark.long
 def test_algorithm_1_without_its_last_factor_is_near_the_published_table(found):
     """Zero padding and Z = KᵀB: less than two points from the printed row, task by task."""
     ours = found(SUITES["table2"], "sca-printed-unscaled", "source-cv")

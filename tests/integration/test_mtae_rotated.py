@@ -10,6 +10,8 @@ from sklearn.svm import LinearSVC
 
 from skatter.methods import MTAE
 
+pytestmark = pytest.mark.long
+
 ANGLES = ("0", "75")
 """Left out in turn: the ends, which lie outside of what was seen."""
 

@@ -51,7 +51,8 @@ def read_columns_of(data: Data) -> Any:
 def _read(file: Any, columns: list[str], data: Data) -> Any:
     """Read piece by piece: a repeated text takes a few bytes in the file, and all of them here."""
     pyarrow, compute = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.compute"))
-    fields = [file.schema_arrow.field(name) for name in columns]
+    schema = file.schema_arrow  # built anew each time it is asked for
+    fields = [schema.field(name) for name in columns]
     if not any(_is_text(field.type) for field in fields):
         return file.read(columns=columns)  # rows and columns say how large numbers are
     pieces, unpacked = [], 0
