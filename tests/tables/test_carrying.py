@@ -108,6 +108,48 @@ def test_arrays_of_npz_keep_their_types_and_digits(tmp_path):
     ]
 
 
+def test_arrays_of_npz_are_written_as_they_were_with_new_ones_beside(tmp_path):
+    arrays = {
+        "X": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "id": np.array([9007199254740993, 9007199254740995]),
+        "code": np.array(["00001", "NA"]),
+    }
+    np.savez(tmp_path / "in.npz", **arrays)
+    new = pd.DataFrame({"kind": ["oak", None], "confidence": [0.5, 1.0]})
+    with open_table(tmp_path / "in.npz") as table:
+        table.write_with(new, tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as found:
+        assert list(found) == [*arrays, "kind", "confidence"]
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            np.testing.assert_array_equal(found[name], array)
+        assert found["kind"].tolist() == ["oak", ""]
+        assert found["confidence"].tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_cells_of_other_files_go_into_npz_without_losing_a_digit(tmp_path, kind):
+    ids = ["9007199254740993", "", "9007199254740995"]
+    if kind == "csv":
+        (tmp_path / "in.csv").write_text("id,code\n" + "".join(f"{each},007\n" for each in ids))
+    else:
+        whole = pa.array([int(each) if each else None for each in ids], pa.int64())
+        pq.write_table(pa.table({"id": whole, "code": ["007"] * 3}), tmp_path / "in.parquet")
+    with open_table(tmp_path / f"in.{kind}") as table:
+        table.write_with(pd.DataFrame({"new": [1, 2, 3]}), tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as found:
+        assert found["id"].tolist() == ids
+        assert found["code"].tolist() == ["007"] * 3
+        assert found["new"].tolist() == [1, 2, 3]
+
+
+def test_a_name_that_no_array_can_have_is_refused_before_a_file_is_written(tmp_path):
+    (tmp_path / "in.csv").write_text("a/b\n1\n2\n")
+    with open_table(tmp_path / "in.csv") as table, pytest.raises(TableError, match="'a/b' cannot"):
+        table.write_with(pd.DataFrame({"new": [1, 2]}), tmp_path / "out.npz")
+    assert not (tmp_path / "out.npz").exists()
+
+
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_cells_of_csv_are_text_in_parquet_to_the_letter(tmp_path, delimiter):
     source, target = written(tmp_path / "in.csv", delimiter), tmp_path / "out.parquet"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -19,12 +20,14 @@ from skatter.tables.naming import check_names
 from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 Array = NDArray[Any]
 
 MAX_ARRAYS = 10_000
 MAX_COLUMNS = 1_000_000
+MAX_TEXT = 2**28
+"""Characters of a column of text that is written."""
 ENCRYPTED = 1
 """Bit of the flags of a zip member."""
 
@@ -36,6 +39,11 @@ FLAT = "biufUSM"
 
 
 def read_npz(data: Data) -> DataFrame:
+    """Read the arrays of an NPZ file as columns."""
+    return frame_of_arrays(read_arrays(data), data.name)
+
+
+def read_arrays(data: Data) -> dict[str, Array]:
     """Read the arrays of an NPZ file; every size and type is looked at before it is unpacked."""
     with ZipFile(data.file) as archive:
         members = _check_members(archive.infolist(), data)
@@ -46,7 +54,39 @@ def read_npz(data: Data) -> DataFrame:
         for name, member in members.items():
             with archive.open(member) as file:
                 arrays[name] = npy.read_array(file, allow_pickle=False)
-    return frame_of_arrays(arrays, data.name)
+    return arrays
+
+
+def write_arrays(arrays: Mapping[str, Array], target: IO[bytes] | Path) -> None:
+    """Write an NPZ file; the same arrays give the same bytes."""
+    for name in arrays:
+        if _is_path(name):
+            raise TableError(f"{quoted(name)} cannot name an array; write .csv or .parquet.")
+    with ZipFile(target, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file:
+                npy.write_array(file, array, allow_pickle=False)
+
+
+def array_of(column: Series) -> Array:
+    """Return the cells of a column; where NPZ has no way to say that one is missing, as text."""
+    gaps = column.isna().to_numpy()
+    # Whole numbers of pandas become floats beside a gap, and lose digits.
+    kept = isinstance(column.dtype, np.dtype) or not gaps.any()
+    array = column.to_numpy() if kept else column.to_numpy(dtype=object)
+    if array.dtype.kind in FLAT:
+        return array
+    cells = ["" if gap else str(cell) for cell, gap in zip(array, gaps, strict=True)]
+    if len(cells) * max(map(len, cells), default=0) > MAX_TEXT:
+        raise TableError(
+            f"column {quoted(str(column.name))} is too long for NPZ, where every cell takes as "
+            "much room as the longest; write .csv or .parquet."
+        )
+    return np.array(cells, dtype=str)
+
+
+def _is_path(name: str) -> bool:
+    return any(mark in name for mark in ("/", "\\", "..", ":")) or os.path.isabs(name)
 
 
 def _check_members(members: list[ZipInfo], data: Data) -> dict[str, ZipInfo]:
@@ -58,7 +98,7 @@ def _check_members(members: list[ZipInfo], data: Data) -> dict[str, ZipInfo]:
     for member in members:
         called = f"{data.name}: member {quoted(member.filename)}"
         name = member.filename
-        if any(mark in name for mark in ("/", "\\", "..", ":")) or os.path.isabs(name):
+        if _is_path(name):
             raise TableError(f"{called} has a path for a name; arrays have plain names.")
         if not name.endswith(".npy"):
             raise TableError(f"{called} is no array; save arrays alone, by numpy.savez.")

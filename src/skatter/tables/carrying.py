@@ -2,7 +2,8 @@
 
 Parsing loses what a model does not need and people do: leading zeros, ``TRUE``, ``NA`` that is a
 name, whole numbers of sixteen digits beside a gap. So what is written is not what was parsed. Cells
-of CSV are copied as text, into Parquet as well, and columns of Parquet with their types.
+of CSV are copied as text, into Parquet and NPZ as well, columns of Parquet with their types, and
+arrays of NPZ as they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from skatter.files import write_atomically
+from skatter.tables.arrays import array_of, read_arrays, write_arrays
 from skatter.tables.errors import load
 from skatter.tables.opening import Data
 from skatter.tables.parquet import BATCH, read_columns_of
@@ -61,12 +63,16 @@ class OpenTable:
             write = partial(self._write_text, added, kind)
         elif kind == "parquet" and self.kind in (*TEXT, "parquet"):
             write = partial(self._write_parquet, added)
+        elif kind == self.kind == "npz":
+            write = partial(self._write_npz, added)
         else:
             import pandas
 
             own = self.frame
             if self.kind == "parquet":
                 own = own.assign(**_exact_cells(self.data))
+            elif self.kind in TEXT:
+                own = self._text_columns().to_pandas()
             write_table(pandas.concat([own, added], axis=1), target, force=force)
             return
         if str(target) == "-":
@@ -104,6 +110,10 @@ class OpenTable:
         for field, column in zip(new.schema, new.columns, strict=True):
             table = table.append_column(field.with_metadata(None), column)
         load("pyarrow.parquet", "Parquet files").write_table(table, target)
+
+    def _write_npz(self, added: DataFrame, target: IO[bytes] | Path) -> None:
+        new = {str(name): array_of(added[name]) for name in added}
+        write_arrays(read_arrays(self.data) | new, target)
 
     def _text_columns(self) -> Any:
         """Return the cells of CSV as columns of text; an empty cell is null."""

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from skatter.files import write_atomically
 from skatter.formatting import quoted
+from skatter.tables.arrays import array_of, write_arrays
 from skatter.tables.errors import TableError, load
 from skatter.tables.text import NUMBER
 
@@ -30,7 +31,7 @@ WRITTEN = {"csv": ",", "tsv": "\t"}
 PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 OPENERS = {None: None, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 
-KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet")
+KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet", "npz")
 """What can be written: endings of names without their first point."""
 
 FORMULA = frozenset("=+-@\t\r")
@@ -45,7 +46,7 @@ Target = str | Path | BinaryIO
 def write_table(
     frame: DataFrame, target: Target, *, kind: str | None = None, force: bool = False
 ) -> None:
-    """Write a table, without its index, as CSV or Parquet.
+    """Write a table, without its index, as CSV, Parquet or NPZ.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ def write_table(
         Where to; ``"-"`` is standard output. A file is written beside its place and then moved
         there: no reader ever sees half of it.
     kind : str or None
-        "parquet", "csv" or "tsv", the latter two also packed, such as "csv.gz" (or ".bz2", ".xz").
+        "parquet", "npz", "csv" or "tsv", the latter two also packed, such as "csv.gz" (or ".bz2",
+        ".xz").
         None: by the ending of the name, as in :func:`table_kind`; CSV where there is no name.
     force : bool
         Replace a file that is there.
@@ -102,8 +104,8 @@ def table_kind(path: str | Path) -> str:
     kind = next((kind for ending, kind in endings.items() if name.endswith(ending)), None)
     if kind is None:
         raise TableError(
-            f"{path}: tables are written as .csv, .tsv (also with .gz, .bz2 or .xz), .parquet or "
-            ".pq; give such an ending."
+            f"{path}: tables are written as .csv, .tsv (also with .gz, .bz2 or .xz), .parquet, "
+            ".pq or .npz; give such an ending."
         )
     return kind
 
@@ -148,6 +150,9 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
     if kind == "parquet":
         load("pyarrow", "Parquet files")
         frame.to_parquet(target, index=False)
+        return
+    if kind == "npz":
+        write_arrays({str(name): array_of(frame[name]) for name in frame}, target)
         return
     text, point, packed = kind.partition(".")
     _whole_beside_gaps(frame).to_csv(
