@@ -199,7 +199,7 @@ def predicted_section(answer: Answer, label: str) -> Section:
     heads: tuple[str, ...]
     if answer.interval is None:
         heads = (label, "rows", "mean confidence")
-        rows = [(str(name), n, sure) for name, n, sure in class_counts(answer)]
+        rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in class_counts(answer)]
     else:
         heads = ("rows", label, "low", "high")
         rows = [(name, *values.tolist()) for name, values in quantiles(answer)]
