@@ -19,7 +19,7 @@ import json
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ MAX_BYTES = 2**32
 
 TIMES = 16
 """How many times its own size a model file may unpack into."""
+WORTHWHILE = 0.7
+"""A member is compressed where it takes less than this share of its size."""
 
 MAX_JSON = 2**24
 """Size of its JSON, which takes many times as much memory."""
@@ -192,19 +194,25 @@ def _pack(model: Any, key: bytes | None) -> bytes:
     Reader(writer.arrays, json.loads(texts[MODEL])["parts"]).model(root["part"])
     members = {name: text.encode() for name, text in texts.items()}
     members |= {f"{number}.npy": _npy(array) for number, array in enumerate(writer.arrays)}
-    data = _archive(members, zipfile.ZIP_DEFLATED)
+    data = _archive(members, packed={name for name, each in members.items() if _shrinks(each)})
     if sum(map(len, members.values())) > TIMES * len(data):
-        data = _archive(members, zipfile.ZIP_STORED)
+        data = _archive(members, packed=())
     content_bytes = data[: -2 * DIGEST]
     signed = content_bytes + (UNSIGNED if key is None else _sign(content_bytes, key))
     return signed + hashlib.sha256(signed).hexdigest().encode()
 
 
-def _archive(members: Mapping[str, bytes], packing: int) -> bytes:
-    """Return a zip archive with room for signature and checksum."""
+def _shrinks(content: bytes) -> bool:
+    """Whether compression is worth the time of loading; of most floats it is not."""
+    return len(zlib.compress(content, 1)) < WORTHWHILE * len(content)
+
+
+def _archive(members: Mapping[str, bytes], packed: Collection[str]) -> bytes:
+    """Return a zip archive with room for signature and checksum; some members are compressed."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for name, content in members.items():
+            packing = zipfile.ZIP_DEFLATED if name in packed else zipfile.ZIP_STORED
             # An entry without the time of day: the same model gives the same bytes.
             archive.writestr(zipfile.ZipInfo(name), content, compress_type=packing)
         archive.comment = UNSIGNED * 2
