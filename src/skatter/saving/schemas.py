@@ -548,6 +548,11 @@ def _check_machine(state: dict[str, Any]) -> None:
     _check(not ties, "SVC breaks ties between pairs of classes")
 
 
+def _check_machine_of_numbers(state: dict[str, Any]) -> None:
+    right = state["_n_support"][0] == len(state["support_"])
+    _check(bool(right), "_n_support and support_ of SVR disagree")
+
+
 def _check_neighbours(state: dict[str, Any]) -> None:
     _check(1 <= state["n_neighbors"] <= state["n_samples_fit_"], "there are too few neighbours")
     _check(state["p"] > 0, "p of the metric is not positive")
@@ -850,6 +855,7 @@ _AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
     ),
     "LinearDiscriminantAnalysis": _check_discriminant,
     "SVC": _check_machine,
+    "SVR": _check_machine_of_numbers,
     "KNeighborsClassifier": _check_neighbours,
     "KNeighborsRegressor": _check_neighbours,
     "OneHotEncoder": _check_encoder,
