@@ -37,6 +37,7 @@ from skatter.hedging.expectation import (
     calibration_power,
     expected_accuracy,
     sharpened,
+    sign_of,
     votes_of,
 )
 from skatter.hedging.members import Member, Views, scale_domains
@@ -256,7 +257,7 @@ class Outcome:
     @property
     def sign(self) -> float:
         """What the estimate goes by."""
-        return (self.source_score * self.agreement + self.transfer_score) / 2
+        return sign_of(self.source_score, self.agreement, self.transfer_score)
 
     @property
     def differ(self) -> float:

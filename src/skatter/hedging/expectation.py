@@ -63,13 +63,17 @@ def numbers(metric: str) -> Mapping[str, Any]:
     return json.loads(text)[metric]
 
 
+def sign_of(source_score: float, agreement: float, transfer: float) -> float:
+    """Return what the estimate goes by, (s g + t) / 2."""
+    return (source_score * agreement + transfer) / 2
+
+
 def expected_accuracy(
     source_score: float, agreement: float, transfer: float, n_classes: int, metric: str
 ) -> Estimate:
     """Return the accuracy to expect of the hedge in the target, with a 90 % interval."""
     fitted = numbers(metric)["accuracy"]
-    sign = (source_score * agreement + transfer) / 2
-    value = fitted["intercept"] + fitted["slope"] * sign
+    value = fitted["intercept"] + fitted["slope"] * sign_of(source_score, agreement, transfer)
     value = float(np.clip(value, 1 / n_classes, SURE))
     half = fitted["half_width"] * (SPREAD - agreement)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
