@@ -171,6 +171,7 @@ Contender name str; estimator @predict; score num
 Member name str; scaling = pooled domain; adapts bool; estimator @predict; weight num
 SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
     candidates_ [@Candidate]; rounds_together_ [@Round]
+Candidate scaling = none domain; weight num
 _Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p
 ForestRegressor trees_ @TreeEnsemble p
