@@ -804,9 +804,15 @@ def _check_path(state: dict[str, Any]) -> None:
 def _check_paths(state: dict[str, Any]) -> None:
     n, p = len(state["classes_"]), state["n_features_in_"]
     _check(len(state["paths_"]) == len(state["candidates_"]) > 0, "paths_ and candidates_ disagree")
-    for path in (each.state for each in state["paths_"]):
-        first = path["scaler"] or path["components"]
-        right = path["neighbours"].state["_y"].shape[1:] == (n,) and first.width == p
+    shared: dict[str, Any] = {}
+    for path, candidate in zip(state["paths_"], state["candidates_"], strict=True):
+        scaler, components = path.state["scaler"], path.state["components"]
+        scaling = candidate.state["scaling"]
+        right = path.state["neighbours"].state["_y"].shape[1:] == (n,)
+        right &= (scaler or components).width == p and (scaler is None) == (scaling == "none")
+        # New samples meet those of one scaling once, for all its paths.
+        samples = components.state.get("X_fit_")
+        right &= np.array_equal(samples, shared.setdefault(scaling, samples))
         _check(right, "paths_ disagree")
 
 
