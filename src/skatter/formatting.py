@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
@@ -75,6 +76,12 @@ def listed(values: Iterable[object], most: int = 5) -> str:
     values = list(values)
     names = ", ".join(quoted(value) for value in values[:most])
     return names if len(values) <= most else f"{names} and {len(values) - most:,} more"
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """Return a sentence that names the nearest of some names, after a space; none if none is."""
+    near = get_close_matches(str(name), list(names), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def json_ready(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 from skatter.components import ScatterComponents
+from skatter.formatting import did_you_mean
 from skatter.methods import METHODS, TCA, Method
 from skatter.methods.generalization import Generalizer
 from skatter.methods.plugins import load_object
@@ -164,8 +164,7 @@ def _fits(method: Method, setting: str) -> bool:
 def _check_names(names: Sequence[str], known: Mapping[str, Method], setting: str) -> None:
     for name in names:
         if name != RAW and name not in known:
-            close = get_close_matches(name, [RAW, *known], n=1)
-            hint = f" Did you mean {close[0]}?" if close else f" Known: {', '.join(known)}."
+            hint = did_you_mean(name, [RAW, *known]) or f" Known: {', '.join(known)}."
             raise ValueError(f"no method {name!r} for {setting}.{hint}")
 
 

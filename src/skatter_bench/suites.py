@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import permutations
 
+from skatter.formatting import did_you_mean
 from skatter_bench.grids import FIGURE1, FIGURE2
 from skatter_bench.protocols import DEFAULTS, LEAVE_ONE_DOMAIN_OUT, SOURCE_CV, TARGET_ORACLE, TIMED
 from skatter_bench.skada_suite import SKADA_BENCH
@@ -260,6 +260,5 @@ def get_suite(name: str) -> Suite:
     """Return a suite, or the nearest name."""
     if name in SUITES:
         return SUITES[name]
-    near = get_close_matches(name, SUITES, n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    guess = did_you_mean(name, SUITES)
     raise ValueError(f"There is no suite {name!r}.{guess} There are {', '.join(SUITES)}.")

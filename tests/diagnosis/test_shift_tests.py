@@ -15,7 +15,6 @@ from skatter.diagnosis.class_balance import compare_labels
 from skatter.diagnosis.discrepancy import (
     draw_splits,
     enough_permutations,
-    mmd_of_splits,
     pairwise_mmd,
 )
 from skatter.diagnosis.features import compare_features, largest_distances, rank_test
@@ -27,6 +26,7 @@ from skatter.diagnosis.transfer import compare_transfer
 from skatter.diagnosis.variance import share_variance
 from skatter.domains import read_domains
 from skatter.scatter import mmd
+from skatter.scatter.mmd import mmd_of_splits
 
 
 def samples_of(X, y, domain):

@@ -38,6 +38,9 @@ from skatter.saving import ModelFileError, load_model
 SECONDS, BYTES = 5.0, 2**30
 """Time of the processor and memory that one case may take."""
 
+WIDEST = 10**6
+"""Columns of samples beyond which nobody could ask a model anything."""
+
 HANG = 120.0
 """Seconds after which a case is ended, however busy the machine is."""
 
@@ -179,12 +182,18 @@ def predict(model: Any, samples: dict[str, Any]) -> Any:
         list(model.drift(frame))
         return [found[ship].label.tolist() for ship in ("adapted", "plain")]
     X, ids = samples["X"], samples["ids"]
-    wide = getattr(model, "n_features_in_", X.shape[1])
-    X = X[:, np.arange(wide) % X.shape[1]]
+    X = X[:, np.arange(width(model, X.shape[1])) % X.shape[1]]
     act = model.predict if hasattr(model, "predict") else model.transform
     takes = "sample_domain" in signature(act).parameters
     # One number for each sample is a prediction of one, and of a row of one.
     return np.ravel(act(X, sample_domain=ids) if takes else act(X)).tolist()
+
+
+def width(model: Any, default: int) -> int:
+    """Return how many columns a model takes: those of its first step that does anything."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    first = next((step for step in steps if step not in (None, "passthrough")), None)
+    return int(getattr(first, "n_features_in_", default))
 
 
 def is_fitted(model: Any) -> bool:
@@ -212,6 +221,8 @@ def run(name: str, content: bytes, key: bytes, samples: dict[str, Any], before: 
     model = load()
     if model is None:
         return "refused"
+    if width(model, 0) > WIDEST:
+        return "asks for more"
     try:
         after = predict(model, samples)
     except NotFittedError:

@@ -154,4 +154,4 @@ def test_forged_models_neither_call_nor_crash_nor_hang_nor_mislead(folder):
     outcomes = json.loads(done.stdout)
     assert sum(outcomes.values()) == CASES
     assert outcomes["refused"] > CASES / 2
-    assert set(outcomes) <= {"refused", "predicts", "not fitted"}
+    assert set(outcomes) <= {"refused", "predicts", "not fitted", "asks for more"}

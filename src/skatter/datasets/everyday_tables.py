@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ from skatter.datasets.facts import Facts
 from skatter.datasets.home import Home, KnownFile, Source
 from skatter.datasets.reading import AGAIN, read_arrays
 from skatter.datasets.record import Dataset
+from skatter.formatting import did_you_mean
 
 FOLDER = "tables"
 """Of the files, in the data home."""
@@ -167,6 +167,5 @@ def load_everyday_table(name: str, *, data_home: Home = None) -> Dataset:
 def _find(name: str) -> EverydayTable:
     if name in EVERYDAY_TABLES:
         return EVERYDAY_TABLES[name]
-    near = get_close_matches(str(name), EVERYDAY_TABLES, n=1)
-    guess = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(EVERYDAY_TABLES)}."
-    raise ValueError(f"There is no everyday table {name!r}. {guess}")
+    guess = did_you_mean(name, EVERYDAY_TABLES) or f" There are {', '.join(EVERYDAY_TABLES)}."
+    raise ValueError(f"There is no everyday table {name!r}.{guess}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -28,6 +27,7 @@ from skatter.datasets import (
 from skatter.datasets.facts import FACTS, Facts
 from skatter.datasets.home import Home, Source
 from skatter.datasets.record import Dataset
+from skatter.formatting import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,8 @@ def get_dataset(name: str) -> DatasetInfo:
     """
     if name in DATASETS:
         return DATASETS[name]
-    near = get_close_matches(str(name), DATASETS, n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
     alone = ", ".join(entry.name for entry in _ENTRIES)
+    guess = did_you_mean(name, DATASETS)
     raise ValueError(
         f"There is no data set {name!r}.{guess} There are {alone}, and {len(_TABLES)} "
         f"{everyday_tables.COLLECTION} that {everyday_tables.__name__}.EVERYDAY_TABLES lists."

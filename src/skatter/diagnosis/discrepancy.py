@@ -20,6 +20,7 @@ import numpy as np
 
 from skatter.domains import Codes
 from skatter.kernels import gram, resolve_kernel
+from skatter.scatter.mmd import mmd_of_splits
 from skatter.tensors import Array
 
 MAX_PERMUTATIONS = 35_000
@@ -78,19 +79,3 @@ def draw_splits(n_a: int, n_b: int, n_permutations: int, rng: np.random.Generato
     observed = np.repeat(np.array([1.0, 0.0], dtype=np.float32), [n_a, n_b])
     shuffled = np.broadcast_to(observed, (n_permutations, n_a + n_b))
     return np.vstack([observed, rng.permuted(shuffled, axis=1)])
-
-
-def mmd_of_splits(K: Array, member: Array) -> Array:
-    """MMD² of many splits of one sample in two, each a row of members of the first, 0 or 1."""
-    n, n_a = len(K), int(member[0].sum())
-    n_b = n - n_a
-    # Without its diagonal, sums over K are sums over pairs of different samples. Members come in
-    # single precision, and so must K: products of mixed types are many times slower.
-    K = (K - np.diag(np.diagonal(K))).astype(member.dtype)
-    sums = member @ K.sum(axis=1)
-    inside_a = np.einsum("si,si->s", member @ K, member, dtype=np.float64)
-    across = sums - inside_a
-    inside_b = K.sum(dtype=np.float64) - inside_a - 2 * across
-    return np.asarray(
-        inside_a / (n_a * (n_a - 1)) - 2 * across / (n_a * n_b) + inside_b / (n_b * (n_b - 1))
-    )

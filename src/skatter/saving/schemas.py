@@ -116,7 +116,7 @@ ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p
 
 OWN = _table(
     """
-*scatter feature_map_; offset_; components_|dual_coef_+kernel_+X_fit_
+*scatter n_components_; feature_map_; offset_; components_|dual_coef_+kernel_+X_fit_
 SCA *scatter
 USCA *scatter
 KernelFisher *scatter

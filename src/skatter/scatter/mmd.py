@@ -85,32 +85,31 @@ def mmd(
         # A shift changes nothing but the digits that are lost far from the origin.
         both = both - both.mean(axis=0)
     K = gram(both, resolved).astype(np.float64, copy=False)
-    observed = _mmd_of_splits(K, np.arange(n)[None, :n_x], unbiased)[0]
+    member = (np.arange(n) < n_x).astype(np.float64)
+    observed = mmd_of_splits(K, member[None], unbiased=unbiased)[0]
     if n_permutations == 0:
         return MMD(float(observed), None)
     rng = check_random_state(random_state)
-    splits = np.array([rng.permutation(n)[:n_x] for _ in range(n_permutations)])
-    shuffled = _mmd_of_splits(K, splits, unbiased)
+    splits = np.zeros((n_permutations, n))
+    for split in splits:
+        split[rng.permutation(n)[:n_x]] = 1
+    shuffled = mmd_of_splits(K, splits, unbiased=unbiased)
     # Splits that only swap equal samples tie with the observed one up to rounding.
     at_least = np.sum(shuffled >= observed - 1e-12 * np.abs(K).max())
     return MMD(float(observed), float((1 + at_least) / (1 + n_permutations)))
 
 
-def _mmd_of_splits(K: Array, splits: Array, unbiased: bool) -> Array:
-    """Squared MMD for many choices of the first sample, given as rows of indices."""
-    n, n_x = len(K), splits.shape[1]
-    n_y = n - n_x
-    member = np.zeros((len(splits), n))
-    np.put_along_axis(member, splits, 1.0, axis=1)
-    own = np.einsum("si,si->s", member @ K, member)
+def mmd_of_splits(K: Array, member: Array, *, unbiased: bool = True) -> Array:
+    """Squared MMD of many splits of samples in two, each a row of members of the first, 0 or 1."""
+    n, n_a = len(K), int(member[0].sum())
+    n_b = n - n_a
+    # Without its diagonal, sums over K are sums over pairs of different samples. Products of mixed
+    # precision are many times slower.
+    K = (K - np.diag(np.diagonal(K)) if unbiased else K).astype(member.dtype, copy=False)
     sums = member @ K.sum(axis=1)
-    inside_x, across, inside_y = own, sums - own, K.sum() - 2 * sums + own
-    if not unbiased:
-        biased = inside_x / n_x**2 - 2 * across / (n_x * n_y) + inside_y / n_y**2
-        return np.maximum(biased, 0.0)
-    diagonal = np.diagonal(K)
-    inside_x = inside_x - member @ diagonal
-    inside_y = inside_y - (1 - member) @ diagonal
-    return np.asarray(
-        inside_x / (n_x * (n_x - 1)) - 2 * across / (n_x * n_y) + inside_y / (n_y * (n_y - 1))
-    )
+    inside_a = np.einsum("si,si->s", member @ K, member, dtype=np.float64)
+    across = sums - inside_a
+    inside_b = K.sum(dtype=np.float64) - inside_a - 2 * across
+    pairs_a, pairs_b = n_a * (n_a - unbiased), n_b * (n_b - unbiased)
+    found = inside_a / pairs_a - 2 * across / (n_a * n_b) + inside_b / pairs_b
+    return np.asarray(found if unbiased else np.maximum(found, 0.0))

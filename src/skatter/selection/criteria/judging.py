@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
+from skatter.formatting import did_you_mean
 from skatter.selection.criteria.evidence import Evidence, Judge, MakeJudge, seed_of
 from skatter.selection.criteria.registry import BEST, CRITERIA, Criterion
 
@@ -181,8 +181,7 @@ def named_criteria(criteria: str | Sequence[str]) -> list[Criterion]:
         raise ValueError(f"criteria is empty; name at least one of {', '.join(CRITERIA)}.")
     for name in names:
         if name not in CRITERIA:
-            near = get_close_matches(str(name), CRITERIA, n=1)
-            guess = f" Did you mean {near[0]!r}?" if near else ""
+            guess = did_you_mean(name, CRITERIA)
             raise ValueError(f"There is no criterion {name!r}.{guess} There are {_listed()}.")
     return [CRITERIA[name] for name in names]
 
