@@ -92,9 +92,6 @@ POWERS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 LEAST_SHARE = 1e-6
 """Probability that is raised to a power in place of none."""
 
-COSTS = (10.0, 100.0)
-"""Of logistic regressions beside that of cost 1, where columns are not standardised."""
-
 N_COMPONENTS = 60
 """Of SCA, or all there are."""
 
@@ -236,9 +233,6 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             SCA(N_COMPONENTS).set_params(delta=0.0, conditional_delta=0.0),
             LogisticRegression(C=0.1, max_iter=MAX_ITER),
         )
-        if not self.standardize:  # embeddings and histograms need less of a penalty
-            for C in COSTS:
-                plain[f"logistic, C = {C:g}"] = LogisticRegression(C=C, max_iter=MAX_ITER)
         found = [Member(name, "pooled", False, each) for name, each in plain.items()]
         found.append(Member("SCA", "pooled", True, sca))
         if self.validation_ == BY_DOMAIN and not sparse.issparse(X):
