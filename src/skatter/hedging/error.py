@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.formatting import percent
-from skatter.hedging.expectation import FEWEST, Verdict
+from skatter.hedging.expectation import Verdict, decide
 from skatter.selection.asking import Estimate
 
 Array = NDArray[Any]
@@ -184,23 +184,17 @@ def judge_numbers(
     )
     larger = ours / max(error.value, 1e-300)
     expected = Estimate(float(ours), float(error.low * larger), float(error.high * larger))
-    verdict, reason = _decide(float(gain), len(hedge), numbers)
+    verdict, reason = decide(float(gain), len(hedge), numbers, _reasons(float(gain)))
     return NumberJudgement(
         verdict, reason, expected, theirs, interval, len(hedge), len(plain_residuals), shift
     )
 
 
-def _decide(gain: float, n_target: int, numbers: Mapping[str, float]) -> tuple[Verdict, str]:
-    if n_target < FEWEST:
-        return "cannot tell", (
-            f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
-        )
+def _reasons(gain: float) -> Mapping[Verdict, str]:
     saved = f"{percent(gain, 1)} of the error"
-    if gain > numbers["adapt_above"]:
-        return "adapt", f"Adapt: it is expected to save {saved}."
-    if gain < numbers["plain_below"]:
-        return "do not adapt", f"Adapting does not help here: it is expected to save {saved}."
-    return "cannot tell", (
-        f"Cannot tell whether adapting helps: it is expected to save {saved}, and with so little "
-        "we were wrong too often."
-    )
+    return {
+        "adapt": f"Adapt: it is expected to save {saved}.",
+        "do not adapt": f"Adapting does not help here: it is expected to save {saved}.",
+        "cannot tell": f"Cannot tell whether adapting helps: it is expected to save {saved}, and "
+        "with so little we were wrong too often.",
+    }

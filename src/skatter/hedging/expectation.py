@@ -178,7 +178,7 @@ def judge_models(
     moved = value - accuracy.value
     expected = Estimate(value, max(0.0, accuracy.low + moved), min(1.0, accuracy.high + moved))
     support = float(np.mean(votes[every, adapted] - votes[every, plain]))
-    verdict, reason = _decide(gain, support, len(shares), fitted)
+    verdict, reason = decide(support, len(shares), fitted, _reasons(gain))
     return Judgement(
         verdict,
         reason,
@@ -191,20 +191,27 @@ def judge_models(
     )
 
 
-def _decide(
-    gain: float, support: float, n_target: int, fitted: Mapping[str, float]
+def _reasons(gain: float) -> Mapping[Verdict, str]:
+    points = f"{100 * gain:+.1f} points"
+    return {
+        "adapt": f"Adapt: {points} are expected of it, and the classifiers side with it.",
+        "do not adapt": f"Adapting does not help here: {points} are expected of it.",
+        "cannot tell": f"Cannot tell whether adapting helps: {points} are expected of it, but too "
+        "few of the classifiers side with it to be sure.",
+    }
+
+
+def decide(
+    sign: float, n_target: int, fitted: Mapping[str, float], reasons: Mapping[Verdict, str]
 ) -> tuple[Verdict, str]:
-    """Return the verdict and its reason; ``support`` is by how many votes the adapted leads."""
+    """Return the verdict by fitted thresholds of a sign, and its reason."""
     if n_target < FEWEST:
         return "cannot tell", (
             f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."
         )
-    points = f"{100 * gain:+.1f} points"
-    if support > fitted["adapt_above"]:
-        return "adapt", f"Adapt: {points} are expected of it, and the classifiers side with it."
-    if support < fitted["plain_below"]:
-        return "do not adapt", f"Adapting does not help here: {points} are expected of it."
-    return "cannot tell", (
-        f"Cannot tell whether adapting helps: {points} are expected of it, but too few of the "
-        "classifiers side with it to be sure."
-    )
+    verdict: Verdict = "cannot tell"
+    if sign > fitted["adapt_above"]:
+        verdict = "adapt"
+    elif sign < fitted["plain_below"]:
+        verdict = "do not adapt"
+    return verdict, reasons[verdict]
