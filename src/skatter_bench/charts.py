@@ -203,6 +203,7 @@ def _draw_rank_axis(ax: Axes, ranking: Ranking) -> None:
     ax.plot([1, n], [0, 0], color="0.1", lw=1)
     for tick in range(1, n + 1):
         ax.plot([tick, tick], [0, -0.25], color="0.1", lw=1)
+    for tick in range(1, n + 1, 1 + n // 16):  # more numbers than this would run together
         ax.annotate(str(tick), (tick, -0.35), ha="center", va="bottom", fontsize="small")
     wide = difference > n - 1
     y, bar = -1.35, "|-|,widthA=.25,widthB=.25"
