@@ -414,7 +414,7 @@ SUMMARISED = (
 
 
 def averages(own: Sequence[Section], title: str) -> str:
-    """Return one table, the best in the mean first."""
+    """Return one table, the best in the mean first, and rows with a gap last."""
     every = [
         replace(outcome, label=outcome.label.removesuffix(MARK))
         for section in own
@@ -426,7 +426,7 @@ def averages(own: Sequence[Section], title: str) -> str:
     best = (-values).argsort(axis=0).argsort(axis=0).min(axis=1) < SHOWN
     known = {outcome.label for outcome in every if named_in_paper(outcome)}
     kept = [
-        (-np.nanmean(values[i]), row)
+        ((np.isnan(values[i]).any(), -np.nanmean(values[i])), row)
         for i, row in enumerate(table.rows)
         if best[i] or row.label in known
     ]
