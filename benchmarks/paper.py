@@ -101,12 +101,12 @@ def sections(store: PackedStore) -> Iterator[Section]:
 
 
 def whole_groups(suite: Suite, found: Sequence[Outcome]) -> list[Outcome]:
-    """Leave out groups that lack a task, whose average the paper's is not beside.
+    """Leave out groups of which SCA lacks a task: the paper's averages are not beside theirs.
 
     Where there is one group, its columns are tasks, and none has to be left out.
     """
     groups = {task.group for task in suite.tasks}
-    run = {(outcome.group, outcome.task) for outcome in found}
+    run = {(outcome.group, outcome.task) for outcome in found if outcome.contestant == "sca"}
     part = {task.group for task in suite.tasks if (task.group, task.name) not in run}
     return [each for each in found if len(groups) == 1 or each.group not in part]
 
@@ -148,12 +148,12 @@ def earlier(suite: Suite, protocol: str, found: Sequence[Outcome]) -> Iterator[O
 
 
 def complete(found: Sequence[Outcome]) -> list[Outcome]:
-    """Leave out contestants that lack a task that others have."""
-    tasks = {(outcome.group, outcome.task, outcome.draw) for outcome in found}
-    own = defaultdict(set)
+    """Leave out contestants that lack a task that others of its group have."""
+    tasks, own = defaultdict(set), defaultdict(set)
     for outcome in found:
-        own[outcome.label].add((outcome.group, outcome.task, outcome.draw))
-    return [outcome for outcome in found if own[outcome.label] == tasks]
+        tasks[outcome.group].add((outcome.task, outcome.draw))
+        own[outcome.group, outcome.label].add((outcome.task, outcome.draw))
+    return [each for each in found if own[each.group, each.label] == tasks[each.group]]
 
 
 # --- the page of results --------------------------------------------------------------------------
