@@ -363,6 +363,15 @@ def missing(found: Sequence[Section]) -> Iterator[str]:
             f"- **{info.summary}** Missing in the folder `{info.source.folder}`: {files}, samples "
             f"by features. From {info.source.origin}. Waiting for it: {waiting}."
         )
+    yield "Not run yet, though the data are here:"
+    for name, protocols in SECTIONS.items():
+        suite = SUITES[name]
+        shown = [each for each in found if each.suite.name == name]
+        done = {outcome.label for each in shown for outcome in each.outcomes}
+        rows = [row.label for row in suite.contestants(protocols[0])]
+        without = [label for label in rows if label not in done]
+        if suite.published is not None and without:
+            yield f"- `{name}`: {', '.join(without) if shown else 'all of it'}"
 
 
 def pictures(section: Section) -> Iterator[str]:
