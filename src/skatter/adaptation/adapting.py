@@ -7,21 +7,24 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_by_labels
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import add_answers, add_checked
 from skatter.adaptation.plan import AUTO
+from skatter.adaptation.sample import SAMPLE_ROWS, TableSample
 from skatter.adaptation.sheet import Checked, read_sheet
-from skatter.adaptation.words import class_counts, predicted_section, quantiles, tell
+from skatter.adaptation.words import Counts, class_counts, predicted_section, quantiles, tell
 from skatter.formatting import count, json_ready, shorten
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
-from skatter.notebook import text_and_tables
+from skatter.notebook import Section, text_and_tables
 from skatter.selection import LabelVerdict, NumberVerdict
-from skatter.tables import ColumnPlan, Samples, mark_missing
+from skatter.tables import ColumnPlan, Samples, TableError, mark_missing, read_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +65,11 @@ class Adaptation:
         were checked.
     columns : tuple of ColumnPlan
         What the preprocessing does to each column, and why.
+    sample : TableSample or None
+        What was given in place of a table, where that is too large: predictions, judgement and
+        words are then of the sample, and :meth:`added_to` predicts the table.
+    counts : list of (class, rows, mean confidence), or None
+        What was predicted for all of such a table, where it has been; of classes.
     """
 
     predictions: pd.DataFrame
@@ -75,6 +83,29 @@ class Adaptation:
     seconds: float
     answer: Answer
     columns: tuple[ColumnPlan, ...]
+    sample: TableSample | None = None
+    counts: Counts | None = None
+
+    @property
+    def predicted(self) -> Section:
+        """How many rows were predicted to be what."""
+        return predicted_section(self.answer, self.model.heading, self.counts)
+
+    def added_to(self, piece: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns that :attr:`predictions` adds, for any rows of the table.
+
+        Parameters
+        ----------
+        piece : DataFrame
+            Some rows, as of ``OpenTable.pieces``: numbered as in the table.
+        """
+        if self.sample is None:
+            return self.predictions.iloc[np.asarray(piece.index), piece.shape[1] :]
+        labels = mark_missing(piece[[self.model.label]], self.model.na_values)
+        rows = np.flatnonzero(~read_labels(labels[self.model.label])[1])
+        answers = self.model.answers(piece.iloc[rows]) if len(rows) else self.model.no_answers()
+        found = add_answers(piece, answers, self.ship, self.model.label, rows=rows)
+        return found.iloc[:, piece.shape[1] :]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, but for the table and the model, ready for JSON."""
@@ -92,7 +123,7 @@ class Adaptation:
     def _predicted(self) -> list[dict[str, Any]]:
         if self.answer.interval is None:
             names: tuple[str, ...] = ("label", "rows", "confidence")
-            rows: list[tuple[Any, ...]] = list(class_counts(self.answer))
+            rows: list[tuple[Any, ...]] = list(self.counts or class_counts(self.answer))
         else:
             names = ("rows", "label", "low", "high")
             rows = [(name, *values.tolist()) for name, values in quantiles(self.answer)]
@@ -107,12 +138,11 @@ class Adaptation:
         return f"<Adaptation: {label} predicted for {rows}, the {self.ship} model is shipped>"
 
     def _repr_html_(self) -> str:
-        shown = predicted_section(self.answer, self.model.heading)
-        return text_and_tables(self.words, [shown])
+        return text_and_tables(self.words, [self.predicted])
 
 
 def adapt(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | TableSample,
     *,
     label: str,
     domain: str | None = None,
@@ -134,9 +164,10 @@ def adapt(
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame or TableSample
         Rows of all domains. Numbers, categories and missing values are prepared by
-        :func:`skatter.tables.make_preprocessor`.
+        :func:`skatter.tables.make_preprocessor`. Of a table that is larger than memory, a sample
+        (:func:`skatter.adaptation.draw_sample`).
     label : str
         Column of classes or numbers; empty where the row is to be predicted.
     domain : str or None
@@ -208,6 +239,12 @@ def adapt(
     """
     start = perf_counter()
     say = progress or quiet
+    sample, frame = (frame, frame.frame) if isinstance(frame, TableSample) else (None, frame)
+    if sample is not None and checked is not None:
+        raise TableError(
+            f"checked: a sheet is for tables of {SAMPLE_ROWS:,} rows at most, and this one has "
+            f"{sample.n_rows:,}; write the labels into the table."
+        )
     table = mark_missing(frame, na_values)
     job = take_job(
         table,
@@ -238,7 +275,7 @@ def adapt(
     settings = {
         "random_state": job.random_state,
         **fitted.settings,
-        **_read(job, sheet),
+        **_read(job, sheet, sample),
         "na_values": [str(value) for value in na_values],
     }
     model = last.model(fitted, comparison.ship, settings)
@@ -256,12 +293,13 @@ def adapt(
         comparison.judgement,
         comparison.by_labels,
         model.ship,
-        tell(fitted, comparison, job.roles, last.samples, answers),
+        tell(fitted, comparison, job.roles, last.samples, answers, sample),
         job.samples,
         settings,
         perf_counter() - start,
         answers[model.ship],
         job.columns,
+        sample,
     )
 
 
@@ -277,7 +315,7 @@ def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | Non
     return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 
 
-def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
+def _read(job: Job, sheet: Checked | None, sample: TableSample | None) -> dict[str, Any]:
     """Return what was read of the table."""
     return {
         "label": job.samples.label,
@@ -290,4 +328,5 @@ def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
         "n_rows": len(job.samples.X),
         "n_labelled": int(job.samples.labelled.sum()),
         "n_checked": 0 if sheet is None else len(sheet.answered),
+        "n_rows_of_table": len(job.samples.X) if sample is None else sample.n_rows,
     }

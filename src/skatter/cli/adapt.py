@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from skatter.adaptation import Adaptation, adapt
+from skatter.adaptation import Adaptation, adapt, draw_sample
 from skatter.adaptation.plan import AUTO, HEDGED
-from skatter.adaptation.words import SCALED, predicted_section
+from skatter.adaptation.words import SCALED, Counts, count_added, join_counts
 from skatter.cli import options
 from skatter.cli.console import (
     announced,
@@ -30,6 +32,9 @@ from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.notebook import Section
 from skatter.saving import pack_model
 from skatter.tables import open_table, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_NAMED = 40
 """Columns of one fate that are named."""
@@ -93,9 +98,10 @@ def adapt_file(
             say("reading the table")
             missing = options.split_names(na_values, ())
             table = stack.enter_context(open_table(file, na_values=missing))
-            frame = table.frame
+            sample = draw_sample(table, label=label, domain=domain, random_state=seed)
+            frame = table.frame if sample is None else sample.frame
             result = adapt(
-                frame,
+                frame if sample is None else sample,
                 label=label,
                 domain=domain,
                 task=task,
@@ -112,9 +118,13 @@ def adapt_file(
                 progress=say,
             )
             jobs = _jobs(result, paths, key, say)
-            say("writing the files")
-            added = result.predictions.iloc[:, frame.shape[1] :]
-            write_together(jobs, lambda: table.write_with(added, out, force=force))
+            if sample is None:
+                say("writing the files")
+                write_together(jobs, lambda: table.write_with(result.added_to, out, force=force))
+            else:
+                whole = _Whole(result, say)
+                write_together(jobs, lambda: table.write_with(whole.add, out, force=force))
+                result = whole.result
         if as_json:
             files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
             print_json({**result.to_dict(), "files": files}, out)
@@ -132,6 +142,30 @@ def check_method(name: str) -> None:
             raise typer.BadParameter(
                 f"no method {name!r}; there are {known}.", param_hint="--method"
             ) from None
+
+
+class _Whole:
+    """Predicts a table piece by piece that models were fitted on a sample of."""
+
+    def __init__(self, result: Adaptation, say: Callable[[str], None]) -> None:
+        self._result, self._say = result, say
+        self._counts: list[Counts] = []
+        self._start = perf_counter()
+
+    def add(self, piece: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns to add to a piece."""
+        done = percent(piece.index[0] / self._result.settings["n_rows_of_table"])
+        self._say(f"predicting all rows: {done}")
+        added = self._result.added_to(piece)
+        if self._result.answer.interval is None:
+            self._counts.append(count_added(added))
+        return added
+
+    @property
+    def result(self) -> Adaptation:
+        """What was found, with all rows counted."""
+        seconds = self._result.seconds + perf_counter() - self._start
+        return replace(self._result, counts=join_counts(self._counts) or None, seconds=seconds)
 
 
 def _jobs(
@@ -161,7 +195,7 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
-    console.print(as_table(predicted_section(result.answer, result.model.heading)))
+    console.print(as_table(result.predicted))
     if result.settings["method"] in (HEDGED, HEDGED_REGRESSOR.name):
         console.print(as_table(_members(result), names=2))
     console.print(as_table(_columns(result), names=3))

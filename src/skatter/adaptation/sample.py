@@ -1,0 +1,135 @@
+"""A sample of a large table: models learn from it, and every row of the table is predicted.
+
+Labels and domains of all rows are read first, and nothing else of them. They say who teaches and
+who is to be predicted, and rows are drawn that are fair to both; then these rows are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.adaptation.roles import tell_targets
+from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
+from skatter.hedging.draw import draw_both_sides
+from skatter.tables import OpenTable, TableError, read_labels
+from skatter.tables.columns import read_domain_names
+from skatter.tables.naming import missing_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAMPLE_ROWS = 200_000
+"""Rows up to which a table is fitted on as a whole; of more as many are drawn."""
+
+MAX_CLASSES = 1_000
+"""Different labels beyond which they are numbers, and a draw has no regard to them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableSample:
+    """Rows of a table that models are fitted on: all of them, or a sample.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows; the index of a sample says which they are.
+    n_rows, n_labelled : int
+        Rows of the whole table, and those with a label.
+    """
+
+    frame: pd.DataFrame
+    n_rows: int
+    n_labelled: int
+
+
+def draw_sample(
+    table: OpenTable, *, label: str, domain: str | None = None, random_state: int = 0
+) -> TableSample | None:
+    r"""Draw the rows of a large table that models are fitted on; None where all of them are.
+
+    Half of the rows have a label and are of sources, the others are of targets; where a side has
+    fewer, the other takes what is left. A few rows of every class are among them.
+
+    Parameters
+    ----------
+    table : OpenTable
+        As of :func:`skatter.tables.open_table`.
+    label, domain, random_state
+        As in :func:`skatter.adapt`.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from skatter.tables import open_table
+    >>> file = BytesIO(b"site,dose,ill\nbasel,1,yes\nbasel,2,no\ncairo,2,\ncairo,3,\n")
+    >>> with open_table(file) as table:
+    ...     print(draw_sample(table, label="ill", domain="site"))
+    None
+    """
+    if table.n_rows <= SAMPLE_ROWS:
+        return None
+    for role, name in (("label", label), ("domain", domain)):
+        if name is not None and name not in table.columns:
+            raise TableError(f"{role}: {missing_column(name, table.columns)}")
+    import pandas as pd
+
+    domains = _read_domains(table, label, domain)
+    rows = draw_both_sides(domains, SAMPLE_ROWS, random_state)
+    frame = pd.concat(list(table.pieces(rows=rows)))
+    return TableSample(frame, table.n_rows, domains.n_labelled)
+
+
+def _read_domains(table: OpenTable, label: str, domain: str | None) -> Domains:
+    """Read labels and domains of all rows, as numbers; targets have negative ones."""
+    classes, places = _Numbers(MAX_CLASSES), _Numbers()
+    labels: list[Codes] = []
+    ids: list[Codes] = []
+    for piece in table.pieces([name for name in (label, domain) if name is not None]):
+        labels.append(classes.of(*read_labels(piece[label])))
+        if domain is not None:
+            names = read_domain_names(piece[domain])
+            ids.append(places.of(names, np.ones(len(names), dtype=bool)))
+    y = np.concatenate(labels)
+    labelled = y != UNLABELLED
+    if classes.too_many:
+        y = np.where(labelled, 0, UNLABELLED)
+    if domain is None:
+        return read_domains(y, np.where(labelled, 1, -2), labelled=labelled)
+    place, names = np.concatenate(ids), places.names
+    n_labelled = np.bincount(place[labelled], minlength=len(names))
+    is_target = tell_targets(domain, names, np.bincount(place), n_labelled)
+    signed = np.where(is_target, -1, 1) * np.arange(1, len(names) + 1)
+    return read_domains(y, signed[place], labelled=labelled)
+
+
+class _Numbers:
+    """Numbers for the different values of a column that comes piece by piece."""
+
+    def __init__(self, most: float = np.inf) -> None:
+        self._most = most
+        self._known: dict[Any, int] = {}
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """The values as text, in the order of their numbers."""
+        return np.array([str(value) for value in self._known])
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are so many values that further ones share a number."""
+        return len(self._known) > self._most
+
+    def of(self, values: NDArray[Any], known: Mask) -> Codes:
+        """Return the number of each value, and -1 where none is known."""
+        import pandas as pd
+
+        codes, found = pd.factorize(values[known])
+        for value in () if self.too_many else found.tolist():
+            self._known.setdefault(value, len(self._known))
+        numbers = np.full(len(values), UNLABELLED)
+        numbers[known] = np.array([self._known.get(value, 0) for value in found.tolist()])[codes]
+        return numbers
