@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 
-from skatter.tables import TableError, open_table, read_columns, read_table, write_table
+from skatter.tables import (
+    TableError,
+    carrying,
+    open_table,
+    parquet,
+    read_columns,
+    read_table,
+    write_table,
+)
 
 CELLS = [
     ["id", "flag", "name", "big", "x"],
@@ -184,6 +193,63 @@ def test_numbers_and_dashes_are_no_formulas(tmp_path, recwarn):
         table.write_with(pd.DataFrame({"low": [-0.5, -1e-9]}), tmp_path / "out.parquet")
         write_table(table.frame, tmp_path / "again.csv")
     assert not recwarn.list
+
+
+# --- piece by piece -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+def test_pieces_are_the_table_cut(tmp_path, monkeypatch, kind):
+    for module in (carrying, parquet):
+        monkeypatch.setattr(module, "PIECE_ROWS", 4)
+    path = tmp_path / f"in.{kind}"
+    frame = pd.DataFrame({"name": list("abcdefghij"), "x": np.arange(10.0), "n": range(10)})
+    write_table(frame, path)
+    with open_table(path, na_values=["3"]) as table:
+        assert (table.n_rows, table.columns) == (10, ["name", "x", "n"])
+        whole, pieces = table.frame, list(table.pieces())
+        assert [piece.index.tolist() for piece in pieces] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        pd.testing.assert_frame_equal(pd.concat(pieces), whole, check_dtype=False)
+        some = pd.concat(list(table.pieces(["x", "name"], np.array([0, 8, 9]))))
+        pd.testing.assert_frame_equal(some, whole.loc[[0, 8, 9], ["x", "name"]], check_names=False)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_new_columns_are_made_piece_by_piece(tmp_path, monkeypatch, kind):
+    for module in (carrying, parquet):
+        monkeypatch.setattr(module, "PIECE_ROWS", 4)
+    frame = pd.DataFrame({"name": list("abcdefghij"), "x": np.arange(10.0)})
+    write_table(frame, tmp_path / f"in.{kind}")
+
+    def add(piece):
+        assert len(piece) <= 4
+        # No value of the first piece says which type the column has.
+        new = pd.Series(piece["name"].where(piece.index > 5), dtype="string")
+        return pd.DataFrame({"new": new, "twice": 2 * piece["x"]})
+
+    with open_table(tmp_path / f"in.{kind}") as table:
+        table.write_with(add, tmp_path / f"out.{kind}")
+    found = read_table(tmp_path / f"out.{kind}")
+    assert found["new"].isna().tolist() == [True] * 6 + [False] * 4
+    assert found["twice"].tolist() == (2 * frame["x"]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_who_works_on_a_piece_takes_no_time_from_the_reader(tmp_path, kind):
+    write_table(pd.DataFrame({"name": list("abc"), "x": np.arange(3.0)}), tmp_path / f"in.{kind}")
+
+    def work(piece):
+        end = time.thread_time() + 0.3
+        while time.thread_time() < end:
+            pass
+        return pd.DataFrame({"new": piece["x"]})
+
+    with open_table(tmp_path / f"in.{kind}") as table:
+        table.frame  # noqa: B018
+        table.data.budget.seconds = 0.25
+        table.write_with(work, tmp_path / "out.parquet")
+        for piece in table.pieces():
+            work(piece)
 
 
 def test_two_ids_never_become_one(tmp_path):

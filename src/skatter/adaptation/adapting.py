@@ -13,7 +13,7 @@ from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
-from skatter.adaptation.outcome import add_answers, add_checked
+from skatter.adaptation.outcome import add_answers, add_checked, added_to
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sample import SAMPLE_ROWS, TableSample
 from skatter.adaptation.sheet import Checked, read_sheet
@@ -103,9 +103,7 @@ class Adaptation:
             return self.predictions.iloc[np.asarray(piece.index), piece.shape[1] :]
         labels = mark_missing(piece[[self.model.label]], self.model.na_values)
         rows = np.flatnonzero(~read_labels(labels[self.model.label])[1])
-        answers = self.model.answers(piece.iloc[rows]) if len(rows) else self.model.no_answers()
-        found = add_answers(piece, answers, self.ship, self.model.label, rows=rows)
-        return found.iloc[:, piece.shape[1] :]
+        return added_to(piece, self.model, rows=rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, but for the table and the model, ready for JSON."""

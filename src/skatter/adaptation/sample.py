@@ -83,6 +83,16 @@ def draw_sample(
     return TableSample(frame, table.n_rows, domains.n_labelled)
 
 
+def spread_rows(table: OpenTable) -> pd.DataFrame | None:
+    """Return rows of a large table that lie evenly spread over it; None where it is not large."""
+    if table.n_rows <= SAMPLE_ROWS:
+        return None
+    import pandas as pd
+
+    rows = np.linspace(0, table.n_rows - 1, SAMPLE_ROWS).astype(np.intp)
+    return pd.concat(list(table.pieces(rows=rows)))
+
+
 def _read_domains(table: OpenTable, label: str, domain: str | None) -> Domains:
     """Read labels and domains of all rows, as numbers; targets have negative ones."""
     classes, places = _Numbers(MAX_CLASSES), _Numbers()

@@ -210,7 +210,9 @@ def class_counts(answer: Answer) -> Counts:
 
 
 def count_added(added: pd.DataFrame) -> Counts:
-    """Return the counts of a piece from the first two columns that were added to it."""
+    """Return the counts of a piece from the columns that were added to it; none of numbers."""
+    if not str(added.columns[1]).startswith("confidence"):
+        return []
     told = added[added.iloc[:, 0].notna()].iloc[:, :2]
     labels, sure = (told.iloc[:, place].to_numpy() for place in (0, 1))
     return class_counts(Answer(labels, sure))

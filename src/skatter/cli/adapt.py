@@ -6,15 +6,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from skatter.adaptation import Adaptation, adapt, draw_sample
 from skatter.adaptation.plan import AUTO, HEDGED
-from skatter.adaptation.words import SCALED, Counts, count_added, join_counts
+from skatter.adaptation.words import SCALED
 from skatter.cli import options
 from skatter.cli.console import (
     announced,
@@ -26,15 +25,13 @@ from skatter.cli.console import (
     say_files,
 )
 from skatter.cli.files import Job, check_outputs, write_together
+from skatter.cli.pieces import PieceByPiece
 from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.notebook import Section
 from skatter.saving import pack_model
 from skatter.tables import open_table, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_NAMED = 40
 """Columns of one fate that are named."""
@@ -98,7 +95,9 @@ def adapt_file(
             say("reading the table")
             missing = options.split_names(na_values, ())
             table = stack.enter_context(open_table(file, na_values=missing))
-            sample = draw_sample(table, label=label, domain=domain, random_state=seed)
+            sample = None
+            if checked is None:  # a sheet is of the whole table
+                sample = draw_sample(table, label=label, domain=domain, random_state=seed)
             frame = table.frame if sample is None else sample.frame
             result = adapt(
                 frame if sample is None else sample,
@@ -122,9 +121,10 @@ def adapt_file(
                 say("writing the files")
                 write_together(jobs, lambda: table.write_with(result.added_to, out, force=force))
             else:
-                whole = _Whole(result, say)
-                write_together(jobs, lambda: table.write_with(whole.add, out, force=force))
-                result = whole.result
+                whole = PieceByPiece(result.added_to, table.n_rows, say)
+                write_together(jobs, lambda: table.write_with(whole, out, force=force))
+                seconds = result.seconds + whole.seconds
+                result = replace(result, counts=whole.counts, seconds=seconds)
         if as_json:
             files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
             print_json({**result.to_dict(), "files": files}, out)
@@ -142,30 +142,6 @@ def check_method(name: str) -> None:
             raise typer.BadParameter(
                 f"no method {name!r}; there are {known}.", param_hint="--method"
             ) from None
-
-
-class _Whole:
-    """Predicts a table piece by piece that models were fitted on a sample of."""
-
-    def __init__(self, result: Adaptation, say: Callable[[str], None]) -> None:
-        self._result, self._say = result, say
-        self._counts: list[Counts] = []
-        self._start = perf_counter()
-
-    def add(self, piece: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns to add to a piece."""
-        done = percent(piece.index[0] / self._result.settings["n_rows_of_table"])
-        self._say(f"predicting all rows: {done}")
-        added = self._result.added_to(piece)
-        if self._result.answer.interval is None:
-            self._counts.append(count_added(added))
-        return added
-
-    @property
-    def result(self) -> Adaptation:
-        """What was found, with all rows counted."""
-        seconds = self._result.seconds + perf_counter() - self._start
-        return replace(self._result, counts=join_counts(self._counts) or None, seconds=seconds)
 
 
 def _jobs(
