@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.roles import tell_targets
-from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
-from skatter.hedging.draw import draw_both_sides
+from skatter.domains import UNLABELLED, Codes, Mask
+from skatter.hedging.draw import draw_from_sides
 from skatter.tables import OpenTable, TableError, read_labels
 from skatter.tables.columns import read_domain_names
 from skatter.tables.naming import missing_column
@@ -77,10 +77,11 @@ def draw_sample(
             raise TableError(f"{role}: {missing_column(name, table.columns)}")
     import pandas as pd
 
-    domains = _read_domains(table, label, domain)
-    rows = draw_both_sides(domains, SAMPLE_ROWS, random_state)
+    y, is_target = _read_sides(table, label, domain)
+    labelled = y != UNLABELLED
+    rows = draw_from_sides(y, labelled & ~is_target, is_target, SAMPLE_ROWS, random_state)
     frame = pd.concat(list(table.pieces(rows=rows)))
-    return TableSample(frame, table.n_rows, domains.n_labelled)
+    return TableSample(frame, table.n_rows, int(labelled.sum()))
 
 
 def spread_rows(table: OpenTable) -> pd.DataFrame | None:
@@ -93,27 +94,24 @@ def spread_rows(table: OpenTable) -> pd.DataFrame | None:
     return pd.concat(list(table.pieces(rows=rows)))
 
 
-def _read_domains(table: OpenTable, label: str, domain: str | None) -> Domains:
-    """Read labels and domains of all rows, as numbers; targets have negative ones."""
+def _read_sides(table: OpenTable, label: str, domain: str | None) -> tuple[Codes, Mask]:
+    """Return a number for the label of each row, -1 without one, and which rows are of targets."""
     classes, places = _Numbers(MAX_CLASSES), _Numbers()
     labels: list[Codes] = []
-    ids: list[Codes] = []
+    where: list[Codes] = []
     for piece in table.pieces([name for name in (label, domain) if name is not None]):
         labels.append(classes.of(*read_labels(piece[label])))
         if domain is not None:
             names = read_domain_names(piece[domain])
-            ids.append(places.of(names, np.ones(len(names), dtype=bool)))
+            where.append(places.of(names, np.ones(len(names), dtype=bool)))
     y = np.concatenate(labels)
-    labelled = y != UNLABELLED
     if classes.too_many:
-        y = np.where(labelled, 0, UNLABELLED)
+        np.minimum(y, 0, out=y)
     if domain is None:
-        return read_domains(y, np.where(labelled, 1, -2), labelled=labelled)
-    place, names = np.concatenate(ids), places.names
-    n_labelled = np.bincount(place[labelled], minlength=len(names))
-    is_target = tell_targets(domain, names, np.bincount(place), n_labelled)
-    signed = np.where(is_target, -1, 1) * np.arange(1, len(names) + 1)
-    return read_domains(y, signed[place], labelled=labelled)
+        return y, y == UNLABELLED
+    place, n_places = np.concatenate(where), len(places.names)
+    n_labelled = np.bincount(place[y != UNLABELLED], minlength=n_places)
+    return y, tell_targets(domain, places.names, np.bincount(place), n_labelled)[place]
 
 
 class _Numbers:

@@ -71,8 +71,8 @@ def _opened(data: Data) -> Iterator[tuple[Any, Any]]:
     """Open a file that claims no more than a table holds; yield the schema of its columns too."""
     pyarrow, parquet = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.parquet"))
     data.file.seek(0)
-    # Without a buffer, a whole row group is fetched before its first row is read.
-    with parquet.ParquetFile(data.file, buffer_size=BLOCK) as file:
+    # Otherwise whole row groups are fetched, and all that were stay in memory until the end.
+    with parquet.ParquetFile(data.file, buffer_size=BLOCK, pre_buffer=False) as file:
         _check_size(file.metadata, data)
         schema = file.schema_arrow  # built anew each time it is asked for
         check_names(schema.names, data.name)
