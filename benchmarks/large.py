@@ -1,38 +1,47 @@
 """``skatter adapt`` on large tables: how seconds and memory grow, up to ten million rows.
 
-    python benchmarks/large.py [--rows N ...] [--data FOLDER] [--out FOLDER]
+    python benchmarks/large.py [--rows N ...] [--data FOLDER] [--out FOLDER] [--docs PAGE]
 
 The tables are synthetic: five classes, two domains of equal size in no order, one of them without
 labels and shifted; 44 columns of numbers with a few empty cells, five of categories, one of
 booleans. They are written as Parquet in row groups of 250,000 rows. ``skatter adapt`` runs as a
-child process, writes its predictions for all rows as Parquet and saves the model; the smallest
-table is read from CSV too, and the saved model predicts it by ``skatter predict``. Memory is the
-peak of the process as the system counts it, libraries included. Accuracy is counted on the hidden
-labels. The exponent is that of the line through the two largest sizes, on logarithmic scales: 1 is
-linear.
+child process, writes its predictions for all rows as Parquet and saves the model. A table of
+100,000 rows is read from CSV too, and the saved model predicts it by ``skatter predict``. Memory is
+the peak of the process as the system counts it, libraries included. Accuracy is counted on the
+hidden labels.
+
+Sizes may be run one by one: each takes the place of what is known of it in ``large.json``. The page
+of the docs shows how cost grows, here and in ``peers.json``: the exponent is that of the line
+through the two largest sizes, on logarithmic scales, and 1 is linear.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from criteria import insert
 from problems import machine
 
 CLASSES, NUMBERS, CATEGORIES = 5, 44, 5
 LABEL, DOMAIN, TRUTH = "kind", "site", "truth"
-ROWS = (100_000, 200_000, 1_000_000, 10_000_000)
+ROWS = (100_000, 1_000_000, 10_000_000)
+SMALL = 100_000
+"""Rows of the table that is read from CSV as well."""
+
 GROUP = 250_000
 """Rows that are made, and written, at a time."""
 
@@ -40,12 +49,7 @@ LIMIT_SECONDS, LIMIT_MIB = 900, 3072
 RESULTS = Path(__file__).parent / "results"
 
 
-class Cost(NamedTuple):
-    """Seconds, those of the processors, and peak memory of a command."""
-
-    seconds: float
-    processor: float
-    peak_mib: float
+Run = dict[str, Any]
 
 
 # --- tables -----------------------------------------------------------------------------------
@@ -93,8 +97,8 @@ def beside(path: Path) -> Path:
 # --- commands ---------------------------------------------------------------------------------
 
 
-def run(*arguments: object) -> tuple[Cost, str]:
-    """Run a command; return what it costs and says.
+def run(name: str, n_rows: int, table: Path, *arguments: object) -> Run:
+    """Run a command on a table; return what it costs and says.
 
     The peak is that of the largest child so far, so every command needs a process of its own.
     """
@@ -106,17 +110,27 @@ def run(*arguments: object) -> tuple[Cost, str]:
     )
     skatter = [sys.executable, "-c", "from skatter.cli import main; main()"]
     command = [sys.executable, "-c", code, *skatter, *map(str, arguments)]
-    start = perf_counter()
+    load, start = os.getloadavg()[0], perf_counter()
     done = subprocess.run(command, capture_output=True, text=True)
     seconds = perf_counter() - start
     if done.returncode:
         raise SystemExit(done.stderr)
-    scale = 1 if sys.platform == "darwin" else 2**10
     processor, peak = done.stderr.splitlines()[-1].split()
-    return Cost(seconds, float(processor), int(peak) * scale / 2**20), done.stdout
+    return {
+        "command": name,
+        "rows": n_rows,
+        "kind": table.suffix.removeprefix("."),
+        "mib": table.stat().st_size / 2**20,
+        "seconds": seconds,
+        "processor": float(processor),
+        "peak_mib": int(peak) * (1 if sys.platform == "darwin" else 2**10) / 2**20,
+        "load": load,
+        "machine": machine(),
+        "said": done.stdout.strip(),
+    }
 
 
-def accuracy(out: Path, table: Path) -> tuple[float, float]:
+def accuracy(out: Path, table: Path) -> list[float]:
     """Return which share of the hidden labels the adapted and the plain model predict right."""
     truth = pq.read_table(beside(table)).column(TRUTH).to_numpy()
     hidden = pq.read_table(table, columns=[LABEL]).column(LABEL).is_null().to_numpy()
@@ -125,91 +139,105 @@ def accuracy(out: Path, table: Path) -> tuple[float, float]:
         column = f"{name}_{LABEL}"
         found = pq.read_table(out, columns=[column]).column(column).to_numpy()
         shares.append(float(np.mean(found[hidden] == truth[hidden])))
-    return shares[0], shares[1]
+    return shares
 
 
-def measure(folder: Path, sizes: list[int]) -> tuple[list[str], dict[int, Cost], str]:
-    """Return the lines of the table, what adapting costs at each size, and what was said last."""
-    lines: list[str] = []
-    costs: dict[int, Cost] = {}
-    out, model, said = folder / "out.parquet", folder / "model.skatter", ""
-    columns = ("--label", LABEL, "--domain", DOMAIN, "--out", out, "--model", model, "--force")
-    for n_rows in sizes:
-        table = folder / f"table-{n_rows}.parquet"
-        if not table.exists():
-            write_tables(n_rows, table)
-        costs[n_rows], said = run("adapt", table, *columns)
-        lines.append(line("adapt", n_rows, table, costs[n_rows], accuracy(out, table)))
-        if n_rows == min(sizes):
-            text = table.with_suffix(".csv")
-            pd.read_parquet(table).to_csv(text, index=False)
-            cost, _ = run("adapt", text, *columns)
-            lines.append(line("adapt", n_rows, text, cost, accuracy(out, table)))
-            cost, _ = run("predict", model, table, "--out", out, "--force")
-            lines.append(line("predict, every row", n_rows, table, cost))
-        print(lines[-1], flush=True)
-    return lines, costs, said
+def measure(folder: Path, n_rows: int) -> Iterator[Run]:
+    table = folder / f"table-{n_rows}.parquet"
+    if not table.exists():
+        write_tables(n_rows, table)
+    out, model = folder / "out.parquet", folder / "model.skatter"
+    given = ("--label", LABEL, "--domain", DOMAIN, "--out", out, "--model", model, "--force")
+    found = run("adapt", n_rows, table, "adapt", table, *given)
+    yield {**found, "right": accuracy(out, table)}
+    if n_rows == SMALL:
+        text = table.with_suffix(".csv")
+        pd.read_parquet(table).to_csv(text, index=False)
+        found = run("adapt", n_rows, text, "adapt", text, *given)
+        yield {**found, "right": accuracy(out, table)}
+        asked = ("predict", model, table, "--out", out, "--force")
+        yield run("predict, every row", n_rows, table, *asked)
 
 
-def line(
-    name: str, n_rows: int, table: Path, cost: Cost, right: tuple[float, float] | None = None
-) -> str:
-    size, kind = table.stat().st_size / 2**20, table.suffix.removeprefix(".")
-    shares = " | ".join("" if right is None else f"{100 * share:.1f}" for share in right or (0, 0))
-    figures = f"{cost.seconds:,.0f} | {cost.processor:,.0f} | {cost.peak_mib:,.0f}"
-    return f"| {name} | {n_rows:,} | {kind}, {size:,.0f} MiB | {figures} | {shares} |"
+# --- pages ------------------------------------------------------------------------------------
 
 
-def exponents(costs: dict[int, Cost]) -> str:
-    """Say how seconds and memory grow between the two largest sizes."""
-    if len(costs) < 2:
-        return ""
-    (n, less), (m, more) = sorted(costs.items())[-2:]
-    seconds, memory = (
-        np.log(getattr(more, name) / getattr(less, name)) / np.log(m / n)
-        for name in ("seconds", "peak_mib")
+def page(runs: list[Run]) -> Iterator[str]:
+    yield "# Adapting large tables\n"
+    yield (
+        "Made by `benchmarks/large.py`: 50 columns and a label, half of the rows without one, two "
+        "domains; everything included, from reading the file to writing the predictions of all "
+        "rows and the model. The limits that we set ourselves for ten million rows are "
+        f"{LIMIT_SECONDS} seconds and {LIMIT_MIB:,} MiB on two cores. Load: of the machine, when "
+        "the command began. Right: share of the hidden labels, in percent.\n"
     )
-    return (
-        f"From {n:,} to {m:,} rows, seconds grow as the number of rows to the power of "
-        f"{seconds:.2f}, and peak memory to the power of {memory:.2f}."
+    heads = ("command", "rows", "file", "seconds", "of the processors", "peak MiB", "load")
+    yield "| " + " | ".join((*heads, "right", "plain, right")) + " |"
+    yield "| :--- | ---: | ---: |" + " ---: |" * 6
+    for each in runs:
+        cost = f"{each['seconds']:,.0f} | {each['processor']:,.0f} | {each['peak_mib']:,.0f}"
+        shares = [f"{100 * share:.1f}" for share in each.get("right", ())] or ["", ""]
+        yield (
+            f"| {each['command']} | {each['rows']:,} | {each['kind']}, {each['mib']:,.0f} MiB | "
+            f"{cost} | {each['load']:.1f} | {' | '.join(shares)} |"
+        )
+    largest = max(runs, key=lambda each: each["rows"])
+    yield f"\nWhat the command says of {largest['rows']:,} rows:\n"
+    yield f"```\n{largest['said']}\n```\n"
+    yield f"{largest['machine']}."
+
+
+def growth(runs: list[Run], peers: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Yield the table of exponents."""
+    yield "| | from | to | seconds there | seconds grow as n to the | memory as n to the |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    yield _growth(
+        "`skatter adapt`, Parquet",
+        [
+            (each["rows"], each["seconds"], each["peak_mib"])
+            for each in runs
+            if each["command"] == "adapt" and each["kind"] == "parquet"
+        ],
     )
+    for name, rows in peers.items():
+        if name.startswith("SCA"):
+            yield _growth(
+                f"`SCA`,{name.removeprefix('SCA,')}",
+                [(row["n"], row["seconds"], row["gib"]) for row in rows if row["seconds"]],
+            )
+
+
+def _growth(name: str, costs: list[tuple[int, float, float]]) -> str:
+    (n, *less), (m, *more) = sorted(costs)[-2:]
+    seconds, memory = np.log(np.divide(more, less)) / np.log(m / n)
+    return f"| {name} | {n:,} | {m:,} | {more[0]:,.0f} | {seconds:.2f} | {memory:.2f} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
     parser.add_argument("--data", type=Path, help="folder that keeps the tables; 9 GiB")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--docs", type=Path, help="page that shows how cost grows")
     arguments = parser.parse_args()
-    load = os.getloadavg()[0]
+    kept = arguments.out / "large.json"
+    runs: list[Run] = json.loads(kept.read_text()) if kept.exists() else []
     with TemporaryDirectory() as temporary:
         folder = arguments.data or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        lines, costs, said = measure(folder, sorted(arguments.rows))
-    page = [
-        "# Adapting large tables",
-        "",
-        "`python benchmarks/large.py`: 50 columns and a label, half of the rows without one, two "
-        "domains; everything included, from reading the file to writing the predictions of all "
-        "rows and the model. The limits that we set ourselves for ten million rows are "
-        f"{LIMIT_SECONDS} seconds and {LIMIT_MIB:,} MiB on two cores. Right: share of the hidden "
-        "labels, in percent.",
-        "",
-        "| command | rows | file | seconds | of the processors | peak MiB | right | plain, right |",
-        "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        *lines,
-        "",
-        exponents(costs),
-        "",
-        f"What the command says of {max(costs):,} rows:",
-        "",
-        f"```\n{said.strip()}\n```",
-        "",
-        f"{machine()}. Load of the machine when it began: {load:.1f}.",
-        "",
-    ]
-    (arguments.out / "large.md").write_text("\n".join(page))
-    print("\n".join(page))
+        for n_rows in sorted(arguments.rows):
+            new = list(measure(folder, n_rows))
+            runs = sorted([each for each in runs if each["rows"] != n_rows] + new, key=_order)
+            kept.write_text(json.dumps(runs, indent=1) + "\n")
+            print(*page(runs), sep="\n", flush=True)
+    (arguments.out / "large.md").write_text("\n".join(page(runs)) + "\n")
+    if arguments.docs:
+        peers = json.loads((RESULTS / "peers.json").read_text())
+        insert(arguments.docs, "growth", list(growth(runs, peers)), "large")
+
+
+def _order(each: Run) -> tuple[int, str, str]:
+    return each["rows"], each["command"], each["kind"]
 
 
 if __name__ == "__main__":
