@@ -167,6 +167,20 @@ def test_every_row_is_predicted_as_the_model_of_the_sample_does(table, frame, tm
     assert same.tolist() == fitted.answers(frame)[fitted.ship].label.tolist()
 
 
+def test_numbers_of_a_large_csv_are_predicted_too_with_a_report_of_the_sample(frame, tmp_path):
+    frame["tree"] = np.where(frame["town"] == "basel", frame["a"] + frame["b"], np.nan)
+    frame.to_csv(tmp_path / "numbers.csv", index=False)
+    out, page = tmp_path / "out.csv", tmp_path / "report.html"
+    given = ("--label", "tree", "--domain", "town", "--out", out, "--report", page)
+    result = run("adapt", tmp_path / "numbers.csv", *given)
+    assert result.exit_code == 0, result.output
+    found, hidden = pd.read_csv(out), frame["town"] == "cairo"
+    assert found["predicted_tree"].notna().equals(hidden)
+    assert (found["low"] <= found["high"])[hidden].all()
+    assert "Fitted on a sample of 200 of 900 rows" in result.stdout
+    assert "These are a sample of the table&#39;s 900 rows" in page.read_text()
+
+
 def test_where_a_piece_fails_nothing_is_written(table, tmp_path):
     def fail_late(piece):
         if piece.index[0] >= 3 * PIECE:
