@@ -10,7 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from skatter.adaptation import adapt, draw_sample, sample
+from skatter.adaptation import adapt, sample
+from skatter.adaptation.sample import draw_sample
 from skatter.cli.adapt import adapt_file
 from skatter.cli.diagnose import diagnose_file
 from skatter.cli.predict import predict_file
@@ -130,8 +131,9 @@ def test_what_is_wrong_with_a_large_table_is_said_with_its_column_and_row(frame,
     row = drawn_row(frame, path)
     frame.loc[row, "b"] = 1e200
     frame.to_parquet(path)
-    with pytest.raises(TableError, match=rf"'b': 1e\+200 in row {row + 1:,} is too large"):
-        adapt(drawn(path), label="tree", domain="town")
+    named = rf"'b': 1e\+200 in row {row + 1:,} is too large"
+    with open_table(path) as table, pytest.raises(TableError, match=named):
+        adapt(table, label="tree", domain="town")
 
 
 def drawn_row(frame, path):

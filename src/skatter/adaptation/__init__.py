@@ -4,20 +4,11 @@
 who is target (:mod:`~skatter.adaptation.roles`), picks a method that suits the table
 (:mod:`~skatter.adaptation.plan`), fits it and a plain model, and compares the two without a target
 label (:mod:`~skatter.adaptation.compare`). :func:`ask` says which rows a person should label to
-settle that. Of a table that is larger than memory, :func:`draw_sample` draws the rows to fit on.
+settle that. Of a large table, models are fitted on a sample (:mod:`~skatter.adaptation.sample`).
 """
 
 from skatter.adaptation.adapting import Adaptation, adapt
 from skatter.adaptation.asking import Questions, ask
 from skatter.adaptation.model import TableModel
-from skatter.adaptation.sample import TableSample, draw_sample
 
-__all__ = [
-    "Adaptation",
-    "Questions",
-    "TableModel",
-    "TableSample",
-    "adapt",
-    "ask",
-    "draw_sample",
-]
+__all__ = ["Adaptation", "Questions", "TableModel", "adapt", "ask"]

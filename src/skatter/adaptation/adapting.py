@@ -15,7 +15,7 @@ from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import add_answers, add_checked, added_to
 from skatter.adaptation.plan import AUTO
-from skatter.adaptation.sample import SAMPLE_ROWS, TableSample
+from skatter.adaptation.sample import TableSample, draw_sample
 from skatter.adaptation.sheet import Checked, read_sheet
 from skatter.adaptation.words import Counts, class_counts, predicted_section, quantiles, tell
 from skatter.formatting import count, json_ready, shorten
@@ -24,7 +24,7 @@ from skatter.hedging.champion import Metric
 from skatter.labels import Task
 from skatter.notebook import Section, text_and_tables
 from skatter.selection import LabelVerdict, NumberVerdict
-from skatter.tables import ColumnPlan, Samples, TableError, mark_missing, read_labels
+from skatter.tables import ColumnPlan, OpenTable, Samples, mark_missing, read_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Adaptation:
     columns : tuple of ColumnPlan
         What the preprocessing does to each column, and why.
     sample : TableSample or None
-        What was given in place of a table, where that is too large: predictions, judgement and
+        The rows that were drawn of an open table, where it is large: predictions, judgement and
         words are then of the sample, and :meth:`added_to` predicts the table.
     counts : list of (class, rows, mean confidence), or None
         What was predicted for all of such a table, where it has been; of classes.
@@ -140,7 +140,7 @@ class Adaptation:
 
 
 def adapt(
-    frame: pd.DataFrame | TableSample,
+    frame: pd.DataFrame | OpenTable,
     *,
     label: str,
     domain: str | None = None,
@@ -162,10 +162,11 @@ def adapt(
 
     Parameters
     ----------
-    frame : DataFrame or TableSample
+    frame : DataFrame or OpenTable
         Rows of all domains. Numbers, categories and missing values are prepared by
-        :func:`skatter.tables.make_preprocessor`. Of a table that is larger than memory, a sample
-        (:func:`skatter.adaptation.draw_sample`).
+        :func:`skatter.tables.make_preprocessor`. A file that was opened by
+        :func:`skatter.tables.open_table` may be larger than memory: of more than 200,000 rows
+        a sample is fitted on (:mod:`skatter.adaptation.sample`).
     label : str
         Column of classes or numbers; empty where the row is to be predicted.
     domain : str or None
@@ -237,12 +238,12 @@ def adapt(
     """
     start = perf_counter()
     say = progress or quiet
-    sample, frame = (frame, frame.frame) if isinstance(frame, TableSample) else (None, frame)
-    if sample is not None and checked is not None:
-        raise TableError(
-            f"checked: a sheet is for tables of {SAMPLE_ROWS:,} rows at most, and this one has "
-            f"{sample.n_rows:,}; write the labels into the table."
-        )
+    sample = None
+    if isinstance(frame, OpenTable):
+        na_values = na_values or frame.na_values
+        if checked is None:  # the rows of a sheet are those of the whole table
+            sample = draw_sample(frame, label=label, domain=domain, random_state=random_state)
+        frame = frame.frame if sample is None else sample.frame
     table = mark_missing(frame, na_values)
     job = take_job(
         table,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.adaptation.roles import tell_targets
+from skatter.checks import check_integer
 from skatter.domains import UNLABELLED, Codes, Mask
 from skatter.hedging.draw import draw_from_sides
 from skatter.tables import OpenTable, TableError, read_labels
@@ -31,12 +32,12 @@ MAX_CLASSES = 1_000
 
 @dataclass(frozen=True, eq=False)
 class TableSample:
-    """Rows of a table that models are fitted on: all of them, or a sample.
+    """Rows of a large table that models are fitted on.
 
     Attributes
     ----------
     frame : DataFrame
-        The rows; the index of a sample says which they are.
+        The rows; the index says which they are.
     n_rows, n_labelled : int
         Rows of the whole table, and those with a label.
     """
@@ -72,6 +73,7 @@ def draw_sample(
     """
     if table.n_rows <= SAMPLE_ROWS:
         return None
+    seed = check_integer("random_state", random_state, low=0)
     for role, name in (("label", label), ("domain", domain)):
         if name is not None and name not in table.columns:
             raise TableError(f"{role}: {missing_column(name, table.columns)}")
@@ -79,7 +81,7 @@ def draw_sample(
 
     y, is_target = _read_sides(table, label, domain)
     labelled = y != UNLABELLED
-    rows = draw_from_sides(y, labelled & ~is_target, is_target, SAMPLE_ROWS, random_state)
+    rows = draw_from_sides(y, labelled & ~is_target, is_target, SAMPLE_ROWS, seed)
     frame = pd.concat(list(table.pieces(rows=rows)))
     return TableSample(frame, table.n_rows, int(labelled.sum()))
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from skatter.adaptation import Adaptation, adapt, draw_sample
+from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.plan import AUTO, HEDGED
 from skatter.adaptation.words import SCALED
 from skatter.cli import options
@@ -31,7 +31,7 @@ from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.notebook import Section
 from skatter.saving import pack_model
-from skatter.tables import open_table, read_table
+from skatter.tables import OpenTable, open_table, read_table
 
 MAX_NAMED = 40
 """Columns of one fate that are named."""
@@ -95,29 +95,24 @@ def adapt_file(
             say("reading the table")
             missing = options.split_names(na_values, ())
             table = stack.enter_context(open_table(file, na_values=missing))
-            sample = None
-            if checked is None:  # a sheet is of the whole table
-                sample = draw_sample(table, label=label, domain=domain, random_state=seed)
-            frame = table.frame if sample is None else sample.frame
             result = adapt(
-                frame if sample is None else sample,
+                table,
                 label=label,
                 domain=domain,
                 task=task,
                 method=method,
                 tune=tune,
                 metric=options.METRIC[metric],
-                class_frequencies=options.class_frequencies(shares, frame, label),
+                class_frequencies=_frequencies(shares, table, label),
                 checked=None if checked is None else read_table(checked),
-                features=options.split_names(features, frame.columns) or None,
-                ignore=options.split_names(ignore, frame.columns),
-                categorical=options.split_names(categorical, frame.columns),
-                na_values=missing,
+                features=options.split_names(features, table.columns) or None,
+                ignore=options.split_names(ignore, table.columns),
+                categorical=options.split_names(categorical, table.columns),
                 random_state=seed,
                 progress=say,
             )
             jobs = _jobs(result, paths, key, say)
-            if sample is None:
+            if result.sample is None:
                 say("writing the files")
                 write_together(jobs, lambda: table.write_with(result.added_to, out, force=force))
             else:
@@ -130,6 +125,15 @@ def adapt_file(
             print_json({**result.to_dict(), "files": files}, out)
         else:
             _show(result_console(out), result, paths)
+
+
+def _frequencies(shares: dict[str, float], table: OpenTable, label: str) -> Any:
+    """Return shares by the classes of a table, of which its labels alone are read."""
+    if not shares or label not in table.columns:
+        return None
+    import pandas as pd
+
+    return options.class_frequencies(shares, pd.concat(list(table.pieces([label]))), label)
 
 
 def check_method(name: str) -> None:
