@@ -210,8 +210,20 @@ def test_pieces_are_the_table_cut(tmp_path, monkeypatch, kind):
         whole, pieces = table.frame, list(table.pieces())
         assert [piece.index.tolist() for piece in pieces] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
         pd.testing.assert_frame_equal(pd.concat(pieces), whole, check_dtype=False)
-        some = pd.concat(list(table.pieces(["x", "name"], np.array([0, 8, 9]))))
-        pd.testing.assert_frame_equal(some, whole.loc[[0, 8, 9], ["x", "name"]], check_names=False)
+        assert [list(piece) for piece in table.pieces(["x", "name"])] == 3 * [["x", "name"]]
+        some = table.take(np.array([0, 3, 9]))
+        pd.testing.assert_frame_equal(
+            some, whole.loc[[0, 3, 9]], check_names=False, check_dtype=False
+        )
+
+
+def test_rows_that_are_taken_have_the_types_of_the_whole_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "PIECE_ROWS", 2)
+    frame = pd.DataFrame({"dose": ["1.5", "?", "2", "3", "4", "?"]})
+    frame.to_parquet(tmp_path / "in.parquet")
+    with open_table(tmp_path / "in.parquet", na_values=["?"]) as table:
+        taken = table.take(np.array([0, 1, 2, 3]))  # no piece of the second two has a gap
+    np.testing.assert_array_equal(taken["dose"], [1.5, np.nan, 2, 3])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -77,23 +77,17 @@ def draw_sample(
     for role, name in (("label", label), ("domain", domain)):
         if name is not None and name not in table.columns:
             raise TableError(f"{role}: {missing_column(name, table.columns)}")
-    import pandas as pd
-
     y, is_target = _read_sides(table, label, domain)
     labelled = y != UNLABELLED
     rows = draw_from_sides(y, labelled & ~is_target, is_target, SAMPLE_ROWS, seed)
-    frame = pd.concat(list(table.pieces(rows=rows)))
-    return TableSample(frame, table.n_rows, int(labelled.sum()))
+    return TableSample(table.take(rows), table.n_rows, int(labelled.sum()))
 
 
 def spread_rows(table: OpenTable) -> pd.DataFrame | None:
     """Return rows of a large table that lie evenly spread over it; None where it is not large."""
     if table.n_rows <= SAMPLE_ROWS:
         return None
-    import pandas as pd
-
-    rows = np.linspace(0, table.n_rows - 1, SAMPLE_ROWS).astype(np.intp)
-    return pd.concat(list(table.pieces(rows=rows)))
+    return table.take(np.linspace(0, table.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
 
 
 def _read_sides(table: OpenTable, label: str, domain: str | None) -> tuple[Codes, Mask]:

@@ -79,26 +79,35 @@ class OpenTable:
             return look_at(self.data)
         return len(self.frame), list(self.frame.columns)
 
-    def pieces(
-        self, columns: Sequence[str] | None = None, rows: NDArray[np.intp] | None = None
-    ) -> Iterator[DataFrame]:
-        """Yield all or some columns and rows of the table, a piece at a time.
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[DataFrame]:
+        """Yield all or some columns of the table a piece at a time, rows numbered as in the whole.
 
-        Rows are given by their numbers, in ascending order; the index of a piece says which it
-        holds. Of Parquet no more than one piece is in memory; other files are read whole.
+        Of Parquet no more than one piece is in memory; other files are read whole.
         """
         self.data.budget.restart()
         first = 0
         for cells in self._cells(columns):
-            n_rows = len(cells)
-            if rows is None:
-                yield self._parsed(cells, first)
-            else:
-                own = rows[slice(*np.searchsorted(rows, [first, first + n_rows]))]
-                if len(own):
-                    taken = self._parsed(cells.take(own - first), first)
-                    yield taken.set_index(own).rename_axis(ROW)
-            first += n_rows
+            yield self._parsed(cells, first)
+            first += len(cells)
+
+    def take(self, rows: NDArray[np.intp]) -> DataFrame:
+        """Return some rows, given by their numbers in ascending order, as the whole table has them.
+
+        The index says which they are.
+        """
+        import pandas
+
+        self.data.budget.restart()
+        first, taken = 0, []
+        for cells in self._cells():
+            own = rows[slice(*np.searchsorted(rows, [first, first + len(cells)]))]
+            if len(own):
+                some = cells.take(own - first)
+                taken.append(as_frame(some) if self.kind == "parquet" else some)
+            first += len(cells)
+        # What is missing is marked in the end: a column in which all others are numbers is one.
+        frame = mark_missing(pandas.concat(taken), self.na_values)
+        return frame.set_index(rows).rename_axis(ROW)
 
     def _cells(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Yield pieces of a Parquet file as they are in it, and of another as they were read."""
