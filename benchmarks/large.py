@@ -126,7 +126,7 @@ def run(name: str, n_rows: int, table: Path, *arguments: object) -> Run:
         "peak_mib": int(peak) * (1 if sys.platform == "darwin" else 2**10) / 2**20,
         "load": load,
         "machine": machine(),
-        "said": done.stdout.strip(),
+        "said": done.stdout.strip().replace(f"{table.parent}{os.sep}", ""),
     }
 
 
