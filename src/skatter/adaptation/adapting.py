@@ -285,6 +285,7 @@ def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
         "unit": job.samples.unit,
         "domain": job.samples.domain,
         "columns": [str(plan) for plan in job.columns],
+        "units": {name: sorted(units) for name, units in job.units.items() if any(units)},
         "sources": list(job.roles.sources),
         "targets": list(job.roles.targets),
         "n_rows": len(job.samples.X),

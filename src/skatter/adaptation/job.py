@@ -27,11 +27,15 @@ from skatter.tables import (
     Samples,
     TableError,
     align_columns,
+    as_text,
     describe_columns,
     leave_out_unseen,
     make_preprocessor,
     read_columns,
+    units_in,
 )
+from skatter.tables.naming import alike_but_for_case
+from skatter.tables.plans import CATEGORY
 from skatter.tables.task import missing_marks, read_task
 
 if TYPE_CHECKING:
@@ -62,6 +66,11 @@ class Job:
     def unlabelled(self) -> Codes:
         """Places of the rows without a label."""
         return np.flatnonzero(~self.samples.labelled)
+
+    @property
+    def units(self) -> dict[str, set[str]]:
+        """Units that the numbers of each column are written with."""
+        return units_in(self.samples.X, self.prepare)
 
     def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
         """Fit all models on the table, or on one that hides some of its labels."""
@@ -153,12 +162,20 @@ def _hedge(task: Task, plain: Any, metric: Metric, class_frequencies: Any, seed:
 
 
 def _describe(samples: Samples, categorical: Collection[str]) -> list[ColumnPlan]:
-    """Plan the columns, and warn of those that cannot help where the label is missing."""
+    """Plan the columns; warn of those that cannot help there, and of one word in two spellings."""
     planned = describe_columns(samples.X, categorical=categorical)
     plans = leave_out_unseen(planned, samples.X, samples.y, samples.labelled)
     for before, plan in zip(planned, plans, strict=True):
         if before.used and not plan.used:
             warnings.warn(f"column {quoted(plan.name)} is left out: {plan.why}.", stacklevel=4)
+        if plan.used and plan.kind == CATEGORY:
+            alike = alike_but_for_case(as_text(samples.X[plan.name]).dropna().unique())
+            if alike:
+                warnings.warn(
+                    f"column {quoted(plan.name)}: {listed(alike)} differ in their case alone, and "
+                    "are taken for different categories; write them alike if they mean the same.",
+                    stacklevel=4,
+                )
     return plans
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skatter.domains import UNLABELLED
 from skatter.formatting import listed, quoted
 from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.naming import alike_but_for_case, check_names, missing_column
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -174,14 +174,11 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
 
 
 def _check_spelling(labels: Array, name: str) -> None:
-    """Refuse words that differ in their case alone; single letters may be classes of their own."""
-    spelt: dict[str, set[str]] = {}
-    for label in set(labels.tolist()) if labels.dtype.kind == "O" else ():
-        spelt.setdefault(label.casefold(), set()).add(label)
-    alike = [sorted(each) for key, each in spelt.items() if len(each) > 1 and len(key) > 1]
+    """Refuse words that differ in their case alone."""
+    alike = alike_but_for_case(set(labels.tolist()) if labels.dtype.kind == "O" else ())
     if alike:
         raise TableError(
-            f"label: {listed(min(alike))} of column {quoted(name)} differ in their case alone; "
+            f"label: {listed(alike)} of column {quoted(name)} differ in their case alone; "
             "write them alike."
         )
 

@@ -212,11 +212,10 @@ def written_numbers(known: Array) -> tuple[Array, str]:
     plain = np.array([_plain_number(label) for label in known.tolist()])
     texts = [label for label in known.tolist() if isinstance(label, str)]
     style = number_style(list(dict.fromkeys(texts))) if np.isnan(plain).any() else None
-    if style is None or not style[1]:
+    if style is None or not style.dressed:
         return plain, ""
-    read = [read_number(str(label), style[0]) for label in known.tolist()]
-    numbers, units = np.array([number for number, _ in read]), {unit for _, unit in read}
-    return np.where(np.isfinite(numbers), numbers, np.nan), max(units)
+    numbers = np.array([read_number(str(label), style.decimal)[0] for label in known.tolist()])
+    return np.where(np.isfinite(numbers), numbers, np.nan), style.unit
 
 
 def _plain_number(label: Any) -> float:

@@ -157,7 +157,7 @@ def _bad_byte(name: str, error: UnicodeDecodeError, start: int, line: int) -> Ta
     where = _where(start + error.start, line + error.object.count(b"\n", 0, error.start))
     return TableError(
         f"{name}: byte 0x{bad:02x} at {where} is not UTF-8; save the file as UTF-8, such as by "
-        "iconv -f LATIN1 -t UTF-8."
+        "iconv -f CP1252 -t UTF-8."
     )
 
 
