@@ -73,6 +73,21 @@ def test_units_that_nobody_should_add_up_stay_text(cells):
     assert plan_of(cells * 3).kind == "category"
 
 
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([*(f"{n}.5" for n in range(30)), *["n.d."] * 10], "numbers among texts such as 'n.d.'"),
+        ([*(f"{n} kg" for n in range(30)), *["7 lb"] * 10], "numbers of several units"),
+        ([f"person {n}" for n in range(40)], "40 different texts in 40 rows: an id or free text"),
+    ],
+    ids=["a word", "units", "names"],
+)
+def test_why_a_column_of_text_is_left_out_is_said(cells, why):
+    plan = plan_of(cells)
+    assert not plan.used
+    assert plan.why.startswith(why)
+
+
 def test_a_few_cells_that_are_no_numbers_are_named():
     with pytest.raises(TableError, match=r"'n/a\?' in row 30; leave.*--na-values"):
         plan_of([*(f"${n}" for n in range(29)), "n/a?"])
@@ -180,6 +195,12 @@ def test_numbers_that_are_codes_are_categories_where_it_is_said():
         plan_of([1, 2], categorical=["X"])
 
 
+def test_errors_of_spreadsheets_are_missing(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n#DIV/0!,1\n2.5,#REF!\n#N/A,3\n")
+    assert read_table(path).fillna(-1).to_numpy().tolist() == [[-1, 1], [2.5, -1], [-1, 3]]
+
+
 def test_what_stands_for_missing_is_missing_in_text_and_numbers(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("dose,age,name\n?,31,a\n1.5, -99,?\n2,40,unknown\n")
@@ -211,6 +232,9 @@ def test_labels_that_differ_in_case_alone_are_refused_and_listed():
     with pytest.raises(TableError, match="'YES', 'yes' of column 'y' differ in their case alone"):
         labels(["yes", "YES", "no", None])
     assert labels(["a", "A", None]).y.tolist() == ["a", "A", None]
+    frame = pd.DataFrame({"x": range(3), "site": ["North ", "north", "south"]})
+    with pytest.raises(TableError, match="domain: 'North', 'north' of column 'site' differ"):
+        read_columns(frame, label=None, domain="site")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -227,6 +251,11 @@ def test_categories_that_differ_in_case_alone_are_pointed_out():
 def test_values_are_listed_where_every_row_has_a_label():
     with pytest.raises(TableError, match=r"It holds '\?', 'no', 'yes'; .*--na-values"):
         read_task(labels(["?", "?", "?", "no", "no", "yes"]), None)
+
+
+def test_dates_as_labels_are_refused():
+    with pytest.raises(TableError, match="holds dates such as 2024-01-01"):
+        read_task(labels(["2024-01-01", "2024-01-02", "3 May 2024", None] * 2), None)
 
 
 def test_a_class_of_one_row_is_refused_by_name():

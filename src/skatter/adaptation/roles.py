@@ -107,7 +107,7 @@ def _targets(samples: Samples, names: Array, codes: Array) -> Array:
     share = np.bincount(codes[samples.labelled], minlength=len(names)) / rows
     if len(names) == 1:
         raise TableError(
-            f"column {samples.domain!r} holds one domain only, {names[0]!r}: there is nothing to "
+            f"column {samples.domain!r} holds one domain only, {names[0]!s}: there is nothing to "
             "adapt between. Leave the domain out to adapt from labelled to unlabelled rows."
         )
     target = share < MOSTLY

@@ -118,8 +118,10 @@ def read_columns(
     y, labelled = None, np.zeros(len(frame), dtype=bool)
     if label is not None:
         y, labelled = read_labels(frame[label])
-        _check_spelling(y[labelled], label)
+        _check_spelling(y[labelled], "label", label)
     sample_domain = None if domain is None else _domains(frame[domain], domain)
+    if sample_domain is not None:
+        _check_spelling(sample_domain, "domain", str(domain))
     return Samples(frame[chosen], y, labelled, sample_domain, label, domain)
 
 
@@ -173,12 +175,12 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
     return text, written
 
 
-def _check_spelling(labels: Array, name: str) -> None:
+def _check_spelling(values: Array, role: str, name: str) -> None:
     """Refuse words that differ in their case alone."""
-    alike = alike_but_for_case(set(labels.tolist()) if labels.dtype.kind == "O" else ())
+    alike = alike_but_for_case(set(values.tolist()) if values.dtype.kind == "O" else ())
     if alike:
         raise TableError(
-            f"label: {listed(alike)} of column {quoted(name)} differ in their case alone; "
+            f"{role}: {listed(alike)} of column {quoted(name)} differ in their case alone; "
             "write them alike."
         )
 

@@ -24,6 +24,7 @@ from skatter.tables.values import (
     date_order,
     days_in,
     looks_like_date,
+    looks_like_number,
     looks_slashed,
     number_style,
     numbers_in,
@@ -266,13 +267,22 @@ def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
     if found is not None:
         return found
     if n_distinct > max(MAX_CATEGORIES, n_known / 2) and not given:
-        why = f"{n_distinct:,} different texts in {n_known:,} rows: an id or free text"
-        return _left_out(name, "text", why, n_missing)
+        return _left_out(name, "text", _why_text(list(counts.index), n_known), n_missing)
     why = "given as categorical" if given else f"{n_distinct:,} different texts"
     if n_distinct + (n_missing > 0) <= MAX_CATEGORIES:
         return ColumnPlan(name, CATEGORY, ACTIONS[CATEGORY], why, n_missing)
     pooled = f"one feature for each of the {MAX_CATEGORIES - 1} most frequent categories, one for "
     return ColumnPlan(name, CATEGORY, f"{pooled}the others", why, n_missing)
+
+
+def _why_text(distinct: list[str], n_known: int) -> str:
+    """Say why a column of text is left out, with what stands in the way where most are numbers."""
+    words = [cell for cell in distinct if not looks_like_number(cell)]
+    if len(words) > len(distinct) / 2:
+        return f"{len(distinct):,} different texts in {n_known:,} rows: an id or free text"
+    if words:
+        return f"numbers among texts such as {quoted(words[0])}; name what stands for missing"
+    return f"numbers of several units, such as {quoted(distinct[0])}; write all in one"
 
 
 def _describe_written(

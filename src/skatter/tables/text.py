@@ -42,6 +42,9 @@ NUMBER = re.compile(r"\s*+[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?\
 DECIMAL_COMMA = re.compile(r"\s*+[+-]?\d*+,\d++(?:[eE][+-]?\d++)?\s*+")
 DECIMAL_POINT = re.compile(r"\s*+[+-]?\d*+\.\d++(?:[eE][+-]?\d++)?\s*+")
 
+SPREADSHEET_ERRORS = ["#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"]
+"""What a formula that failed leaves in its cell, beside #N/A, which pandas knows."""
+
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Row = list[str]
@@ -66,6 +69,7 @@ class Layout:
             "names": self.header,
             "index_col": False,
             "encoding": "utf-8-sig",
+            "na_values": SPREADSHEET_ERRORS,
         }
 
 

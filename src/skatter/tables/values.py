@@ -67,6 +67,11 @@ def read_number(cell: str, decimal: str) -> tuple[float, str]:
     return (-1.0 if negative else 1.0) * float(digits), unit
 
 
+def looks_like_number(cell: str) -> bool:
+    """Tell whether a text is a number, with either mark of the fraction."""
+    return any(pattern.fullmatch(cell) for pattern in PATTERNS.values())
+
+
 def numbers_in(text: Series, decimal: str) -> Series:
     """Return the numbers in the cells of a column, NaN where there is none."""
     pandas = load("pandas", "Tables")
