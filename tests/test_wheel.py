@@ -145,6 +145,20 @@ def test_the_wheel_works_with_what_an_extra_declares(extra, built, declared, tmp
     assert done.returncode == 0, done.stderr
 
 
+def test_the_conda_recipe_brings_what_the_commands_for_tables_declare(declared):
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    runs = [line.replace("matplotlib-base", "matplotlib") for line in recipe["requirements"]["run"]]
+    found, waiting = set(), [Requirement("skatter[table]")]
+    while waiting:
+        each = waiting.pop()
+        if each.name == "skatter":
+            waiting += needs(declared, each.extras)
+        else:
+            found.add(f"{each.name} {each.specifier}")
+    assert {line for line in runs if not line.startswith("python ")} == found
+
+
 def test_an_extra_that_is_not_declared_is_missed(built, declared, tmp_path):
     names = closure(declared, "")
     assert "pandas" not in names
