@@ -318,6 +318,20 @@ def test_a_column_that_is_filled_only_where_the_label_is_is_left_out_in_words():
     assert unseen(["u", "u", "v", "v", None, "u"]).used
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_column_that_gives_the_label_away_in_every_row_is_pointed_out():
+    rng = np.random.default_rng(0)
+    y, labelled = np.tile(["sick", "well"], 40), np.arange(80) < 50
+    frame = pd.DataFrame({"x": rng.normal(size=80), "y": np.where(labelled, y, None)})
+    frame["code"] = np.where(y == "sick", rng.choice(["D1", "D2"], 80), "D0")
+    with pytest.warns(UserWarning, match=r"'code' gives the label away in every row that has one"):
+        adapt(frame, label="y", method="sca")
+    frame.loc[0, "code"] = "D0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        adapt(frame, label="y", method="sca")
+
+
 def test_dates_of_another_time_are_left_out_in_words():
     early, late = ["2020-01-01", "2020-02-01"], ["2021-01-01", "2021-05-01"]
     assert "of the time" in unseen([*early, *early, *late]).why

@@ -358,12 +358,17 @@ def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> C
     if not plan.n_missing or not as_text(column[~labelled]).isna().all():
         return plan
     why = "empty in every row to predict"
-    text = as_text(column[labelled]).reset_index(drop=True)
-    pairs = text.dropna().groupby([text.dropna(), np.asarray(y)[labelled][text.notna()]]).size()
-    n_values, n_labels = (pairs.index.get_level_values(level).nunique() for level in (0, 1))
-    if n_labels > 1 and len(pairs) == n_values:
+    if gives_label_away(as_text(column[labelled]), np.asarray(y)[labelled]):
         why += ", and gives the label away in the others"
     return replace(plan, action=LEFT_OUT, why=why)
+
+
+def gives_label_away(text: Series, labels: Array) -> bool:
+    """Tell whether each value stands beside one label only, and not all beside the same."""
+    known = text.notna().to_numpy()
+    pairs = set(zip(text[known], labels[known].tolist(), strict=True))
+    n_values, n_labels = (len(set(each)) for each in zip(*pairs, strict=True)) if pairs else (0, 0)
+    return n_labels > 1 and len(pairs) == n_values
 
 
 def as_text(column: Series) -> Series:
