@@ -344,6 +344,8 @@ def test_a_missing_optional_module_fails_a_test_in_ci(require, monkeypatch):
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="CI must not skip"):
         require("no_such_module")
+    with pytest.raises(pytest.skip.Exception):
+        require("no_such_module", "torch")
 
 
 def test_an_optional_module_that_is_there_is_handed_over(require):

@@ -128,7 +128,7 @@ def environment(folder, wheel, names):
 @pytest.mark.parametrize("extra", PROGRAMS, ids=lambda extra: extra or "bare")
 def test_the_wheel_works_with_what_an_extra_declares(extra, built, declared, tmp_path, require):
     if extra == "torch":
-        require("torch")
+        require("torch", "torch")
     try:
         names = closure(declared, extra)
     except PackageNotFoundError as error:
