@@ -21,8 +21,8 @@ from skatter.tables import (
     read_table,
 )
 
-SECONDS = 20  # of the processor: a busy machine is no fault of the reader
-"""Far more than any file takes, and far less than a hang."""
+SECONDS = 20
+"""Of the processor's time, which does not grow on a busy machine: more than any file takes."""
 
 SMALL = [bad for bad in BAD_FILES if not bad.bomb]
 BOMBS = [bad for bad in BAD_FILES if bad.bomb]
