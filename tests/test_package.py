@@ -160,6 +160,8 @@ class Hide:
 sys.meta_path.insert(0, Hide())
 """
     work = """
+import inspect
+inspect.unwrap(skatter.tensors.torch)  # as doctest does
 data = skatter.datasets.make_figure1(5)
 assert skatter.SCA(2).fit(data.X, data.y, sample_domain=data.domain).transform(data.X).shape[1] == 2
 """
