@@ -333,6 +333,18 @@ def test_type_checkers_are_told_that_the_package_is_typed():
     assert (SOURCE / "py.typed").is_file()
 
 
+def test_workflows_run_targets_of_the_makefile_and_nothing_else():
+    yaml = pytest.importorskip("yaml")
+    root = SOURCE.parents[1]
+    targets = re.findall(r"^([a-z-]+):", (root / "Makefile").read_text(encoding="utf-8"), re.M)
+    workflows = sorted((root / ".github" / "workflows").glob("*.yml"))
+    jobs = [yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"] for path in workflows]
+    steps = [step for each in jobs for job in each.values() for step in job["steps"]]
+    commands = [step["run"].split()[:2] for step in steps if "run" in step]
+    assert len(commands) > 4
+    assert [each for each in commands if each[0] != "make" or each[1] not in targets] == []
+
+
 # --- the tests themselves -------------------------------------------------------------------------
 
 
