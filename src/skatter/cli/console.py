@@ -41,14 +41,9 @@ def said_in_one_line(command: str) -> Iterator[None]:
         except BrokenPipeError:
             raise  # the reader has seen enough, as in "| head": typer ends without a word
         except EXPECTED as error:
-            _say_notes(heard)
             text = str(error) or type(error).__name__
             typer.echo(f"skatter {command}: {printable(text)}", err=True)
             raise typer.Exit(1) from None
-    _say_notes(heard)
-
-
-def _say_notes(heard: list[warnings.WarningMessage]) -> None:
     for text in dict.fromkeys(str(each.message).splitlines()[0] for each in heard):
         typer.echo(f"Note: {printable(text)}", err=True)
 
