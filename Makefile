@@ -77,7 +77,7 @@ benchmark: $(VENV)/.test
 	$(BIN)/python benchmarks/unseen.py fit
 	$(BIN)/python benchmarks/unseen.py report --docs docs/generalization.md
 	$(BIN)/python benchmarks/defaults.py --out benchmarks/results --docs docs/defaults.md
-	$(BIN)/python benchmarks/adapt_table.py --out benchmarks/results
+	$(BIN)/python benchmarks/large.py --out benchmarks/results --docs docs/scale.md
 	$(BIN)/python benchmarks/classifiers_behind.py
 	$(BIN)/python benchmarks/skada_bench.py --out benchmarks/results
 	$(BIN)/python benchmarks/trust.py run --suites tables table1 table2 amazon-400 office-effnet

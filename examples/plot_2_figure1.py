@@ -21,8 +21,8 @@ source = data.domain == "source"
 y = np.where(source, data.y, -1)
 
 # %%
-# Each panel shows the first two components, and how many target samples a nearest neighbour in
-# them predicts right. Filled circles are the source, open triangles the target.
+# Each column shows the first two components of a method, by domain above and by class below, and
+# how many target samples a nearest neighbour in them predicts right.
 
 methods = {
     "raw": None,
@@ -31,20 +31,24 @@ methods = {
     "SCA": SCA(n_components=2),
     "SCACV": SCACV(n_components=2),
 }
-figure, axes = plt.subplots(1, len(methods), figsize=(12, 2.9), layout="constrained")
-for ax, (name, method) in zip(axes, methods.items(), strict=True):
+figure, axes = plt.subplots(2, len(methods), figsize=(12, 5.2), layout="constrained")
+for column, (name, method) in zip(axes.T, methods.items(), strict=True):
     Z = (
         data.X
         if method is None
         else method.fit(data.X, y, sample_domain=data.domain).transform(data.X)
     )
     right = KNeighborsClassifier(1).fit(Z[source], y[source]).score(Z[~source], data.y[~source])
-    for k, colour in enumerate(PALETTE[:3]):
-        ax.scatter(*Z[source & (data.y == k)].T, s=12, color=colour)
-        ax.scatter(
-            *Z[~source & (data.y == k)].T, s=14, marker="^", facecolors="none", edgecolors=colour
-        )
-    ax.set(title=f"{name}: {100 * right:.0f} %", xticks=[], yticks=[])
+    for ax, groups, colours in zip(
+        column, (data.domain, data.y), (PALETTE[:2], PALETTE[2:]), strict=True
+    ):
+        for group, colour in zip(np.unique(groups), colours, strict=False):
+            ax.scatter(*Z[groups == group].T, s=12, color=colour, label=str(group))
+        ax.set(xticks=[], yticks=[])
+    column[0].set_title(f"{name}: {100 * right:.0f} %")
+for ax, word in zip(axes[:, 0], ("domains", "classes"), strict=True):
+    ax.set_ylabel(word)
+    ax.legend(fontsize="small")
 
 # %%
 # Methods that use no labels keep the largest variance, and that is the shift. SCA with its default

@@ -32,6 +32,7 @@ NEEDS = {
     "index": ("pandas", "table"),
     "pandas": ("pandas", "table"),
     "quickstart": ("pandas", "table"),
+    "scale": ("pyarrow", "table"),
 }
 """The optional module of a page, and the extra that brings it."""
 

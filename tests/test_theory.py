@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
+from scipy.stats import norm
 
 from skatter.kernels import resolve_kernel
 from skatter.scatter import domain_scatter, mmd, scatter
 from skatter.theory import (
+    a_distance,
     adaptation_bound,
     discrepancy,
     discrepancy_bound,
+    generalization_bound,
     mean_map_bound,
     printed_discrepancy_bound,
     rademacher_complexity,
@@ -145,6 +148,19 @@ def test_counterexample_to_the_printed_lemma_has_the_published_numbers():
     assert exact <= discrepancy_bound(P, Q, gamma=1.0)
 
 
+def test_multiplication_lemma_fails_a_square_is_longer_than_the_lemma_allows():
+    # The lemma says ‖g h‖_H ≤ ‖g‖_∞ ‖h‖_H. With g = h = k(·, 0) the right side is 1. No function
+    # of H with the values of h² on a few points is shorter than √(vᵀ K⁻¹ v), so neither is h².
+    lengths = []
+    for spacing in (1.0, 0.8, 0.6, 0.5):
+        grid = np.arange(-8, 9)[:, None] * spacing
+        square = gaussian(grid, [[0.0]])[:, 0] ** 2
+        lengths.append(np.sqrt(square @ np.linalg.solve(gaussian(grid, grid), square)))
+    assert lengths[0] > 1.05
+    assert lengths == sorted(lengths)  # and on: h² is not in H at all
+    assert lengths[-1] > 1.35
+
+
 def test_printed_lemma_fails_in_random_problems_and_the_replacement_never_does():
     rng = np.random.default_rng(6)
     printed_failures = 0
@@ -247,6 +263,61 @@ def test_rows_of_a_joint_gram_matrix_stand_for_two_samples():
     for function in (discrepancy, discrepancy_bound, printed_discrepancy_bound):
         by_gram = function(*rows, kernel="precomputed")
         assert by_gram == pytest.approx(function(SOURCE, TARGET, gamma=0.4), rel=1e-9)
+
+
+def test_a_distance_is_near_0_for_one_distribution_and_2_for_two_that_a_plane_parts():
+    rng = np.random.default_rng(0)
+    here, there = rng.normal(size=(400, 3)), rng.normal(size=(100, 3))
+    assert a_distance(here, there) < 0.25
+    assert a_distance(here, there + np.array([20, 0, 0])) == 2
+    # of two normal distributions the best plane errs with the probability Φ(−shift/2)
+    assert a_distance(here, rng.normal(size=(400, 3)) + np.array([2, 0, 0])) == pytest.approx(
+        2 * (1 - 2 * norm.cdf(-1)), abs=0.15
+    )
+
+
+def test_a_distance_refuses_fewer_samples_than_folds():
+    with pytest.raises(ValueError, match=r"Y must be .* at least 5"):
+        a_distance(SOURCE, TARGET[:4])
+
+
+# --- a domain that nobody has seen --------------------------------------------------------------
+
+
+def test_scatter_of_the_others_says_how_far_a_domain_left_out_lies_from_them():
+    """Over all choices of the domain left out, the mean square is not bounded but met."""
+    rng = np.random.default_rng(4)
+    site = np.repeat(np.arange(5), 8)
+    X = rng.normal(size=(40, 2)) + rng.normal(size=(5, 2))[site]
+    gaps, exact, scatters = [], [], []
+    for out in range(5):
+        seen, left = X[site != out], X[site == out]
+        bound = generalization_bound(seen, site[site != out], gamma=0.3)
+        scatters.append(bound.domain_scatter_squared_kernel)
+        gaps.append(mmd(seen, left, kernel="rbf", gamma=0.6).value)  # k² has twice gamma
+        exact.append(discrepancy(seen, left, gamma=0.3) ** 2)
+        assert bound.expected_discrepancy == pytest.approx(4 * np.sqrt(5 / 3 * scatters[-1]))
+    assert np.mean(gaps) == pytest.approx(5 / 3 * np.mean(scatters))
+    assert np.mean(exact) <= 16 * 5 / 3 * np.mean(scatters)
+
+
+def test_terms_of_the_generalization_bound_follow_their_definitions():
+    site = np.repeat(["a", "b", "c"], [5, 4, 3])
+    bound = generalization_bound(SOURCE, site, gamma=0.4, radius=2.0, alpha=0.1)
+    K = gaussian(SOURCE, SOURCE, 0.4)
+    E = np.array([[(d == site[i]) / (site == d).sum() for d in "abc"] for i in range(12)])
+    L = E @ (np.eye(3) - 1 / 3) @ E.T / 3
+    assert bound.domain_scatter == pytest.approx(np.trace(K @ L))
+    assert bound.domain_scatter_squared_kernel == pytest.approx(np.trace(K**2 @ L))
+    rate = 3 * (np.log(10) + 2 * np.log(3)) / 12 + np.log(10) / 3 + 1 / 3
+    assert bound.printed_rate == pytest.approx(rate)
+    one = generalization_bound(SOURCE, site, gamma=0.4)
+    assert bound.expected_discrepancy == pytest.approx(4 * one.expected_discrepancy)
+
+
+def test_one_domain_says_nothing_of_others():
+    with pytest.raises(ValueError, match="sample_domain must name at least two domains"):
+        generalization_bound(SOURCE, np.zeros(12, int))
 
 
 # --- Rademacher complexity ----------------------------------------------------------------------

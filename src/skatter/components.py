@@ -53,8 +53,8 @@ STREAMED = ("moments_", "n_chunks_seen_", "stream_classes_", "_beside", "_finger
 """Attributes that a stream leaves."""
 POOR_RESIDUAL = 1e-3
 """Above this residual a component in single precision is not what it should be."""
-BATCH = 4096
-"""New samples mapped at a time: bounds the memory of ``transform``."""
+BATCH = 1024
+"""New samples mapped at a time: bounds the memory of ``transform``, and stays near the cache."""
 
 
 def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) -> Domains:

@@ -203,6 +203,7 @@ def _draw_rank_axis(ax: Axes, ranking: Ranking) -> None:
     ax.plot([1, n], [0, 0], color="0.1", lw=1)
     for tick in range(1, n + 1):
         ax.plot([tick, tick], [0, -0.25], color="0.1", lw=1)
+    for tick in range(1, n + 1, 1 + n // 16):  # more numbers than this would run together
         ax.annotate(str(tick), (tick, -0.35), ha="center", va="bottom", fontsize="small")
     wide = difference > n - 1
     y, bar = -1.35, "|-|,widthA=.25,widthB=.25"
@@ -394,7 +395,7 @@ class Panel:
     """One representation of the synthetic data.
 
     ``name`` is as the paper writes it, so that its accuracy is found; the first two columns of
-    ``Z`` are drawn, classes by colour and domains by marker; ``accuracy`` is that on the target.
+    ``Z`` are drawn; ``accuracy`` is that on the target.
     """
 
     name: str
@@ -405,61 +406,35 @@ class Panel:
 
 
 def draw_figure1(panels: Sequence[Panel]) -> Figure:
-    """Redraw the paper's figure 1: where every method puts classes and domains."""
+    """Redraw the paper's figure 1: where every method puts domains, and below, classes."""
     if not panels:
         raise ValueError("panels are empty: there is nothing to draw.")
     paper = published("figure1")
-    n_columns = min(3, len(panels))
-    n_rows = math.ceil(len(panels) / n_columns)
-    figure = new_figure(figsize=(3 * n_columns, 3.1 * n_rows))
-    axes = np.atleast_1d(figure.subplots(n_rows, n_columns)).ravel()
-    for ax, panel in zip(axes, panels, strict=False):
-        _draw_panel(ax, panel)
+    figure = new_figure(figsize=(2.1 * len(panels) + 1.1, 4.6))
+    axes = figure.subplots(2, len(panels), squeeze=False)
+    for (above, below), panel in zip(axes.T, panels, strict=True):
+        _draw_panel(above, panel.Z, panel.domain, PALETTE[:2])
+        _draw_panel(below, panel.Z, panel.y, (_ACCENT, PALETTE[3], PALETTE[8]))
         printed = paper.value(panel.name, paper.tasks[0])
         beside = "" if printed is None else f" (paper {printed:.0f} %)"
-        ax.set_title(f"{panel.name}\n{panel.accuracy:.2f} %{beside}", fontsize="medium")
-    rest = axes[len(panels) :]
-    for ax in rest:
-        ax.set_axis_off()
-    handles = _panel_handles(panels[0])
-    if len(rest):
-        rest[0].legend(handles=handles, loc="center", frameon=False, labelspacing=0.8)
-    else:
-        figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=3)
+        above.set_title(f"{panel.name}\n{panel.accuracy:.2f} %{beside}", fontsize="medium")
+    for ax, word in zip(axes[:, 0], ("domains", "classes"), strict=True):
+        ax.set_ylabel(word)
+    for ax in axes[:, -1]:
+        ax.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize="small")
     return figure
 
 
-def _draw_panel(ax: Axes, panel: Panel) -> None:
-    """Show classes by colour and domains by marker: the first domain filled, the others hollow."""
-    classes, domains = np.unique(panel.y), np.unique(panel.domain)
-    for d, domain in enumerate(domains):
-        for c, label in enumerate(classes):
-            own = (panel.domain == domain) & (panel.y == label)
-            colour, marker = PALETTE[c % len(PALETTE)], MARKERS[d % len(MARKERS)]
-            x, y = panel.Z[own, :2].T
-            fill = "none" if d else colour
-            look: dict[str, Any] = {"facecolors": fill, "edgecolors": colour, "marker": marker}
-            ax.scatter(x, y, s=16, lw=0.9, alpha=0.85, **look)
+def _draw_panel(ax: Axes, Z: NDArray[Any], groups: NDArray[Any], colours: Sequence[str]) -> None:
+    """Show samples in the plane, a colour and a marker for each group."""
+    for i, group in enumerate(np.unique(groups)):
+        x, y = Z[groups == group, :2].T
+        colour, marker = colours[i % len(colours)], MARKERS[i % len(MARKERS)]
+        look: dict[str, Any] = {"facecolors": "none", "edgecolors": colour, "marker": marker}
+        ax.scatter(x, y, s=14, lw=0.9, alpha=0.85, label=str(group), **look)
     ax.set(xticks=[], yticks=[])
     ax.margins(0.08)
     ax.spines[:].set_color("0.8")
-
-
-def _panel_handles(panel: Panel) -> list[Any]:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = [
-        Patch(color=PALETTE[c % len(PALETTE)], label=f"class {label}")
-        for c, label in enumerate(np.unique(panel.y))
-    ]
-    for d, domain in enumerate(np.unique(panel.domain)):
-        look: dict[str, Any] = {
-            "marker": MARKERS[d % len(MARKERS)],
-            "markerfacecolor": "none" if d else "0.3",
-        }
-        handles.append(Line2D([], [], linestyle="", color="0.3", label=str(domain), **look))
-    return handles
 
 
 # --- figure 2 -------------------------------------------------------------------------------------

@@ -313,7 +313,7 @@ def run_suites(
         raise typer.Exit(1)
     folder = Store(request.folder)
     if any(TIMED in names for names in request.protocols.values()) and jobs != 1:
-        errors.print("One piece at a time, for the clock.")
+        errors.print("One fit after the other, to measure seconds.")
         jobs = 1
     try:
         with _progress(errors) as show:

@@ -19,7 +19,7 @@ from skatter.methods.record import Kind, Tuning
 from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuning
 from skatter_bench.tasks import Task
 
-RAW, OWN = "raw", "own"
+RAW, OWN, SETS = "raw", "own", "sets"
 
 JUDGE = "classifier__"
 """Begins the names of a classifier's parameters."""
@@ -32,6 +32,7 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
     "svm": "linear SVM",
     "logistic": "logistic regression",
     "dam": "DAM",
+    "sets": "sets",
     "ridge": "ridge regression",
     "forest": "random forest",
     "boosting": "gradient boosting",
@@ -45,7 +46,8 @@ class Contestant:
     """A method, the classifier behind it, and the settings to try.
 
     ``name`` is ``"raw"`` for the samples as they are, ``classifier`` is ``"own"`` where the method
-    predicts by itself, ``estimator`` is ``"module:Class"``. ``fixed`` parameters are not tuned,
+    predicts by itself, and ``"sets"`` where it predicts several classes and one of them has to be
+    right, ``estimator`` is ``"module:Class"``. ``fixed`` parameters are not tuned,
     those of ``grid`` are; ``classifier__C`` and the like are the classifier's. ``nested``: the
     first k features of a larger fit are those of a fit with k. ``shares_gram``: it is a function of
     an RBF Gram matrix that others use as well.
@@ -109,7 +111,8 @@ def contestants(
 
     Raw samples with every plain classifier come first: they are what a user would pick instead.
     Methods that cannot work in the setting, or on sparse samples, are left out; ``tunings`` say
-    what is tuned instead, by name of the contestant.
+    what is tuned instead, by name of the contestant. With ``"sets"`` among the classifiers, methods
+    that predict sets of classes take part twice.
     """
     fit = {name: method for name, method in _with_variants(methods) if _fits(method, setting)}
     if sparse:
@@ -118,10 +121,13 @@ def contestants(
     if names is not None:
         _check_names(names, fit, setting)
         fit = {name: method for name, method in fit.items() if name in names}
-    plain = dict.fromkeys(("1nn", "svm", "logistic", *classifiers))
+    judges = [name for name in classifiers if name != SETS]
+    plain = dict.fromkeys(("1nn", "svm", "logistic", *judges))
     rows = [_raw(classifier, grid) for classifier in plain if names is None or RAW in names]
     for name, method in fit.items():
-        behind = {"features": tuple(classifiers), "weights": ("logistic",)}.get(method.kind, (OWN,))
+        in_sets = SETS in classifiers and hasattr(method.estimator, "predict_set")
+        alone = (OWN, SETS) if in_sets else (OWN,)
+        behind = {"features": tuple(judges), "weights": ("logistic",)}.get(method.kind, alone)
         tuned = tuning(name, method, setting, grid)
         if tunings is not None and grid != "none":
             tuned = tunings.get(name, tuned)

@@ -35,7 +35,7 @@ PROTOCOLS: Mapping[str, str] = {
     LEAVE_ONE_DOMAIN_OUT: "settings chosen by leaving out one source domain after the other",
     TARGET_ORACLE: "settings chosen by target labels: an upper bound, not a result",
     DEFAULTS: "defaults, nothing chosen",
-    TIMED: "defaults, nothing chosen, one fit at a time for the clock",
+    TIMED: "defaults, nothing chosen, one fit after the other, to measure seconds",
 }
 """Protocols by name, and what they do."""
 

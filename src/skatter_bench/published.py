@@ -39,6 +39,7 @@ NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
         (f"sca{v}", "1nn"): ("SCA",) for v in ("", "-printed", "-printed-unit", "-printed-unscaled")
     },
     ("undo-bias", "own"): ("Undo-Bias",),
+    ("undo-bias", "sets"): ("Undo-Bias",),
     ("uml", "1nn"): ("UML",),
     ("lre-svm", "own"): ("LRE-SVM",),
     ("dica", "1nn"): ("DICA",),

@@ -26,8 +26,8 @@ class Outcome:
     ``accuracy`` is the percent of the target's test samples predicted right, or R² in percent where
     labels are numbers; nan where it failed, and ``error`` says why. ``selection_score`` is the
     percent reached in the folds that chose ``setting``, None where nothing was chosen. ``seconds``
-    are CPU seconds of every fold and setting; ``fit_seconds`` are by the clock, of the chosen
-    setting, to learn and to predict, its share where settings share a fit; ``peak_bytes`` is the
+    are CPU seconds of every fold and setting; ``fit_seconds`` are those of the chosen setting, to
+    learn and to predict, its share where settings share a fit; ``peak_bytes`` is the
     largest growth of memory in any piece.
     """
 

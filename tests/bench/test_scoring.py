@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from skatter.methods import DAM, METHODS
+from skatter.methods import DAM, METHODS, UndoBias
+from skatter.methods.undo_bias import set_accuracy
 from skatter_bench.contestants import Contestant, contestants
 from skatter_bench.protocols import split
 from skatter_bench.scoring import score_settings
@@ -131,6 +132,20 @@ def test_dam_behind_raw_samples_sees_the_target():
     expected = int(np.sum(model.predict(problem.X[there]) == problem.y[there]))
     row = Contestant("raw", "dam")
     assert scores(row, [{"classifier__C": 0.1}], problem, "target") == [expected]
+
+
+def test_undo_bias_in_sets_is_right_where_the_machine_of_the_true_class_is_positive():
+    own, in_sets = contestants("generalization", classifiers=("sets",), names=["undo-bias"])
+    assert (own.classifier, in_sets.label) == ("own", "undo-bias + sets")
+    problem = problem_of(GENERALIZATION)
+    there = problem.domain == "c"
+    seen = {"y": problem.y[~there], "sample_domain": problem.domain[~there]}
+    model = UndoBias().fit(problem.X[~there], **seen)
+    sets = model.predict_set(problem.X[there])
+    share = set_accuracy(problem.y[there], sets, model.classes_)
+    assert scores(in_sets, [{}], problem, "target") == [round(share * there.sum())]
+    argmax = np.sum(model.predict(problem.X[there]) == problem.y[there])
+    assert scores(own, [{}], problem, "target") == [argmax] != [round(share * there.sum())]
 
 
 @pytest.mark.parametrize("task", [ADAPTATION, GENERALIZATION], ids=lambda task: task.name)

@@ -56,6 +56,15 @@ def test_the_papers_contestants_are_in_its_tables():
         assert set(paper.methods) <= named
 
 
+@pytest.mark.parametrize("name", ["table7", "table8", "table9"])
+def test_tables_of_generalization_tune_what_the_paper_tunes_and_score_undo_bias_as_it_does(name):
+    rows = {row.label: row for row in SUITES[name].contestants("source-cv")}
+    tuned = {label: len(row.grid) for label, row in rows.items()}
+    assert (tuned["undo-bias"], tuned["lre-svm"], tuned["dica + 1NN"]) == (3, 4, 3)
+    assert rows["undo-bias + sets"].grid == rows["undo-bias"].grid
+    assert not any(label.startswith("raw + sets") for label in rows)
+
+
 def test_a_typo_gets_the_nearest_name():
     with pytest.raises(ValueError, match="Did you mean 'table2'"):
         get_suite("tabel2")

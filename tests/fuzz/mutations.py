@@ -157,11 +157,15 @@ def in_one_line(error: Exception) -> str:
 def read_as_table(path: Path) -> str:
     try:
         with open_table(path) as table:
+            pieces = pd.concat(list(table.pieces()))
             frame = table.frame
+            assert len(pieces) == len(frame) == table.n_rows, "pieces lose rows"
             read_columns(frame, label=frame.columns[-1], domain=None)
             describe_columns(frame)
             new = pd.DataFrame({"new": [1.5] * len(frame)})
             table.write_with(new, path.with_name("out.csv"), force=True)
+            if table.kind == "parquet":
+                table.write_with(new, path.with_name("out.parquet"), force=True)
     except TableError as error:
         return in_one_line(error)
     return "read"

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 
-from skatter.tables import TableError, open_table, read_columns, read_table, write_table
+from skatter.tables import (
+    TableError,
+    carrying,
+    open_table,
+    parquet,
+    read_columns,
+    read_table,
+    write_table,
+)
 
 CELLS = [
     ["id", "flag", "name", "big", "x"],
@@ -186,6 +195,75 @@ def test_numbers_and_dashes_are_no_formulas(tmp_path, recwarn):
     assert not recwarn.list
 
 
+# --- piece by piece -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+def test_pieces_are_the_table_cut(tmp_path, monkeypatch, kind):
+    for module in (carrying, parquet):
+        monkeypatch.setattr(module, "PIECE_ROWS", 4)
+    path = tmp_path / f"in.{kind}"
+    frame = pd.DataFrame({"name": list("abcdefghij"), "x": np.arange(10.0), "n": range(10)})
+    write_table(frame, path)
+    with open_table(path, na_values=["3"]) as table:
+        assert (table.n_rows, table.columns) == (10, ["name", "x", "n"])
+        whole, pieces = table.frame, list(table.pieces())
+        assert [piece.index.tolist() for piece in pieces] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        pd.testing.assert_frame_equal(pd.concat(pieces), whole, check_dtype=False)
+        assert [list(piece) for piece in table.pieces(["x", "name"])] == 3 * [["x", "name"]]
+        some = table.take(np.array([0, 3, 9]))
+        pd.testing.assert_frame_equal(
+            some, whole.loc[[0, 3, 9]], check_names=False, check_dtype=False
+        )
+
+
+def test_rows_that_are_taken_have_the_types_of_the_whole_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "PIECE_ROWS", 2)
+    frame = pd.DataFrame({"dose": ["1.5", "?", "2", "3", "4", "?"]})
+    frame.to_parquet(tmp_path / "in.parquet")
+    with open_table(tmp_path / "in.parquet", na_values=["?"]) as table:
+        taken = table.take(np.array([0, 1, 2, 3]))  # no piece of the second two has a gap
+    np.testing.assert_array_equal(taken["dose"], [1.5, np.nan, 2, 3])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_new_columns_are_made_piece_by_piece(tmp_path, monkeypatch, kind):
+    for module in (carrying, parquet):
+        monkeypatch.setattr(module, "PIECE_ROWS", 4)
+    frame = pd.DataFrame({"name": list("abcdefghij"), "x": np.arange(10.0)})
+    write_table(frame, tmp_path / f"in.{kind}")
+
+    def add(piece):
+        assert len(piece) <= 4
+        # No value of the first piece says which type the column has.
+        new = pd.Series(piece["name"].where(piece.index > 5), dtype="string")
+        return pd.DataFrame({"new": new, "twice": 2 * piece["x"]})
+
+    with open_table(tmp_path / f"in.{kind}") as table:
+        table.write_with(add, tmp_path / f"out.{kind}")
+    found = read_table(tmp_path / f"out.{kind}")
+    assert found["new"].isna().tolist() == [True] * 6 + [False] * 4
+    assert found["twice"].tolist() == (2 * frame["x"]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_who_works_on_a_piece_takes_no_time_from_the_reader(tmp_path, kind):
+    write_table(pd.DataFrame({"name": list("abc"), "x": np.arange(3.0)}), tmp_path / f"in.{kind}")
+
+    def work(piece):
+        end = time.thread_time() + 0.3
+        while time.thread_time() < end:
+            pass
+        return pd.DataFrame({"new": piece["x"]})
+
+    with open_table(tmp_path / f"in.{kind}") as table:
+        table.frame  # noqa: B018
+        table.data.budget.seconds = 0.25
+        table.write_with(work, tmp_path / "out.parquet")
+        for piece in table.pieces():
+            work(piece)
+
+
 def test_two_ids_never_become_one(tmp_path):
     frame = read_table(written(tmp_path / "in.csv"))
     assert frame["big"].dropna().tolist() == [9007199254740993, 9007199254740995]
@@ -194,7 +272,7 @@ def test_two_ids_never_become_one(tmp_path):
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
     source, target = written(tmp_path / "in.csv"), tmp_path / "out.csv"
     with open_table(source) as table:
-        with pytest.raises(ValueError, match="zip"):
+        with pytest.raises(ValueError, match="added has 1 rows, and the table 3"):
             table.write_with(pd.DataFrame({"new": [1]}), target)  # a row too few
         assert not target.exists()
         target.write_text("mine")

@@ -4,7 +4,7 @@
 who is target (:mod:`~skatter.adaptation.roles`), picks a method that suits the table
 (:mod:`~skatter.adaptation.plan`), fits it and a plain model, and compares the two without a target
 label (:mod:`~skatter.adaptation.compare`). :func:`ask` says which rows a person should label to
-settle that.
+settle that. Of a large table, models are fitted on a sample (:mod:`~skatter.adaptation.sample`).
 """
 
 from skatter.adaptation.adapting import Adaptation, adapt

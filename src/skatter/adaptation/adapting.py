@@ -7,21 +7,24 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_by_labels
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
-from skatter.adaptation.outcome import add_answers, add_checked
+from skatter.adaptation.outcome import add_answers, add_checked, added_to
 from skatter.adaptation.plan import AUTO
+from skatter.adaptation.sample import TableSample, draw_sample
 from skatter.adaptation.sheet import Checked, read_sheet
-from skatter.adaptation.words import class_counts, predicted_section, quantiles, tell
+from skatter.adaptation.words import Counts, class_counts, predicted_section, quantiles, tell
 from skatter.formatting import count, json_ready, shorten
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
-from skatter.notebook import text_and_tables
+from skatter.notebook import Section, text_and_tables
 from skatter.selection import LabelVerdict, NumberVerdict
-from skatter.tables import ColumnPlan, Samples, mark_missing
+from skatter.tables import ColumnPlan, OpenTable, Samples, mark_missing, read_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +65,11 @@ class Adaptation:
         were checked.
     columns : tuple of ColumnPlan
         What the preprocessing does to each column, and why.
+    sample : TableSample or None
+        The rows that were drawn of an open table, where it is large: predictions, judgement and
+        words are then of the sample, and :meth:`added_to` predicts the table.
+    counts : list of (class, rows, mean confidence), or None
+        What was predicted for all of such a table, where it has been; of classes.
     """
 
     predictions: pd.DataFrame
@@ -75,6 +83,27 @@ class Adaptation:
     seconds: float
     answer: Answer
     columns: tuple[ColumnPlan, ...]
+    sample: TableSample | None = None
+    counts: Counts | None = None
+
+    @property
+    def predicted(self) -> Section:
+        """How many rows were predicted to be what."""
+        return predicted_section(self.answer, self.model.heading, self.counts)
+
+    def added_to(self, piece: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns that :attr:`predictions` adds, for any rows of the table.
+
+        Parameters
+        ----------
+        piece : DataFrame
+            Some rows, as of ``OpenTable.pieces``: numbered as in the table.
+        """
+        if self.sample is None:
+            return self.predictions.iloc[np.asarray(piece.index), piece.shape[1] :]
+        labels = mark_missing(piece[[self.model.label]], self.model.na_values)
+        rows = np.flatnonzero(~read_labels(labels[self.model.label])[1])
+        return added_to(piece, self.model, rows=rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, but for the table and the model, ready for JSON."""
@@ -92,7 +121,7 @@ class Adaptation:
     def _predicted(self) -> list[dict[str, Any]]:
         if self.answer.interval is None:
             names: tuple[str, ...] = ("label", "rows", "confidence")
-            rows: list[tuple[Any, ...]] = list(class_counts(self.answer))
+            rows: list[tuple[Any, ...]] = list(self.counts or class_counts(self.answer))
         else:
             names = ("rows", "label", "low", "high")
             rows = [(name, *values.tolist()) for name, values in quantiles(self.answer)]
@@ -107,12 +136,11 @@ class Adaptation:
         return f"<Adaptation: {label} predicted for {rows}, the {self.ship} model is shipped>"
 
     def _repr_html_(self) -> str:
-        shown = predicted_section(self.answer, self.model.heading)
-        return text_and_tables(self.words, [shown])
+        return text_and_tables(self.words, [self.predicted])
 
 
 def adapt(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | OpenTable,
     *,
     label: str,
     domain: str | None = None,
@@ -134,9 +162,11 @@ def adapt(
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame or OpenTable
         Rows of all domains. Numbers, categories and missing values are prepared by
-        :func:`skatter.tables.make_preprocessor`.
+        :func:`skatter.tables.make_preprocessor`. A file that was opened by
+        :func:`skatter.tables.open_table` may be larger than memory: of more than 200,000 rows
+        a sample is fitted on (:mod:`skatter.adaptation.sample`).
     label : str
         Column of classes or numbers; empty where the row is to be predicted.
     domain : str or None
@@ -208,6 +238,12 @@ def adapt(
     """
     start = perf_counter()
     say = progress or quiet
+    sample = None
+    if isinstance(frame, OpenTable):
+        na_values = na_values or frame.na_values
+        if checked is None:  # the rows of a sheet are those of the whole table
+            sample = draw_sample(frame, label=label, domain=domain, random_state=random_state)
+        frame = frame.frame if sample is None else sample.frame
     table = mark_missing(frame, na_values)
     job = take_job(
         table,
@@ -238,7 +274,7 @@ def adapt(
     settings = {
         "random_state": job.random_state,
         **fitted.settings,
-        **_read(job, sheet),
+        **_read(job, sheet, sample),
         "na_values": [str(value) for value in na_values],
     }
     model = last.model(fitted, comparison.ship, settings)
@@ -256,12 +292,13 @@ def adapt(
         comparison.judgement,
         comparison.by_labels,
         model.ship,
-        tell(fitted, comparison, job.roles, last.samples, answers),
+        tell(fitted, comparison, job.roles, last.samples, answers, sample),
         job.samples,
         settings,
         perf_counter() - start,
         answers[model.ship],
         job.columns,
+        sample,
     )
 
 
@@ -277,7 +314,7 @@ def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | Non
     return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 
 
-def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
+def _read(job: Job, sheet: Checked | None, sample: TableSample | None) -> dict[str, Any]:
     """Return what was read of the table."""
     return {
         "label": job.samples.label,
@@ -291,4 +328,5 @@ def _read(job: Job, sheet: Checked | None) -> dict[str, Any]:
         "n_rows": len(job.samples.X),
         "n_labelled": int(job.samples.labelled.sum()),
         "n_checked": 0 if sheet is None else len(sheet.answered),
+        "n_rows_of_table": len(job.samples.X) if sample is None else sample.n_rows,
     }

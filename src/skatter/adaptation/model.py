@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import TableError, align_columns, mark_missing
 from skatter.tables.columns import read_labels
+from skatter.threads import in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Ship = Literal["adapted", "plain"]
 
-CHUNK = 20_000
-"""Rows that are predicted together."""
+CHUNK = 4_096
+"""Rows that are predicted together, beside others in further threads."""
 
 ELSEWHERE = 0
 """Number of a domain that the model has not seen; those that it has seen are signed from 1."""
@@ -171,8 +173,18 @@ class TableModel:
         ids = None
         if self.domain in frame.columns:
             ids = self.ids(read_labels(frame[self.domain])[0])
-        parts = [self._safely(frame.iloc[rows], _taken(ids, rows)) for rows in _chunks(frame)]
+        parts = in_threads(
+            partial(self._safely, frame.iloc[rows], _taken(ids, rows)) for rows in _chunks(frame)
+        )
         return {ship: _joined([part[ship] for part in parts]) for ship in parts[0]}
+
+    def no_answers(self) -> dict[Ship, Answer]:
+        """Return what both models say of no rows."""
+        if self.task == "numbers":
+            nothing = Answer(np.empty(0), np.empty(0), np.empty((0, 2)))
+        else:
+            nothing = Answer(self.classes_[:0], np.empty(0))
+        return {"adapted": nothing, "plain": nothing}
 
     def aligned(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the feature columns of a frame, as the pipelines take them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.adaptation.model import Answer, Ship
+from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.labels import Task
 
 if TYPE_CHECKING:
@@ -42,6 +42,16 @@ def add_answers(
     for name, values in columns.items():
         added[free_name(name, {*taken, *added})] = _spread(values, rows, len(frame))
     return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+
+
+def added_to(piece: pd.DataFrame, model: TableModel, *, rows: Array | None = None) -> pd.DataFrame:
+    """Return the columns that both models add to a piece of a table, or to some of its rows."""
+    if rows is not None and not len(rows):
+        answers = model.no_answers()
+    else:
+        answers = model.answers(piece if rows is None else piece.iloc[rows])
+    found = add_answers(piece, answers, model.ship, model.label, rows=rows)
+    return found.iloc[:, piece.shape[1] :]
 
 
 def add_checked(

@@ -66,10 +66,10 @@ def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
         _check_sides(samples, domains, task)
         return Roles(domains, None, {}, ("labelled rows",), ("unlabelled rows",), task)
     names, codes = np.unique(np.asarray(samples.sample_domain).astype(str), return_inverse=True)
-    is_target = _targets(samples, names, codes)
-    counts = np.bincount(codes[samples.labelled], minlength=len(names))
+    n_labelled = np.bincount(codes[samples.labelled], minlength=len(names))
+    is_target = tell_targets(str(samples.domain), names, np.bincount(codes), n_labelled)
     ids, numbers = names[codes], dict[str, int]()
-    if counts[is_target].any():
+    if n_labelled[is_target].any():
         ids, numbers = _signed(names, codes, is_target)
     domains = read_domains(_known(samples, task), ids, labelled=samples.labelled)
     sources, targets = (tuple(names[rows].tolist()) for rows in (~is_target, is_target))
@@ -101,13 +101,12 @@ def _signed(names: Array, codes: Array, is_target: Array) -> tuple[Array, dict[s
     return signed[codes], dict(zip(names.tolist(), signed.tolist(), strict=True))
 
 
-def _targets(samples: Samples, names: Array, codes: Array) -> Array:
-    """Tell which domains are targets."""
-    rows = np.bincount(codes, minlength=len(names))
-    share = np.bincount(codes[samples.labelled], minlength=len(names)) / rows
+def tell_targets(column: str, names: Array, n_rows: Array, n_labelled: Array) -> Array:
+    """Tell which domains of a column are targets, by their rows and those with a label."""
+    share = n_labelled / n_rows
     if len(names) == 1:
         raise TableError(
-            f"column {samples.domain!r} holds one domain only, {names[0]!s}: there is nothing to "
+            f"column {column!r} holds one domain only, {names[0]!s}: there is nothing to "
             "adapt between. Leave the domain out to adapt from labelled to unlabelled rows."
         )
     target = share < MOSTLY
@@ -118,7 +117,7 @@ def _targets(samples: Samples, names: Array, codes: Array) -> Array:
         target = share < share.max()
     if not target.any():
         raise TableError(
-            f"every domain of column {samples.domain!r} has the same share of labels, so that none "
+            f"every domain of column {column!r} has the same share of labels, so that none "
             "is a target. Leave the domain out to adapt from labelled to unlabelled rows."
         )
     return np.asarray(target)

@@ -25,6 +25,7 @@ from skatter.selection import (
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
 from skatter.tables.naming import check_names, missing_column
+from skatter.tables.plans import row_numbers
 from skatter.tables.task import as_numbers
 
 if TYPE_CHECKING:
@@ -72,21 +73,6 @@ def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) 
     }
     others = frame.drop(columns=label).iloc[asked].reset_index(drop=True)
     return pd.concat([pd.DataFrame(own), others], axis=1)
-
-
-def row_numbers(frame: pd.DataFrame) -> Codes:
-    """Return what :func:`skatter.tables.plans.row_number` calls the rows, of all of them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row_numbers(pd.DataFrame({"dose": [7, 8, 9]}).iloc[1:]).tolist()
-    [2, 3]
-    """
-    import pandas as pd
-
-    whole = isinstance(frame.index, pd.RangeIndex)
-    return np.asarray(frame.index if whole else np.arange(len(frame)), dtype=np.intp) + 1
 
 
 # --- and back -------------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
 from skatter.adaptation.roles import Roles
+from skatter.adaptation.sample import TableSample
 from skatter.formatting import count, join, percent
 from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
@@ -21,6 +24,9 @@ from skatter.notebook import Section, say_cell
 from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[Any]
 
@@ -54,11 +60,12 @@ def tell(
     roles: Roles,
     samples: Samples,
     answers: Mapping[Ship, Answer],
+    sample: TableSample | None = None,
 ) -> tuple[str, ...]:
     """Return the sentences of an adaptation, the most important first."""
     shipped = answers[comparison.ship]
     sentences = [
-        _predicted(roles, samples),
+        *_predicted(roles, samples, sample),
         *_shipped(comparison),
         *_expected(comparison),
         *unit_words(str(samples.label), samples.unit),
@@ -78,17 +85,23 @@ def tell(
     return tuple(sentences)
 
 
-def _predicted(roles: Roles, samples: Samples) -> str:
-    n_labelled = int(samples.labelled.sum())
-    n_predicted = len(samples.X) - n_labelled
+def _predicted(roles: Roles, samples: Samples, sample: TableSample | None) -> list[str]:
+    n_rows, n_labelled = len(samples.X), int(samples.labelled.sum())
+    told = []
+    if sample is not None:
+        told = [
+            f"Fitted on a sample of {n_rows:,} of {count(sample.n_rows, 'row')}, {n_labelled:,} of "
+            f"them with {samples.label}; the figures below are of this sample."
+        ]
+        n_rows, n_labelled = sample.n_rows, sample.n_labelled
     sentence = (
-        f"{samples.label} was predicted for {count(n_predicted, 'row')} without it, "
+        f"{samples.label} was predicted for {count(n_rows - n_labelled, 'row')} without it, "
         f"from {count(n_labelled, 'row')} with it"
     )
     if samples.domain is None:
-        return f"{sentence}."
+        return [f"{sentence}.", *told]
     sources, targets = (join(names, NAMED) for names in (roles.sources, roles.targets))
-    return f"{sentence} ({samples.domain}: {sources} to {targets})."
+    return [f"{sentence} ({samples.domain}: {sources} to {targets}).", *told]
 
 
 def _shipped(comparison: Comparison) -> list[str]:
@@ -183,21 +196,54 @@ def confidence_words(
     return [f"Its confidence is {np.mean(answer.confidence):.2f} on average{below}. {worth}"]
 
 
-def class_counts(answer: Answer) -> list[tuple[Any, int, float]]:
+Counts = list[tuple[Any, int, float]]
+"""Classes, their rows and mean confidence."""
+
+
+def class_counts(answer: Answer) -> Counts:
     """Return predicted classes, their rows and mean confidence, the most frequent first."""
     names, codes, counts = np.unique(answer.label, return_inverse=True, return_counts=True)
     sure = np.bincount(codes, weights=answer.confidence) / counts
-    order = np.argsort(-counts, kind="stable")
-    return [(names[i].item(), int(counts[i]), float(sure[i])) for i in order]
+    return _most_frequent(zip(names.tolist(), counts.tolist(), sure.tolist(), strict=True))
 
 
-def predicted_section(answer: Answer, label: str) -> Section:
+def count_added(added: pd.DataFrame) -> Counts:
+    """Return the counts of a piece from the columns that were added to it; none of numbers."""
+    if not str(added.columns[1]).startswith("confidence"):
+        return []
+    told = added[added.iloc[:, 0].notna()].iloc[:, :2]
+    labels, sure = (told.iloc[:, place].to_numpy() for place in (0, 1))
+    return class_counts(Answer(labels, sure))
+
+
+def join_counts(parts: Iterable[Counts]) -> Counts:
+    """Return the counts of several pieces together.
+
+    Examples
+    --------
+    >>> join_counts([[("oak", 1, 0.5)], [("elm", 3, 0.5), ("oak", 1, 1.0)]])
+    [('elm', 3, 0.5), ('oak', 2, 0.75)]
+    """
+    rows: Counter[Any] = Counter()
+    sure: defaultdict[Any, float] = defaultdict(float)
+    for name, n, mean in chain.from_iterable(parts):
+        rows[name] += n
+        sure[name] += n * mean
+    return _most_frequent((name, n, sure[name] / n) for name, n in rows.items())
+
+
+def _most_frequent(counts: Iterable[tuple[Any, int, float]]) -> Counts:
+    return sorted(counts, key=lambda each: (-each[1], each[0]))
+
+
+def predicted_section(answer: Answer, label: str, counts: Counts | None = None) -> Section:
     """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
     rows: list[tuple[Any, ...]]
     heads: tuple[str, ...]
     if answer.interval is None:
         heads = (label, "rows", "mean confidence")
-        rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in class_counts(answer)]
+        counts = counts or class_counts(answer)
+        rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in counts]
     else:
         heads = ("rows", label, "low", "high")
         rows = [(name, *values.tolist()) for name, values in quantiles(answer)]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from skatter.adaptation import Adaptation, adapt
 from skatter.adaptation.plan import AUTO, HEDGED
-from skatter.adaptation.words import SCALED, predicted_section
+from skatter.adaptation.words import SCALED
 from skatter.cli import options
 from skatter.cli.console import (
     announced,
@@ -24,12 +25,13 @@ from skatter.cli.console import (
     say_files,
 )
 from skatter.cli.files import Job, check_outputs, write_together
+from skatter.cli.pieces import PieceByPiece
 from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.notebook import Section
 from skatter.saving import pack_model
-from skatter.tables import open_table, read_table
+from skatter.tables import OpenTable, open_table, read_table
 
 MAX_NAMED = 40
 """Columns of one fate that are named."""
@@ -93,33 +95,45 @@ def adapt_file(
             say("reading the table")
             missing = options.split_names(na_values, ())
             table = stack.enter_context(open_table(file, na_values=missing))
-            frame = table.frame
             result = adapt(
-                frame,
+                table,
                 label=label,
                 domain=domain,
                 task=task,
                 method=method,
                 tune=tune,
                 metric=options.METRIC[metric],
-                class_frequencies=options.class_frequencies(shares, frame, label),
+                class_frequencies=_frequencies(shares, table, label),
                 checked=None if checked is None else read_table(checked),
-                features=options.split_names(features, frame.columns) or None,
-                ignore=options.split_names(ignore, frame.columns),
-                categorical=options.split_names(categorical, frame.columns),
-                na_values=missing,
+                features=options.split_names(features, table.columns) or None,
+                ignore=options.split_names(ignore, table.columns),
+                categorical=options.split_names(categorical, table.columns),
                 random_state=seed,
                 progress=say,
             )
             jobs = _jobs(result, paths, key, say)
-            say("writing the files")
-            added = result.predictions.iloc[:, frame.shape[1] :]
-            write_together(jobs, lambda: table.write_with(added, out, force=force))
+            if result.sample is None:
+                say("writing the files")
+                write_together(jobs, lambda: table.write_with(result.added_to, out, force=force))
+            else:
+                whole = PieceByPiece(result.added_to, table.n_rows, say)
+                write_together(jobs, lambda: table.write_with(whole, out, force=force))
+                seconds = result.seconds + whole.seconds
+                result = replace(result, counts=whole.counts, seconds=seconds)
         if as_json:
             files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
             print_json({**result.to_dict(), "files": files}, out)
         else:
             _show(result_console(out), result, paths)
+
+
+def _frequencies(shares: dict[str, float], table: OpenTable, label: str) -> Any:
+    """Return shares by the classes of a table, of which its labels alone are read."""
+    if not shares or label not in table.columns:
+        return None
+    import pandas as pd
+
+    return options.class_frequencies(shares, pd.concat(list(table.pieces([label]))), label)
 
 
 def check_method(name: str) -> None:
@@ -161,7 +175,7 @@ def _report(result: Adaptation, say: Callable[[str], None]) -> str:
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     say_all(console, result.words)
     console.print()
-    console.print(as_table(predicted_section(result.answer, result.model.heading)))
+    console.print(as_table(result.predicted))
     if result.settings["method"] in (HEDGED, HEDGED_REGRESSOR.name):
         console.print(as_table(_members(result), names=2))
     console.print(as_table(_columns(result), names=3))

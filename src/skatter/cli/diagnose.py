@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+import warnings
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from skatter.adaptation.sample import spread_rows
 from skatter.cli import options
 from skatter.cli.console import announced, print_json, said_in_one_line
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.formatting import printable
-from skatter.tables import read_table
+from skatter.tables import open_table
 
 NARROWEST, WIDEST = 40, 160
 """Columns that the output is laid out for, whatever the terminal says."""
@@ -67,9 +70,18 @@ def diagnose_file(
     For scripts: skatter diagnose - --domain site --json < table.csv
     """
     with said_in_one_line("diagnose"):
-        with announced() as say:
+        with announced() as say, ExitStack() as stack:
             say("reading the table")
-            frame = read_table(file, na_values=options.split_names(na_values, ()))
+            missing = options.split_names(na_values, ())
+            table = stack.enter_context(open_table(file, na_values=missing))
+            spread = spread_rows(table)
+            frame = table.frame if spread is None else spread
+            if spread is not None:
+                warnings.warn(
+                    f"{len(frame):,} of {table.n_rows:,} rows, spread evenly over the table, are "
+                    "looked at.",
+                    stacklevel=2,
+                )
             found = diagnose(
                 frame,
                 label=label,

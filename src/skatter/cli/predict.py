@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,8 @@ import typer
 
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer
-from skatter.adaptation.outcome import add_answers
+from skatter.adaptation.outcome import add_answers, added_to
+from skatter.adaptation.sample import spread_rows
 from skatter.adaptation.words import confidence_words, predicted_section, unit_words
 from skatter.cli.console import (
     announced,
@@ -23,6 +25,7 @@ from skatter.cli.console import (
 )
 from skatter.cli.files import check_outputs
 from skatter.cli.options import Force, KeyFile, Missing, Out, TableFile, read_key, split_names
+from skatter.cli.pieces import PieceByPiece
 from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
@@ -71,16 +74,22 @@ def predict_file(
             missing = [*loaded.na_values, *split_names(na_values, ())]
             table = stack.enter_context(open_table(file, na_values=missing))
             say("predicting")
-            frame = table.frame
+            spread = spread_rows(table)
+            frame = table.frame if spread is None else spread
             answers = loaded.answers(frame)
-            predictions = add_answers(frame, answers, loaded.ship, loaded.label)
-            say("writing the predictions")
-            table.write_with(predictions.iloc[:, frame.shape[1] :], out, force=force)
+            answer, counts = answers[loaded.ship], None
+            if spread is None:
+                predictions = add_answers(frame, answers, loaded.ship, loaded.label)
+                say("writing the predictions")
+                table.write_with(predictions.iloc[:, frame.shape[1] :], out, force=force)
+            else:
+                whole = PieceByPiece(partial(added_to, model=loaded), table.n_rows, say)
+                table.write_with(whole, out, force=force)
+                counts = whole.counts
         console = result_console(out)
-        answer = answers[loaded.ship]
-        say_all(console, _words(loaded, frame, answer))
+        say_all(console, _words(loaded, frame, table.n_rows, answer))
         console.print()
-        console.print(as_table(predicted_section(answer, loaded.heading)))
+        console.print(as_table(predicted_section(answer, loaded.heading, counts)))
         say_files(console, paths)
 
 
@@ -94,9 +103,11 @@ def _load(path: Path, key: bytes | None) -> TableModel:
     return loaded
 
 
-def _words(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
+def _words(model: TableModel, frame: pd.DataFrame, n_rows: int, answer: Answer) -> list[str]:
+    told = f"The figures below are of {len(frame):,} of them, spread evenly over the table."
     return [
-        f"{model.label} was predicted for {count(len(frame), 'row')} by the {model.ship} model.",
+        f"{model.label} was predicted for {count(n_rows, 'row')} by the {model.ship} model.",
+        *([told] if len(frame) < n_rows else []),
         *unit_words(model.label, model.unit),
         *confidence_words(answer, calibrated=model.calibrated, new_rows=True),
         *model.drift(frame),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skatter.domains import Codes, Domains
+from skatter.domains import Codes, Domains, Mask
 from skatter.hedging.champion import draw_rows
 
 
@@ -16,9 +16,16 @@ def draw_both_sides(domains: Domains, n_rows: int, random_state: int) -> Codes:
     """
     if domains.n_samples <= n_rows:
         return np.arange(domains.n_samples)
-    teach = np.flatnonzero(domains.labelled & domains.source)
-    target = np.flatnonzero(domains.target)
-    n_teach = min(len(teach), max(n_rows // 2, n_rows - len(target)))
-    drawn = teach[draw_rows(domains.label[teach], n_teach, random_state)]
-    mixed = np.random.default_rng(random_state).permutation(target)
+    teach = domains.labelled & domains.source
+    return draw_from_sides(domains.label, teach, domains.target, n_rows, random_state)
+
+
+def draw_from_sides(
+    label: Codes, teach: Mask, target: Mask, n_rows: int, random_state: int
+) -> Codes:
+    """Do the same for samples of which it is known which teach and which are of targets."""
+    teachers, others = np.flatnonzero(teach), np.flatnonzero(target)
+    n_teach = min(len(teachers), max(n_rows // 2, n_rows - len(others)))
+    drawn = teachers[draw_rows(label[teachers], n_teach, random_state)]
+    mixed = np.random.default_rng(random_state).permutation(others)
     return np.sort(np.concatenate([drawn, mixed[: n_rows - n_teach]]))

@@ -109,7 +109,11 @@ def class_share(Z: Array, source: Codes, target: Codes, is_source: Array) -> flo
 
 
 def a_distance(A: Array, B: Array) -> float:
-    """Return 2 (1 − 2 error) of the linear classifier that tells two samples apart, 2 of none."""
+    """Return 2 (1 − 2 error) on the samples that taught a linear classifier to tell them apart.
+
+    As in the authors' program; :func:`skatter.theory.a_distance` judges samples that were held out.
+    2 where there are none.
+    """
     if not (len(A) and len(B)):
         return 2.0
     X, side = np.vstack([A, B]), np.repeat([0, 1], [len(A), len(B)])

@@ -20,7 +20,7 @@ import numpy as np
 
 from skatter.formatting import listed
 from skatter.pieces.chunks import Chunk, chunk_rows, numbered
-from skatter.tables.budget import Budget
+from skatter.tables.budget import BLOCK, Budget
 from skatter.tables.errors import blaming, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.opening import PACKED, Data
@@ -370,7 +370,9 @@ def _type_of(arrow: Any) -> str:
 
 def _read_parquet(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
     parquet = load("pyarrow.parquet", "Parquet files")
-    with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
+    # Otherwise whole row groups are fetched, and all that were stay in memory until the end.
+    options = {"buffer_size": BLOCK, "pre_buffer": False}
+    with blaming(str(path), "Parquet"), parquet.ParquetFile(path, **options) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):
             named = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name in text:

@@ -152,7 +152,8 @@ def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]
     return {
         "title": _title(told, places) if title is None else printable(title),
         "lead": f"{told.model.label} of {count(len(told.rows), 'row')} was predicted, from "
-        f"{count(len(told.taught), 'label')} of the sources. The {model.ship} model is shipped.",
+        f"{count(len(told.taught), 'label')} of the sources. The {model.ship} model is shipped."
+        f"{asked.drawn}",
         "label": shorten(model.heading),
         "ship": model.ship,
         "other": "plain" if model.ship == "adapted" else "adapted",

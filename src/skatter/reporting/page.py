@@ -195,7 +195,7 @@ def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> 
     questions, settled = four_questions(found, shift, rows, benefit, by_labels, label is not None)
     return {
         "title": default_title(label or name, samples) if title is None else printable(title),
-        "lead": say_done(name, samples),
+        "lead": say_done(name, samples) + asked.drawn,
         "summary": questions,
         "facts": found.facts,
         "shift": shift,

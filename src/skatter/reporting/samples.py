@@ -46,6 +46,13 @@ class Asked(NamedTuple):
     random_state: Any
     tell: Callable[[str], None]
 
+    @property
+    def drawn(self) -> str:
+        """Say that the rows are a sample, where they are."""
+        given = self.settings or {}
+        n_rows, n_table = given.get("n_rows"), given.get("n_rows_of_table")
+        return "" if n_rows == n_table else f" These are a sample of the table's {n_table:,} rows."
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:

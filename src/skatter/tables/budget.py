@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -35,6 +37,13 @@ class Budget:
     def restart(self) -> None:
         """Start the clock again, for another reading of the same bytes."""
         self.start = time.thread_time()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock: whoever works on a piece of the table does not read."""
+        before = time.thread_time()
+        yield
+        self.start += time.thread_time() - before
 
     def check_bytes(self, unpacked: int, packed: int) -> None:
         """Refuse a file that unpacks to more than a table holds."""

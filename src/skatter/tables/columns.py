@@ -13,6 +13,7 @@ from skatter.domains import UNLABELLED
 from skatter.formatting import listed, quoted
 from skatter.tables.errors import TableError, load
 from skatter.tables.naming import alike_but_for_case, check_names, missing_column
+from skatter.tables.plans import row_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -119,7 +120,7 @@ def read_columns(
     if label is not None:
         y, labelled = read_labels(frame[label])
         _check_spelling(y[labelled], "label", label)
-    sample_domain = None if domain is None else _domains(frame[domain], domain)
+    sample_domain = None if domain is None else read_domain_names(frame[domain])
     if sample_domain is not None:
         _check_spelling(sample_domain, "domain", str(domain))
     return Samples(frame[chosen], y, labelled, sample_domain, label, domain)
@@ -192,7 +193,9 @@ def _numbers(column: Series, known: Mask) -> tuple[Array, Mask]:
     values = column.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(values))[0])
-        raise TableError(f"column {quoted(column.name)}: row {row + 1:,} is infinite; mend it.")
+        raise TableError(
+            f"column {quoted(column.name)}: row {row_number(column, row):,} is infinite; mend it."
+        )
     limit = np.iinfo(np.int64).max
     if (np.floor(values[known]) == values[known]).all() and (abs(values[known]) < limit).all():
         whole = np.full(len(values), UNLABELLED, dtype=np.int64)
@@ -201,14 +204,15 @@ def _numbers(column: Series, known: Mask) -> tuple[Array, Mask]:
     return values, known
 
 
-def _domains(column: Series, name: str) -> Array:
-    values, known = read_labels(column)
+def read_domain_names(column: Series) -> Array:
+    """Return where each sample came from; every cell must say it."""
+    name, (values, known) = column.name, read_labels(column)
     if not known.all():
         row = int(np.flatnonzero(~known)[0])
         raise TableError(
             f"domain: column {quoted(name)} is empty in {np.sum(~known):,} of {len(known):,} rows, "
-            f"first in row {row + 1:,}; say where each sample came from (NA and null are read as "
-            "empty)."
+            f"first in row {row_number(column, row):,}; say where each sample came from (NA and "
+            "null are read as empty)."
         )
     if values.dtype.kind == "f":
         raise TableError(

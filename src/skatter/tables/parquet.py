@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from skatter.formatting import quoted
-from skatter.tables.errors import TableError, load
+from skatter.tables.budget import BLOCK
+from skatter.tables.errors import TableError, blaming, load
 from skatter.tables.naming import check_names
 from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BATCH = 16_384
-"""Rows that are read at a time."""
+PIECE_ROWS, PIECE_CELLS = 65_536, 1 << 22
+"""Rows that are read at a time, and cells that they may have together."""
 
 INDEX = re.compile(r"__index_level_\d+__")
 """How pandas calls an index without a name, which is no column of the table."""
@@ -22,50 +25,76 @@ INDEX = re.compile(r"__index_level_\d+__")
 
 def read_parquet(data: Data) -> DataFrame:
     """Read a Parquet file; dictionary columns become categories, decimals become numbers."""
-    parquet = load("pyarrow.parquet", "Parquet files")
-    with parquet.ParquetFile(data.file) as file:
-        _check_size(file.metadata, data)
-        schema = file.schema_arrow
-        check_names(schema.names, data.name)
-        types = {field.name: _flat_type(field, data.name) for field in schema}
-        kept = [name for name in schema.names if not INDEX.fullmatch(name)]
-        table = _read(file, kept, data)
-    table.validate(full=True)  # text that is not UTF-8 would stay hidden until it is looked at
-    for place, name in enumerate(kept):
-        if types[name] is not None:
-            table = table.set_column(place, name, table.column(place).cast(types[name]))
-    # Metadata of pandas would turn columns into an index, and types into others.
-    frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
-    return frame.reset_index(drop=True)
+    return as_frame(read_columns_of(data))
 
 
 def read_columns_of(data: Data) -> Any:
     """Return the columns of a Parquet file as they are, with their types."""
-    parquet = load("pyarrow.parquet", "Parquet files")
+    pyarrow = load("pyarrow", "Parquet files")
+    with _opened(data) as (file, schema):
+        if not any(_is_text(field.type) for field in schema):
+            # Rows and columns say how large numbers are.
+            table = file.read(columns=schema.names)
+            table.validate(full=True)
+            return table
+        return pyarrow.Table.from_batches(_batches(file, data, schema.names), schema=schema)
+
+
+def read_pieces_of(data: Data, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield the rows of a Parquet file some at a time: all columns as they are, or some of them."""
+    with blaming(data.name, "Parquet"), _opened(data) as (file, schema):
+        for batch in _batches(file, data, list(columns or schema.names)):
+            with data.budget.paused():
+                yield batch
+
+
+def look_at(data: Data) -> tuple[int, list[str]]:
+    """Return how many rows a Parquet file has, and the names of its columns."""
+    with blaming(data.name, "Parquet"), _opened(data) as (file, schema):
+        return file.metadata.num_rows, schema.names
+
+
+def as_frame(cells: Any) -> DataFrame:
+    """Return a table or a batch of Arrow as a data frame."""
+    pyarrow = load("pyarrow", "Parquet files")
+    table = pyarrow.Table.from_batches([cells]) if isinstance(cells, pyarrow.RecordBatch) else cells
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(_plain_type(field)):
+            table = table.set_column(place, field.name, table.column(place).cast("float64"))
+    # Metadata of pandas would turn columns into an index, and types into others.
+    frame: DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    return frame.reset_index(drop=True)
+
+
+@contextmanager
+def _opened(data: Data) -> Iterator[tuple[Any, Any]]:
+    """Open a file that claims no more than a table holds; yield the schema of its columns too."""
+    pyarrow, parquet = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.parquet"))
     data.file.seek(0)
-    with parquet.ParquetFile(data.file) as file:
-        kept = [name for name in file.schema_arrow.names if not INDEX.fullmatch(name)]
-        return _read(file, kept, data)
+    # Otherwise whole row groups are fetched, and all that were stay in memory until the end.
+    with parquet.ParquetFile(data.file, buffer_size=BLOCK, pre_buffer=False) as file:
+        _check_size(file.metadata, data)
+        schema = file.schema_arrow  # built anew each time it is asked for
+        check_names(schema.names, data.name)
+        for field in schema:
+            _check_flat(field, data.name)
+        yield file, pyarrow.schema([field for field in schema if not INDEX.fullmatch(field.name)])
 
 
-def _read(file: Any, columns: list[str], data: Data) -> Any:
-    """Read piece by piece: a repeated text takes a few bytes in the file, and all of them here."""
-    pyarrow, compute = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.compute"))
-    schema = file.schema_arrow  # built anew each time it is asked for
-    fields = [schema.field(name) for name in columns]
-    if not any(_is_text(field.type) for field in fields):
-        return file.read(columns=columns)  # rows and columns say how large numbers are
-    pieces, unpacked = [], 0
-    for piece in file.iter_batches(BATCH, columns=columns):
+def _batches(file: Any, data: Data, columns: list[str]) -> Iterator[Any]:
+    """Yield piece by piece: a repeated text takes a few bytes in the file, and all of them here."""
+    compute = load("pyarrow.compute", "Parquet files")
+    rows, unpacked = max(1, min(PIECE_ROWS, PIECE_CELLS // max(len(columns), 1))), 0
+    for piece in file.iter_batches(rows, columns=columns):
         unpacked += piece.nbytes
         data.budget.check_bytes(unpacked, data.size)
         data.budget.check_time(unpacked)
-        for name, column in zip(columns, piece.columns, strict=True):
-            if _is_text(column.type):
+        for field, column in zip(piece.schema, piece.columns, strict=True):
+            if _is_text(field.type):
                 longest = compute.max(compute.binary_length(column)).as_py()
-                data.budget.check_cell(longest or 0, f"column {quoted(name)}")
-        pieces.append(piece)
-    return pyarrow.Table.from_batches(pieces, schema=pyarrow.schema(fields))
+                data.budget.check_cell(longest or 0, f"column {quoted(field.name)}")
+        piece.validate(full=True)  # text that is not UTF-8 would stay hidden until it is looked at
+        yield piece
 
 
 def _is_text(kind: Any) -> bool:
@@ -80,11 +109,15 @@ def _check_size(metadata: Any, data: Data) -> None:
     data.budget.check_cells(metadata.num_rows, max(metadata.num_columns, 1))
 
 
-def _flat_type(field: Any, file: str) -> Any:
-    """Return the type to cast a column to, or None; refuse columns whose cells hold no value."""
-    types = load("pyarrow", "Parquet files").types
+def _plain_type(field: Any) -> Any:
+    """Return the type of the values of a column, however they are stored."""
     kind = getattr(field.type, "storage_type", field.type)
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return kind.value_type if load("pyarrow", "Parquet files").types.is_dictionary(kind) else kind
+
+
+def _check_flat(field: Any, file: str) -> None:
+    """Refuse columns whose cells hold no value."""
+    types, kind = load("pyarrow", "Parquet files").types, _plain_type(field)
     if types.is_nested(kind):
         raise TableError(
             f"{file}: column {quoted(field.name)} is nested ({kind}); give one value per cell."
@@ -95,4 +128,3 @@ def _flat_type(field: Any, file: str) -> Any:
         raise TableError(
             f"{file}: column {quoted(field.name)} holds times of day; save them as text or numbers."
         )
-    return "float64" if types.is_decimal(kind) else None

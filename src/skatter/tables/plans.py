@@ -47,6 +47,9 @@ LARGEST = 1e100
 COUNTER_ROWS = 20
 """Rows from which on whole numbers without gap or repetition are taken for a counter of rows."""
 
+ROW = "row of the table"
+"""Name of an index that says which rows were drawn."""
+
 COLUMNS_AT_ONCE = 1000
 """Columns of numbers that are copied at a time."""
 
@@ -208,10 +211,21 @@ def check_magnitude(column: Series) -> None:
 
 
 def row_number(column: Series, place: int) -> int:
-    """Return what messages call a row: from 1 on, and in a part of a table as in the whole."""
-    pandas = load("pandas", "Tables")
-    whole = isinstance(column.index, pandas.RangeIndex)
-    return int(column.index[place] if whole else place) + 1
+    """Return what messages call a row, as of :func:`row_numbers`."""
+    return int(row_numbers(column)[place])
+
+
+def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
+    """Return numbers of rows: from 1 on, and in a part of a table as in the whole.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_numbers(pd.DataFrame({"dose": [7, 8, 9]}).iloc[1:]).tolist()
+    [2, 3]
+    """
+    whole = isinstance(rows.index, load("pandas", "Tables").RangeIndex) or rows.index.name == ROW
+    return np.asarray(rows.index if whole else np.arange(len(rows)), dtype=np.intp) + 1
 
 
 def _counts(values: Array, low: float) -> bool:

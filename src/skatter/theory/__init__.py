@@ -10,6 +10,8 @@ mean map bound         ‖μ_P − μ_P^‖ ≤ √(B0/n) (1 + √(2 log(1/α)))
 discrepancy            4 Λ² ‖Cov_P − Cov_Q‖_op ≤ 4 Λ² MMD_{k²}(P, Q)
 Rademacher complexity  (Λ/n) E √(sᵀ K s) ≤ (Λ/n) √(tr K), s random signs
 adaptation bound       RMSE_Q(h, f) ≤ √(L_P^(h, h') + disc(P^, Q^) + slack) + RMSE_Q(h', f)
+generalization bound   E disc(P^, Q) ≤ 4 Λ² √((m + 1)/(m − 1) · E Ψ_{k²}) for Q a further domain
+A-distance             2 (1 − 2 ε), ε the error of a linear classifier that tells P^ from Q^
 =====================  =========================================================================
 
 Every probability is for a kernel that was fixed before the samples were seen. A bandwidth set by
@@ -28,16 +30,25 @@ from skatter.theory.concentration import (
     rademacher_complexity,
     scatter_bound,
 )
-from skatter.theory.discrepancy import discrepancy, discrepancy_bound, printed_discrepancy_bound
+from skatter.theory.discrepancy import (
+    a_distance,
+    discrepancy,
+    discrepancy_bound,
+    printed_discrepancy_bound,
+)
+from skatter.theory.generalization import GeneralizationBound, generalization_bound
 
 __all__ = [
     "NOTE",
     "AdaptationBound",
+    "GeneralizationBound",
     "RademacherComplexity",
     "ScatterBound",
+    "a_distance",
     "adaptation_bound",
     "discrepancy",
     "discrepancy_bound",
+    "generalization_bound",
     "mean_map_bound",
     "printed_discrepancy_bound",
     "rademacher_complexity",

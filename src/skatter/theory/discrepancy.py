@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.svm import LinearSVC
 
-from skatter.checks import check_real
+from skatter.checks import check_integer, check_real
 from skatter.tensors import Array
 from skatter.theory.samples import Pair, check_radius, read_pair, root
 
@@ -108,6 +110,53 @@ def printed_discrepancy_bound(
     range_bound = check_real("range_bound", range_bound, low=0, open_low=True)
     pair = read_pair(X, Y, kernel, gamma)
     return printed_discrepancy(pair_domain_scatter(pair), range_bound)
+
+
+def a_distance(X: Any, Y: Any, *, C: float = 1.0, n_folds: int = 5) -> float:
+    """A-distance of two samples, by the error of a classifier that tells them apart.
+
+    ``d_A = 2 (1 − 2 ε)``: 0 where a linear support vector machine cannot tell whether a sample it
+    has not seen comes from X or from Y, 2 where it always can. ε is the mean of its errors on both,
+    so that unequal sizes are no difference. The distance over all half-spaces is at least as large
+    in the limit; for that of other sets of hypotheses, map the samples first.
+
+    Parameters
+    ----------
+    X, Y : array-like of shapes (n_x, n_features) and (n_y, n_features)
+        Two samples.
+    C : float > 0
+        Cost of an error of the machine; features should be on one scale.
+    n_folds : int >= 2
+        Folds of the samples, each judged by a machine that learnt from the others.
+
+    Returns
+    -------
+    float
+        Between 0 and 2.
+
+    References
+    ----------
+    S. Ben-David, J. Blitzer, K. Crammer, F. Pereira: Analysis of Representations for Domain
+    Adaptation. NIPS, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.theory import a_distance
+    >>> rng = np.random.default_rng(0)
+    >>> here, like, away = rng.normal(size=(3, 100, 2)) + [[[0, 0]], [[0, 0]], [[5, 0]]]
+    >>> round(a_distance(here, like), 2), round(a_distance(here, away), 2)
+    (0.06, 1.98)
+    """
+    C = check_real("C", C, low=0, open_low=True)
+    n_folds = check_integer("n_folds", n_folds, low=2)
+    pair = read_pair(X, Y, "linear", None, least=n_folds)
+    side = np.repeat([0, 1], [pair.n_source, pair.n_target])
+    machine = LinearSVC(C=C, class_weight="balanced", dual=False)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    wrong = cross_val_predict(machine, pair.samples, side, cv=folds) != side
+    error = (wrong[side == 0].mean() + wrong[side == 1].mean()) / 2
+    return float(max(2 * (1 - 2 * error), 0.0))
 
 
 def printed_discrepancy(psi: float, range_bound: float) -> float:

@@ -1,0 +1,139 @@
+"""A sample of a large table: models learn from it, and every row of the table is predicted.
+
+Labels and domains of all rows are read first, and nothing else of them. They say who teaches and
+who is to be predicted, and rows are drawn that are fair to both; then these rows are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter.adaptation.roles import tell_targets
+from skatter.checks import check_integer
+from skatter.domains import UNLABELLED, Codes, Mask
+from skatter.hedging.draw import draw_from_sides
+from skatter.tables import OpenTable, TableError, read_labels
+from skatter.tables.columns import read_domain_names
+from skatter.tables.naming import missing_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAMPLE_ROWS = 200_000
+"""Rows up to which a table is fitted on as a whole; of more as many are drawn."""
+
+MAX_CLASSES = 1_000
+"""Different labels beyond which they are numbers, and a draw has no regard to them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableSample:
+    """Rows of a large table that models are fitted on.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows; the index says which they are.
+    n_rows, n_labelled : int
+        Rows of the whole table, and those with a label.
+    """
+
+    frame: pd.DataFrame
+    n_rows: int
+    n_labelled: int
+
+
+def draw_sample(
+    table: OpenTable, *, label: str, domain: str | None = None, random_state: int = 0
+) -> TableSample | None:
+    r"""Draw the rows of a large table that models are fitted on; None where all of them are.
+
+    Half of the rows have a label and are of sources, the others are of targets; where a side has
+    fewer, the other takes what is left. A few rows of every class are among them.
+
+    Parameters
+    ----------
+    table : OpenTable
+        As of :func:`skatter.tables.open_table`.
+    label, domain, random_state
+        As in :func:`skatter.adapt`.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from skatter.tables import open_table
+    >>> file = BytesIO(b"site,dose,ill\nbasel,1,yes\nbasel,2,no\ncairo,2,\ncairo,3,\n")
+    >>> with open_table(file) as table:
+    ...     print(draw_sample(table, label="ill", domain="site"))
+    None
+    """
+    if table.n_rows <= SAMPLE_ROWS:
+        return None
+    seed = check_integer("random_state", random_state, low=0)
+    for role, name in (("label", label), ("domain", domain)):
+        if name is not None and name not in table.columns:
+            raise TableError(f"{role}: {missing_column(name, table.columns)}")
+    y, is_target = _read_sides(table, label, domain)
+    labelled = y != UNLABELLED
+    rows = draw_from_sides(y, labelled & ~is_target, is_target, SAMPLE_ROWS, seed)
+    return TableSample(table.take(rows), table.n_rows, int(labelled.sum()))
+
+
+def spread_rows(table: OpenTable) -> pd.DataFrame | None:
+    """Return rows of a large table that lie evenly spread over it; None where it is not large."""
+    if table.n_rows <= SAMPLE_ROWS:
+        return None
+    return table.take(np.linspace(0, table.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
+
+
+def _read_sides(table: OpenTable, label: str, domain: str | None) -> tuple[Codes, Mask]:
+    """Return a number for the label of each row, -1 without one, and which rows are of targets."""
+    classes, places = _Numbers(MAX_CLASSES), _Numbers()
+    labels: list[Codes] = []
+    where: list[Codes] = []
+    for piece in table.pieces([name for name in (label, domain) if name is not None]):
+        labels.append(classes.of(*read_labels(piece[label])))
+        if domain is not None:
+            names = read_domain_names(piece[domain])
+            where.append(places.of(names, np.ones(len(names), dtype=bool)))
+    y = np.concatenate(labels)
+    if classes.too_many:
+        np.minimum(y, 0, out=y)
+    if domain is None:
+        return y, y == UNLABELLED
+    place, n_places = np.concatenate(where), len(places.names)
+    n_labelled = np.bincount(place[y != UNLABELLED], minlength=n_places)
+    return y, tell_targets(domain, places.names, np.bincount(place), n_labelled)[place]
+
+
+class _Numbers:
+    """Numbers for the different values of a column that comes piece by piece."""
+
+    def __init__(self, most: float = np.inf) -> None:
+        self._most = most
+        self._known: dict[Any, int] = {}
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """The values as text, in the order of their numbers."""
+        return np.array([str(value) for value in self._known])
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are so many values that further ones share a number."""
+        return len(self._known) > self._most
+
+    def of(self, values: NDArray[Any], known: Mask) -> Codes:
+        """Return the number of each value, and -1 where none is known."""
+        import pandas as pd
+
+        codes, found = pd.factorize(values[known])
+        for value in () if self.too_many else found.tolist():
+            self._known.setdefault(value, len(self._known))
+        numbers = np.full(len(values), UNLABELLED)
+        numbers[known] = np.array([self._known.get(value, 0) for value in found.tolist()])[codes]
+        return numbers
