@@ -358,6 +358,10 @@ def test_a_missing_optional_module_fails_a_test_in_ci(require, monkeypatch):
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="CI must not skip"):
         require("no_such_module")
+    monkeypatch.setenv("SKATTER_DATA", "folder")
+    with pytest.raises(pytest.fail.Exception, match="CI must not skip"):
+        require("no_such_module", "torch")
+    monkeypatch.delenv("SKATTER_DATA")
     with pytest.raises(pytest.skip.Exception):
         require("no_such_module", "torch")
 
