@@ -160,6 +160,8 @@ class Hide:
 sys.meta_path.insert(0, Hide())
 """
     work = """
+import inspect
+inspect.unwrap(skatter.tensors.torch)  # as doctest does
 data = skatter.datasets.make_figure1(5)
 assert skatter.SCA(2).fit(data.X, data.y, sample_domain=data.domain).transform(data.X).shape[1] == 2
 """
@@ -331,6 +333,18 @@ def test_type_checkers_are_told_that_the_package_is_typed():
     assert (SOURCE / "py.typed").is_file()
 
 
+def test_workflows_run_targets_of_the_makefile_and_nothing_else():
+    yaml = pytest.importorskip("yaml")
+    root = SOURCE.parents[1]
+    targets = re.findall(r"^([a-z-]+):", (root / "Makefile").read_text(encoding="utf-8"), re.M)
+    workflows = sorted((root / ".github" / "workflows").glob("*.yml"))
+    jobs = [yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"] for path in workflows]
+    steps = [step for each in jobs for job in each.values() for step in job["steps"]]
+    commands = [step["run"].split()[:2] for step in steps if "run" in step]
+    assert len(commands) > 4
+    assert [each for each in commands if each[0] != "make" or each[1] not in targets] == []
+
+
 # --- the tests themselves -------------------------------------------------------------------------
 
 
@@ -344,6 +358,12 @@ def test_a_missing_optional_module_fails_a_test_in_ci(require, monkeypatch):
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="CI must not skip"):
         require("no_such_module")
+    monkeypatch.setenv("SKATTER_DATA", "folder")
+    with pytest.raises(pytest.fail.Exception, match="CI must not skip"):
+        require("no_such_module", "torch")
+    monkeypatch.delenv("SKATTER_DATA")
+    with pytest.raises(pytest.skip.Exception):
+        require("no_such_module", "torch")
 
 
 def test_an_optional_module_that_is_there_is_handed_over(require):

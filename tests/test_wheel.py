@@ -128,7 +128,7 @@ def environment(folder, wheel, names):
 @pytest.mark.parametrize("extra", PROGRAMS, ids=lambda extra: extra or "bare")
 def test_the_wheel_works_with_what_an_extra_declares(extra, built, declared, tmp_path, require):
     if extra == "torch":
-        require("torch")
+        require("torch", "torch")
     try:
         names = closure(declared, extra)
     except PackageNotFoundError as error:
@@ -143,6 +143,20 @@ def test_the_wheel_works_with_what_an_extra_declares(extra, built, declared, tmp
         timeout=240,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_conda_recipe_brings_what_the_commands_for_tables_declare(declared):
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    runs = [line.replace("matplotlib-base", "matplotlib") for line in recipe["requirements"]["run"]]
+    found, waiting = set(), [Requirement("skatter[table]")]
+    while waiting:
+        each = waiting.pop()
+        if each.name == "skatter":
+            waiting += needs(declared, each.extras)
+        else:
+            found.add(f"{each.name} {each.specifier}")
+    assert {line for line in runs if not line.startswith("python ")} == found
 
 
 def test_an_extra_that_is_not_declared_is_missed(built, declared, tmp_path):

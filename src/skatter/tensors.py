@@ -32,6 +32,8 @@ else:
         """torch, imported when one of its names is first asked for."""
 
         def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # asked by tools that look into modules
+                raise AttributeError(name)
             return getattr(import_module("torch"), name)
 
     torch = _Lazy()

@@ -251,7 +251,7 @@ def test_targets_are_the_domains_that_lack_labels(shares, targets):
     [
         ({"tree": None}, "no label at all"),
         ({"tree": "ash"}, "label in every row"),
-        ({"town": "basel"}, "one domain only"),
+        ({"town": "basel"}, "one domain only, basel:"),
         ({"tree": "distinct"}, "different values such as"),
         ({"tree": "single"}, "a single value, ash"),
     ],

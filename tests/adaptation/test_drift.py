@@ -24,6 +24,7 @@ def frame(require):
             "dose": X[:, 0],
             "pulse": X[:, 1],
             "ward": rng.choice(["x", "y"], 120),
+            "share": [f"{share}%" for share in rng.integers(0, 100, 120)],
             "site": site,
             "ill": np.where(site == "here", np.array(["no", "yes"])[kind], None),
         }
@@ -52,6 +53,14 @@ def test_rows_like_those_of_the_fit_pass_without_a_word(result, frame):
         ({"dose": np.nan}, "Empty in every row, and not in the fit: 'dose'"),
         ({"pulse": 99.0}, "Far from the fit, by their mean in standard deviations: 'pulse' (+"),
         ({"site": "mars"}, "site holds 1 new value, 'mars'"),
+        (
+            {"share": lambda frame: frame["share"].str.rstrip("%").astype(float)},
+            "Column 'share' is written without a unit, and with % in the fit: numbers are taken",
+        ),
+        (
+            {"pulse": lambda frame: frame["pulse"].map("{:.2f} bpm".format)},
+            "Column 'pulse' is written with bpm, and without a unit in the fit",
+        ),
     ],
 )
 def test_what_the_fit_has_not_seen_is_said_once(result, frame, change, said):
@@ -64,9 +73,9 @@ def test_what_the_fit_has_not_seen_is_said_once(result, frame, change, said):
 
 def test_all_missing_columns_are_named_at_once(result, frame):
     with pytest.raises(TableError, match="there are no columns 'dose', 'ward'"):
-        result.model.predict(frame[["pulse", "site"]])
+        result.model.predict(frame[["pulse", "share", "site"]])
     with pytest.raises(TableError, match="there is no column 'dose'"):
-        result.model.predict(frame[["pulse", "site", "ward"]])
+        result.model.predict(frame[["pulse", "share", "site", "ward"]])
 
 
 def test_an_adaptation_is_short_in_a_terminal_and_a_table_in_a_notebook(result):
@@ -84,7 +93,7 @@ def test_everything_but_table_and_model_is_ready_for_json(result):
     assert said["ship"] == result.ship
     assert said["judgement"]["accuracy"]["value"] == result.judgement.accuracy.value
     assert sum(each["rows"] for each in said["predicted"]) == 60
-    assert {each["name"] for each in said["columns"]} == {"dose", "pulse", "ward"}
+    assert {each["name"] for each in said["columns"]} == {"dose", "pulse", "share", "ward"}
 
 
 def test_counts_lists_shares_and_times_read_as_people_say_them():

@@ -783,9 +783,11 @@ def test_parameters_that_fit_would_refuse_are_refused(tmp_path, model, state):
 
 
 @pytest.mark.parametrize("name", [*METHODS, "column transformer"])
-def test_what_a_step_is_said_to_make_is_what_it_makes(name, fitted, problem):
+def test_what_a_step_is_said_to_make_is_what_it_makes(name, fitted, problem, require):
     """The sizes that files are checked by, held against arrays."""
     X = problem[0]
+    if name in METHODS and METHODS[name].extra:
+        require(METHODS[name].extra, METHODS[name].extra)
     if name == "column transformer":
         step = ColumnTransformer(
             [("a", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1]), ("b", PCA(1), [2])]

@@ -22,7 +22,7 @@ from skatter.tables import (
 )
 
 SECONDS = 20
-"""Far more than any file takes, and far less than a hang."""
+"""Of the processor's time, which does not grow on a busy machine: more than any file takes."""
 
 SMALL = [bad for bad in BAD_FILES if not bad.bomb]
 BOMBS = [bad for bad in BAD_FILES if bad.bomb]
@@ -35,13 +35,13 @@ used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = used + (280 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for path in sys.argv[1:]:
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         read_table(path)
         said = "read"
     except TableError as error:
         said = str(error)
-    print(f"{time.perf_counter() - start:.1f}", said, sep="\\t")
+    print(f"{time.process_time() - start:.1f}", said, sep="\\t")
 """
 
 
@@ -93,7 +93,7 @@ def test_a_bad_file_ends_in_a_table_or_in_one_line_that_names_it(bad, tmp_path, 
     if bad.suffix == ".parquet":
         require("pyarrow", "table")
     path = bad.write(tmp_path)
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame, error = read(path)
@@ -106,7 +106,7 @@ def test_a_bad_file_ends_in_a_table_or_in_one_line_that_names_it(bad, tmp_path, 
     if frame is None:
         assert_one_line(error)
         assert str(error).startswith(str(path))
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     assert os.listdir(tmp_path) == [path.name]
 
 

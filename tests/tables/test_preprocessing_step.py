@@ -193,10 +193,10 @@ def test_ten_thousand_columns_take_seconds(pandas):
     X = pandas.DataFrame(rng.normal(size=(30, 10_000)))
     X.columns = [f"x{place}" for place in range(10_000)]
     X.insert(17, "unit", "mg")
-    start = time.perf_counter()
+    start = time.process_time()
     step = fitted(X)
     Z = transform(step, X[list(X)[::-1]])
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     values = X.drop(columns="unit").to_numpy()
     np.testing.assert_allclose(Z, (values - values.mean(axis=0)) / values.std(axis=0))
 

@@ -40,6 +40,11 @@ def plan_of(values, **options):
         (["CHF 1'234.50", "CHF 2", "CHF .5"], [1234.5, 2, 0.5]),
         (["1,234,567", "12", "1,000"], [1234567, 12, 1000]),
         (["1\u00a0234,5", "7", "0,25"], [1234.5, 7, 0.25]),
+        (["(1,234)", "($5.00)", "12"], [-1234, -5, 12]),
+        (["€1.234,00", "€5", "-€0,50"], [1234, 5, -0.5]),
+        (["70.1 kg", "68kg", "1,070 kg"], [70.1, 68, 1070]),
+        (["37.2°C", "-4 °C", "1e3 °C"], [37.2, -4, 1000]),
+        (["5.2 mmol/l", "6 mmol/l", "0 mmol/l"], [5.2, 6, 0]),
     ],
 )
 def test_numbers_with_units_and_groups_are_numbers(cells, numbers):
@@ -52,9 +57,35 @@ def test_numbers_with_units_and_groups_are_numbers(cells, numbers):
     assert again["x"].tolist() == numbers[2:]
 
 
-@pytest.mark.parametrize("cells", [["$5", "€6", "$7"], ["45%", "0.45", "3%"], ["1", "2", "x"]])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["$5", "€6", "$7"],
+        ["45%", "0.45", "3%"],
+        ["1", "2", "x"],
+        ["5 kg", "11 lb", "7 kg"],
+        ["12", "13a", "14"],
+        ["12A", "13A", "14A"],
+        ["1 room", "2 rooms", "3 rooms"],
+    ],
+)
 def test_units_that_nobody_should_add_up_stay_text(cells):
     assert plan_of(cells * 3).kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([*(f"{n}.5" for n in range(30)), *["n.d."] * 10], "numbers among texts such as 'n.d.'"),
+        ([*(f"{n} kg" for n in range(30)), *["7 lb"] * 10], "numbers of several units"),
+        ([f"person {n}" for n in range(40)], "40 different texts in 40 rows: an id or free text"),
+    ],
+    ids=["a word", "units", "names"],
+)
+def test_why_a_column_of_text_is_left_out_is_said(cells, why):
+    plan = plan_of(cells)
+    assert not plan.used
+    assert plan.why.startswith(why)
 
 
 def test_a_few_cells_that_are_no_numbers_are_named():
@@ -63,12 +94,26 @@ def test_a_few_cells_that_are_no_numbers_are_named():
 
 
 @pytest.mark.parametrize(
-    "write", [str, lambda day: day.strftime("%d.%m.%Y"), lambda day: f"{day}T12:00:00Z"]
+    "write",
+    [
+        str,
+        lambda day: day.strftime("%d.%m.%Y"),
+        lambda day: f"{day}T12:00:00Z",
+        lambda day: f"{day}T12:00:00+02:00",
+        lambda day: day.strftime("%Y/%m/%d"),
+        lambda day: day.strftime("%d/%m/%Y"),
+        lambda day: day.strftime("%m/%d/%Y 1:30 PM"),
+        lambda day: day.strftime("%d-%m-%Y 13:30"),
+        lambda day: day.strftime("%d %b %Y"),
+        lambda day: day.strftime("%d-%b-%Y").upper(),
+        lambda day: day.strftime("%B %d, %Y"),
+    ],
+    ids=range(11),
 )
 def test_dates_become_year_month_weekday_and_days(write, tmp_path):
     days = [datetime.date(2020, 2, 28) + datetime.timedelta(37 * n) for n in range(30)]
     X = pd.DataFrame({"when": [*map(write, days), None], "x": np.arange(31.0) ** 2})
-    assert describe_columns(X)[0].kind == "date"
+    assert describe_columns(X)[0].kind.startswith("date")
     step = make_preprocessor(X)
     step.fit(align_columns(X, step))
     assert [f"when_{part}" for part in PARTS] == list(step.get_feature_names_out())[1:]
@@ -86,10 +131,57 @@ def test_dates_become_year_month_weekday_and_days(write, tmp_path):
     ).all()
 
 
-def test_dates_that_could_be_read_two_ways_are_left_out():
-    plan = plan_of(["01/02/2024", "03/04/2024", "05/06/2024"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["01/02/2024", "03/04/2024", "05/06/2024"],
+        ["13/02/2024", "02/13/2024", "05/06/2024"],
+        ["13/02/24", "14/02/24", "05/06/24"],
+    ],
+    ids=["either order", "both orders", "short years"],
+)
+def test_dates_that_could_be_read_two_ways_are_left_out(cells):
+    plan = plan_of(cells)
     assert not plan.used
     assert "2024-12-31" in plan.why
+
+
+def test_the_order_of_day_and_month_is_that_of_the_fit(tmp_path):
+    X = pd.DataFrame({"uk": ["31/01/2024", "02/01/2024"], "us": ["01/31/2024", "01/02/2024"]})
+    step = make_preprocessor(X)
+    step.fit(align_columns(X, step))
+    again = align_columns(X[1:], load_model(save_model(step, tmp_path / "step")))
+    second_of_january = (datetime.date(2024, 1, 2) - datetime.date(1970, 1, 1)).days
+    assert again.to_numpy().tolist() == [[second_of_january] * 2]
+    with pytest.raises(TableError, match="'01/31/2024' in row 1 is no date"):
+        align_columns(X.assign(uk=X["us"]), step)
+
+
+def test_a_word_among_many_dates_is_named():
+    days = [f"2024-{month:02}-{day:02}" for month in range(1, 4) for day in range(1, 11)]
+    with pytest.raises(TableError, match=r"dates but for 1 of 31 cells, the first 'soon' in row"):
+        plan_of([*days, "soon"])
+
+
+@pytest.mark.parametrize(
+    "cells", [["12-34-5678", "98-76-5432"], ["1.2.3", "1.10.0"], ["22:20", "09:15"]]
+)
+def test_what_only_looks_a_little_like_a_date_is_text(cells):
+    assert plan_of(cells * 5).kind == "category"
+
+
+def test_blanks_around_a_category_do_not_count():
+    X = pd.DataFrame({"x": [" yes", "no ", "yes", "no"]})
+    step = make_preprocessor(X)
+    step.fit(align_columns(X, step))
+    assert step.get_feature_names_out().tolist() == ["x_no", "x_yes"]
+
+
+def test_cells_are_read_by_their_place_where_names_of_rows_come_twice():
+    X = pd.DataFrame({"x": ["1", "$2", "3", "$4"], "when": ["2024-01-01", "3 May 2024"] * 2})
+    twice = X.set_axis([0, 0, 1, 1])
+    step = make_preprocessor(X)
+    assert align_columns(twice, step).to_numpy().tolist() == align_columns(X, step).values.tolist()
 
 
 def test_a_date_that_is_none_is_named():
@@ -101,6 +193,12 @@ def test_numbers_that_are_codes_are_categories_where_it_is_said():
     assert plan_of([1.5, 2, 3] * 10, categorical=["x"]).kind == "category"
     with pytest.raises(TableError, match=r"categorical: there is no column 'X'; did you mean 'x'"):
         plan_of([1, 2], categorical=["X"])
+
+
+def test_errors_of_spreadsheets_are_missing(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n#DIV/0!,1\n2.5,#REF!\n#N/A,3\n")
+    assert read_table(path).fillna(-1).to_numpy().tolist() == [[-1, 1], [2.5, -1], [-1, 3]]
 
 
 def test_what_stands_for_missing_is_missing_in_text_and_numbers(tmp_path):
@@ -134,11 +232,30 @@ def test_labels_that_differ_in_case_alone_are_refused_and_listed():
     with pytest.raises(TableError, match="'YES', 'yes' of column 'y' differ in their case alone"):
         labels(["yes", "YES", "no", None])
     assert labels(["a", "A", None]).y.tolist() == ["a", "A", None]
+    frame = pd.DataFrame({"x": range(3), "site": ["North ", "north", "south"]})
+    with pytest.raises(TableError, match="domain: 'North', 'north' of column 'site' differ"):
+        read_columns(frame, label=None, domain="site")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_categories_that_differ_in_case_alone_are_pointed_out():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=80), "smokes": np.tile(["Yes", "yes", "no"], 27)[:80]}
+    )
+    frame["y"] = np.where(np.arange(80) < 50, np.where(frame["x"] > 0, "up", "down"), None)
+    with pytest.warns(UserWarning, match=r"'smokes': 'Yes', 'yes' differ in their case alone"):
+        adapt(frame, label="y", method="sca")
 
 
 def test_values_are_listed_where_every_row_has_a_label():
     with pytest.raises(TableError, match=r"It holds '\?', 'no', 'yes'; .*--na-values"):
         read_task(labels(["?", "?", "?", "no", "no", "yes"]), None)
+
+
+def test_dates_as_labels_are_refused():
+    with pytest.raises(TableError, match="holds dates such as 2024-01-01"):
+        read_task(labels(["2024-01-01", "2024-01-02", "3 May 2024", None] * 2), None)
 
 
 def test_a_class_of_one_row_is_refused_by_name():
@@ -201,6 +318,20 @@ def test_a_column_that_is_filled_only_where_the_label_is_is_left_out_in_words():
     assert unseen(["u", "u", "v", "v", None, "u"]).used
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_column_that_gives_the_label_away_in_every_row_is_pointed_out():
+    rng = np.random.default_rng(0)
+    y, labelled = np.tile(["sick", "well"], 40), np.arange(80) < 50
+    frame = pd.DataFrame({"x": rng.normal(size=80), "y": np.where(labelled, y, None)})
+    frame["code"] = np.where(y == "sick", rng.choice(["D1", "D2"], 80), "D0")
+    with pytest.warns(UserWarning, match=r"'code' gives the label away in every row that has one"):
+        adapt(frame, label="y", method="sca")
+    frame.loc[0, "code"] = "D0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        adapt(frame, label="y", method="sca")
+
+
 def test_dates_of_another_time_are_left_out_in_words():
     early, late = ["2020-01-01", "2020-02-01"], ["2021-01-01", "2021-05-01"]
     assert "of the time" in unseen([*early, *early, *late]).why
@@ -235,6 +366,17 @@ def test_a_workbook_is_read_and_carried_as_the_csv_of_its_sheet(tmp_path):
     first = (tmp_path / "b.csv").read_text().splitlines()
     assert first[:2] == ["id,dose,when,kind,new", "0001,1.5,2024-01-31,,1"]  # no value was saved
     assert read_table(io.BytesIO(path.read_bytes())).equals(frame)
+
+
+def test_sheets_that_are_not_read_are_named(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["note"])
+    book.active.append(["made by hand"])
+    book.create_sheet("Data").append(["a", "b"])
+    book.save(tmp_path / "a.xlsx")
+    with pytest.warns(UserWarning, match="only its first sheet is read, 'Sheet', and not 'Data'"):
+        assert list(read_table(tmp_path / "a.xlsx")) == ["note"]
 
 
 @pytest.mark.parametrize("harm", ["entities", "zeros", "truncated", "far cell"])

@@ -322,6 +322,7 @@ def _read(job: Job, sheet: Checked | None, sample: TableSample | None) -> dict[s
         "unit": job.samples.unit,
         "domain": job.samples.domain,
         "columns": [str(plan) for plan in job.columns],
+        "units": {name: sorted(units) for name, units in job.units.items() if any(units)},
         "sources": list(job.roles.sources),
         "targets": list(job.roles.targets),
         "n_rows": len(job.samples.X),

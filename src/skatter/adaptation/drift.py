@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skatter.formatting import count, join, quoted
-from skatter.tables import as_text, columns_by_kind, to_numbers
+from skatter.formatting import count, join, quoted, shorten
+from skatter.tables import as_text, columns_by_kind, to_numbers, units_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,11 +20,16 @@ FEWEST = 5
 """Rows without which a mean says nothing."""
 
 MAX_ROWS = 20_000
-"""Rows whose means are compared; of more, every so many-th."""
+"""Rows whose units and means are compared; of more, every so many-th."""
 
 
-def find_drift(frame: pd.DataFrame, prepare: Any) -> Iterator[str]:
-    """Yield what is new in the columns: empty ones, categories never seen, means far away."""
+def find_drift(
+    frame: pd.DataFrame, prepare: Any, units: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Yield what is new: empty columns, categories never seen, other units, means far away.
+
+    ``units`` holds those of the fit, of the columns that had some.
+    """
     kinds = columns_by_kind(prepare)
     empty = [name for names in kinds.values() for name in names if _is_empty(frame[name])]
     if empty:
@@ -35,7 +40,9 @@ def find_drift(frame: pd.DataFrame, prepare: Any) -> Iterator[str]:
         )
     yield from _new_categories(frame, prepare, kinds.get("categories", []))
     numbers = {name for kind in kinds if kind.startswith("numbers") for name in kinds[kind]}
-    yield from _far_away(frame, prepare, numbers - {*empty})
+    rows = frame.iloc[:: max(1, -(-len(frame) // MAX_ROWS))]
+    yield from _other_units(rows, prepare, numbers - {*empty}, units)
+    yield from _far_away(rows, prepare, numbers - {*empty})
 
 
 def _is_empty(column: pd.Series) -> bool:
@@ -58,11 +65,27 @@ def _new_categories(frame: pd.DataFrame, prepare: Any, names: list[str]) -> Iter
             )
 
 
+def _other_units(
+    frame: pd.DataFrame, prepare: Any, names: set[str], known: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    for name, found in units_in(frame, prepare).items():
+        before = set(known.get(name, [""]))
+        if name in names and found - before:
+            now, then = _with_unit(max(found - before)), _with_unit(max(before))
+            yield (
+                f"Column {quoted(name)} is written {now}, and {then} in the fit: numbers are taken "
+                "as they are."
+            )
+
+
+def _with_unit(unit: str) -> str:
+    return f"with {shorten(unit)}" if unit else "without a unit"
+
+
 def _far_away(frame: pd.DataFrame, prepare: Any, names: set[str]) -> Iterator[str]:
     if len(frame) < FEWEST:
         return
-    rows = frame.iloc[:: max(1, -(-len(frame) // MAX_ROWS))]
-    numbers, behind = to_numbers(rows, prepare)
+    numbers, behind = to_numbers(frame, prepare)
     means = {
         name: float(np.nanmean(column))
         for name, column in zip(behind, numbers.T, strict=True)

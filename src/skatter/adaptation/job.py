@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,17 +27,24 @@ from skatter.tables import (
     Samples,
     TableError,
     align_columns,
+    as_text,
     describe_columns,
     leave_out_unseen,
     make_preprocessor,
     read_columns,
+    units_in,
 )
+from skatter.tables.naming import alike_but_for_case
+from skatter.tables.plans import CATEGORY, gives_label_away
 from skatter.tables.task import missing_marks, read_task
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Progress = Callable[[str], None]
+
+ROWS_A_VALUE = 5
+"""Labelled rows a value of a column needs, on average, before it can be said to tell the label."""
 
 
 def quiet(step: str) -> None:
@@ -62,6 +69,11 @@ class Job:
     def unlabelled(self) -> Codes:
         """Places of the rows without a label."""
         return np.flatnonzero(~self.samples.labelled)
+
+    @property
+    def units(self) -> dict[str, set[str]]:
+        """Units that the numbers of each column are written with."""
+        return units_in(self.samples.X, self.prepare)
 
     def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
         """Fit all models on the table, or on one that hides some of its labels."""
@@ -153,13 +165,32 @@ def _hedge(task: Task, plain: Any, metric: Metric, class_frequencies: Any, seed:
 
 
 def _describe(samples: Samples, categorical: Collection[str]) -> list[ColumnPlan]:
-    """Plan the columns, and warn of those that cannot help where the label is missing."""
+    """Plan the columns, and warn of those that cannot help there or look wrong."""
     planned = describe_columns(samples.X, categorical=categorical)
     plans = leave_out_unseen(planned, samples.X, samples.y, samples.labelled)
     for before, plan in zip(planned, plans, strict=True):
         if before.used and not plan.used:
             warnings.warn(f"column {quoted(plan.name)} is left out: {plan.why}.", stacklevel=4)
+        if plan.used and plan.kind == CATEGORY:
+            for sentence in _doubts(as_text(samples.X[plan.name]), samples):
+                warnings.warn(f"column {quoted(plan.name)}{sentence}", stacklevel=4)
     return plans
+
+
+def _doubts(text: pd.Series, samples: Samples) -> Iterator[str]:
+    """Say what looks wrong with a column of categories."""
+    if alike := alike_but_for_case(text.dropna().unique()):
+        yield (
+            f": {listed(alike)} differ in their case alone, and are taken for different "
+            "categories; write them alike if they mean the same."
+        )
+    text, labels = text[samples.labelled].fillna(""), np.asarray(samples.y)[samples.labelled]
+    often = text.nunique() * ROWS_A_VALUE < len(text)
+    if often and gives_label_away(text, labels):
+        yield (
+            " gives the label away in every row that has one; leave it out (ignore, --ignore) if "
+            "it is known only after the label."
+        )
 
 
 def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:

@@ -133,8 +133,8 @@ class TableModel:
     def drift(self, frame: pd.DataFrame) -> list[str]:
         """Say what is new in these rows against those of the fit.
 
-        New categories, columns that are empty throughout, columns whose mean is far away, new
-        domains. An empty list: nothing was found.
+        New categories, columns that are empty throughout, other units, columns whose mean is far
+        away, new domains. An empty list: nothing was found.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class TableModel:
         known = {*self.settings.get("sources", ()), *self.settings.get("targets", ())}
         return [
             *find_new_domains(frame, self.domain, known),
-            *find_drift(frame, self.adapted[0]),
+            *find_drift(frame, self.adapted[0], self.settings.get("units", {})),
         ]
 
     def answers(self, frame: pd.DataFrame) -> dict[Ship, Answer]:

@@ -106,7 +106,7 @@ def tell_targets(column: str, names: Array, n_rows: Array, n_labelled: Array) ->
     share = n_labelled / n_rows
     if len(names) == 1:
         raise TableError(
-            f"column {column!r} holds one domain only, {names[0]!r}: there is nothing to "
+            f"column {column!r} holds one domain only, {names[0]!s}: there is nothing to "
             "adapt between. Leave the domain out to adapt from labelled to unlabelled rows."
         )
     target = share < MOSTLY

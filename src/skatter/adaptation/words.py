@@ -192,10 +192,8 @@ def confidence_words(
         if calibrated
         else "It is not calibrated: under a shift, models are surer than they should be."
     )
-    return [
-        f"Its confidence is {np.mean(answer.confidence):.2f} on average, and below {UNSURE} in "
-        f"{percent(unsure)} of the rows. {worth}"
-    ]
+    below = f", and below {UNSURE} in {percent(unsure)} of the rows" if unsure else ""
+    return [f"Its confidence is {np.mean(answer.confidence):.2f} on average{below}. {worth}"]
 
 
 Counts = list[tuple[Any, int, float]]

@@ -6,6 +6,7 @@ the file, what is wrong with it, and what is there instead.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,10 @@ def _plain(path: Path, name: str, value: Any, is_text: bool, dense: bool) -> Arr
 
 def _read_mat(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
     there = [name for name, _, _ in whosmat(path)]
-    return dict(loadmat(path, variable_names=names)), there
+    with warnings.catch_warnings():
+        # Matrices or arrays, sparse ones are filled up; older versions cannot be told which.
+        warnings.filterwarnings("ignore", "The default value for `spmatrix`", DeprecationWarning)
+        return dict(loadmat(path, variable_names=names)), there
 
 
 def _read_npz(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:

@@ -132,7 +132,7 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         yield "No label is known, so nothing can be said of labels."
         alike = [name for name, why in found.left_out.items() if LIKE_A_LABEL in why]
         if alike:
-            yield f"Is it {join(alike)}, empty in some domains? Then name it."
+            yield f"Is {join(alike)} the label? It is empty in some domains; name it if so."
         return
     if isinstance(labels, NumberShift):
         yield _say_numbers(labels)

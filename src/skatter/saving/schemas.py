@@ -836,6 +836,9 @@ def _check_table(state: dict[str, Any]) -> None:
     _check(right, "adapted and plain predict different things")
     for name in ("sources", "targets", "na_values"):
         _check(_all_text(state["settings"].get(name, [])), f"{name} are no names")
+    units = state["settings"].get("units", {})
+    right = isinstance(units, dict) and all(_all_text(each) and each for each in units.values())
+    _check(right, "units are no names")
     _check(all(type(each) is int for each in state["numbers"].values()), "numbers are no numbers")
 
 

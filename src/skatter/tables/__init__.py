@@ -9,6 +9,7 @@ from skatter.tables.preprocessing import (
     columns_by_kind,
     make_preprocessor,
     to_numbers,
+    units_in,
 )
 from skatter.tables.reading import mark_missing, read_table
 from skatter.tables.writing import check_target, table_kind, write_table
@@ -32,5 +33,6 @@ __all__ = [
     "read_table",
     "table_kind",
     "to_numbers",
+    "units_in",
     "write_table",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skatter.domains import UNLABELLED
 from skatter.formatting import listed, quoted
 from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.naming import alike_but_for_case, check_names, missing_column
 from skatter.tables.plans import row_number
 
 if TYPE_CHECKING:
@@ -119,8 +119,10 @@ def read_columns(
     y, labelled = None, np.zeros(len(frame), dtype=bool)
     if label is not None:
         y, labelled = read_labels(frame[label])
-        _check_spelling(y[labelled], label)
+        _check_spelling(y[labelled], "label", label)
     sample_domain = None if domain is None else read_domain_names(frame[domain])
+    if sample_domain is not None:
+        _check_spelling(sample_domain, "domain", str(domain))
     return Samples(frame[chosen], y, labelled, sample_domain, label, domain)
 
 
@@ -174,15 +176,12 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
     return text, written
 
 
-def _check_spelling(labels: Array, name: str) -> None:
-    """Refuse words that differ in their case alone; single letters may be classes of their own."""
-    spelt: dict[str, set[str]] = {}
-    for label in set(labels.tolist()) if labels.dtype.kind == "O" else ():
-        spelt.setdefault(label.casefold(), set()).add(label)
-    alike = [sorted(each) for key, each in spelt.items() if len(each) > 1 and len(key) > 1]
+def _check_spelling(values: Array, role: str, name: str) -> None:
+    """Refuse words that differ in their case alone."""
+    alike = alike_but_for_case(set(values.tolist()) if values.dtype.kind == "O" else ())
     if alike:
         raise TableError(
-            f"label: {listed(min(alike))} of column {quoted(name)} differ in their case alone; "
+            f"{role}: {listed(alike)} of column {quoted(name)} differ in their case alone; "
             "write them alike."
         )
 

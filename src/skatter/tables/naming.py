@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -27,6 +27,22 @@ def check_names(names: Sequence[Any], table: str) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise TableError(f"{table}: column names come twice: {listed(twice)}; rename them.")
+
+
+def alike_but_for_case(names: Iterable[str]) -> list[str]:
+    """Return words that differ in their case alone; single letters may be names of their own.
+
+    Examples
+    --------
+    >>> alike_but_for_case(["yes", "no", "YES", "a", "A"])
+    ['YES', 'yes']
+    """
+    spelt: dict[str, set[str]] = {}
+    for name in names:
+        spelt.setdefault(name.casefold(), set()).add(name)
+    return min(
+        (sorted(each) for key, each in spelt.items() if len(each) > 1 < len(key)), default=[]
+    )
 
 
 def missing_column(name: str, names: Sequence[str], what: str = "column") -> str:

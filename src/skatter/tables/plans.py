@@ -7,7 +7,7 @@ once, so that a hundred thousand columns take seconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,14 @@ from skatter.formatting import quoted
 from skatter.tables.errors import TableError, load
 from skatter.tables.naming import check_names, missing_column
 from skatter.tables.values import (
-    DOTTED_DATE,
-    ISO_DATE,
+    LOOKED_AT,
+    ORDERS,
     POINT,
-    SLASHED_DATE,
+    date_order,
     days_in,
+    looks_like_date,
+    looks_like_number,
+    looks_slashed,
     number_style,
     numbers_in,
 )
@@ -36,7 +39,7 @@ MAX_CATEGORIES = 20
 """Categories of a column that get a feature each; rarer ones share one."""
 
 MOSTLY = 0.95
-"""Share of the cells from which on a column of text is meant to hold numbers."""
+"""Share of the cells from which on a column of text is meant to hold numbers or dates."""
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and summed."""
@@ -52,12 +55,16 @@ COLUMNS_AT_ONCE = 1000
 
 NUMBER, COMMA_NUMBER, BOOLEAN = "number", "number with decimal comma", "boolean"
 DATE, CATEGORY = "date", "category"
+DATES = {DATE: "", **{f"{DATE} with {order}": order for order in ORDERS}}
+"""Kinds of dates, and what comes first in those with slashes."""
 
 ACTIONS = {
     NUMBER: "median where missing, then standardised",
     COMMA_NUMBER: "median where missing, then standardised",
     BOOLEAN: "0 or 1, median where missing",
-    DATE: "year, month, weekday and days, median where missing, then standardised",
+    **dict.fromkeys(
+        DATES, "year, month, weekday and days, median where missing, then standardised"
+    ),
     CATEGORY: "one feature per category",
 }
 LEFT_OUT = "left out"
@@ -72,8 +79,9 @@ class ColumnPlan:
     name : str
         The column.
     kind : str
-        "number", "number with decimal comma", "boolean", "date" or "category"; or, of a column
-        that is left out, "empty", "constant", "counter", "date" or "text".
+        "number", "number with decimal comma", "boolean", "date", "date with day first", "date with
+        month first" or "category"; or, of a column that is left out, "empty", "constant",
+        "counter", "date" or "text".
     action : str
         What is done, in words; "left out" where nothing is.
     why : str
@@ -236,7 +244,7 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
     if given:
         return _describe_text(name, as_text(column), given=True)
     if kinds.is_datetime64_any_dtype(column.dtype):
-        return _describe_date(column, n_missing)
+        return _describe_date(column, DATE, n_missing)
     if kinds.is_timedelta64_dtype(column.dtype):
         return _left_out(name, DATE, "durations; turn them into numbers, such as hours", n_missing)
     if kinds.infer_dtype(column, skipna=True) == "boolean":
@@ -244,12 +252,12 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
     return _describe_text(name, as_text(column), given=False)
 
 
-def _describe_date(column: Series, n_missing: int) -> ColumnPlan:
-    days = days_in(column)
+def _describe_date(column: Series, kind: str, n_missing: int) -> ColumnPlan:
+    days = days_in(column, DATES[kind])
     _refuse_foreign(column, days, "dates")
     if days.nunique() == 1:
         return _left_out(str(column.name), "constant", "one date in every row", n_missing)
-    return ColumnPlan(str(column.name), DATE, ACTIONS[DATE], "dates", n_missing)
+    return ColumnPlan(str(column.name), kind, ACTIONS[kind], "dates", n_missing)
 
 
 def _describe_boolean(column: Series, n_missing: int) -> ColumnPlan:
@@ -273,8 +281,7 @@ def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
     if found is not None:
         return found
     if n_distinct > max(MAX_CATEGORIES, n_known / 2) and not given:
-        why = f"{n_distinct:,} different texts in {n_known:,} rows: an id or free text"
-        return _left_out(name, "text", why, n_missing)
+        return _left_out(name, "text", _why_text(list(counts.index), n_known), n_missing)
     why = "given as categorical" if given else f"{n_distinct:,} different texts"
     if n_distinct + (n_missing > 0) <= MAX_CATEGORIES:
         return ColumnPlan(name, CATEGORY, ACTIONS[CATEGORY], why, n_missing)
@@ -282,33 +289,49 @@ def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
     return ColumnPlan(name, CATEGORY, f"{pooled}the others", why, n_missing)
 
 
+def _why_text(distinct: list[str], n_known: int) -> str:
+    """Say why a column of text is left out, with what stands in the way where most are numbers."""
+    words = [cell for cell in distinct if not looks_like_number(cell)]
+    if len(words) > len(distinct) / 2:
+        return f"{len(distinct):,} different texts in {n_known:,} rows: an id or free text"
+    if words:
+        return f"numbers among texts such as {quoted(words[0])}; name what stands for missing"
+    return f"numbers of several units, such as {quoted(distinct[0])}; write all in one"
+
+
 def _describe_written(
     name: str, text: Series, distinct: list[str], n_missing: int
 ) -> ColumnPlan | None:
     """Plan for text that is numbers or dates as people write them; None where it is neither."""
-    if all(map(_is_date, distinct)):
-        return _describe_date(text, n_missing)
-    if all(map(SLASHED_DATE.fullmatch, distinct)):
-        why = "dates whose day and month cannot be told apart; write them as 2024-12-31"
+    if _mostly(looks_like_date, distinct):
+        return _describe_date(text, DATE, n_missing)
+    if _mostly(looks_slashed, distinct):
+        order = date_order([cell for cell in distinct if looks_slashed(cell)])
+        if order is not None:
+            return _describe_date(text, f"{DATE} with {order}", n_missing)
+        why = "dates that can be read in more than one way; write them as 2024-12-31"
         return _left_out(name, DATE, why, n_missing)
     style = number_style(distinct)
     # Few plain numbers that are stored as text are meant to be categories.
-    if style is None or not (style[1] or len(distinct) > MAX_CATEGORIES):
+    if style is None or not (style.dressed or len(distinct) > MAX_CATEGORIES):
         return None
-    decimal, dressed = style
-    numbers = numbers_in(text, decimal)
+    numbers = numbers_in(text, style.decimal)
     if not _refuse_foreign(text, numbers, "numbers"):
         return None
     check_magnitude(numbers)
-    kind = NUMBER if decimal == POINT else COMMA_NUMBER
+    kind = NUMBER if style.decimal == POINT else COMMA_NUMBER
     if numbers.nunique() == 1:
         return _left_out(name, "constant", f"{quoted(distinct[0])} in every row", n_missing)
-    why = f"numbers such as {quoted(distinct[0])}" if dressed else "numbers, stored as text"
+    why = f"numbers such as {quoted(distinct[0])}" if style.dressed else "numbers, stored as text"
     return ColumnPlan(name, kind, ACTIONS[kind], why, n_missing)
 
 
-def _is_date(cell: str) -> bool:
-    return bool(ISO_DATE.fullmatch(cell) or DOTTED_DATE.fullmatch(cell))
+def _mostly(looks: Callable[[str], bool], distinct: list[str]) -> bool:
+    """Tell whether texts look like something, but for a few; the first ones decide for most."""
+    start = sum(map(looks, distinct[:LOOKED_AT]))
+    return start >= MOSTLY * min(len(distinct), LOOKED_AT) and (
+        start + sum(map(looks, distinct[LOOKED_AT:])) >= MOSTLY * len(distinct)
+    )
 
 
 def _refuse_foreign(cells: Series, read: Series, what: str) -> bool:
@@ -340,8 +363,8 @@ def leave_out_unseen(
 def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> ColumnPlan:
     if not plan.used or labelled.all() or not labelled.any():
         return plan
-    if plan.kind == DATE:
-        days = days_in(column).to_numpy()
+    if plan.kind in DATES:
+        days = days_in(column, DATES[plan.kind]).to_numpy()
         known, asked = days[labelled & ~np.isnan(days)], days[~labelled & ~np.isnan(days)]
         if len(known) and len(asked) and (known.max() < asked.min() or asked.max() < known.min()):
             why = "no row to predict is of the time of the labelled ones"
@@ -349,16 +372,21 @@ def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> C
     if not plan.n_missing or not as_text(column[~labelled]).isna().all():
         return plan
     why = "empty in every row to predict"
-    text = as_text(column[labelled]).reset_index(drop=True)
-    pairs = text.dropna().groupby([text.dropna(), np.asarray(y)[labelled][text.notna()]]).size()
-    n_values, n_labels = (pairs.index.get_level_values(level).nunique() for level in (0, 1))
-    if n_labels > 1 and len(pairs) == n_values:
+    if gives_label_away(as_text(column[labelled]), np.asarray(y)[labelled]):
         why += ", and gives the label away in the others"
     return replace(plan, action=LEFT_OUT, why=why)
 
 
+def gives_label_away(text: Series, labels: Array) -> bool:
+    """Tell whether each value stands beside one label only, and not all beside the same."""
+    known = text.notna().to_numpy()
+    pairs = set(zip(text[known], labels[known].tolist(), strict=True))
+    n_values, n_labels = (len(set(each)) for each in zip(*pairs, strict=True)) if pairs else (0, 0)
+    return n_labels > 1 and len(pairs) == n_values
+
+
 def as_text(column: Series) -> Series:
-    """Return cells as text, missing ones and blanks as NaN; 1.0 is 1, as it is among integers."""
+    """Return cells as text without blanks around it, NaN where none is left; 1.0 is 1."""
     pandas = load("pandas", "Tables")
     text = np.full(len(column), np.nan, dtype=object)
     known = column.notna().to_numpy(dtype=bool)
@@ -369,5 +397,4 @@ def as_text(column: Series) -> Series:
 def _text_of(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    text = str(value)
-    return text if text.strip() else np.nan
+    return str(value).strip() or np.nan

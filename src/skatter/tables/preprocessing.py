@@ -25,7 +25,7 @@ from skatter.tables.plans import (
     BOOLEAN,
     CATEGORY,
     COMMA_NUMBER,
-    DATE,
+    DATES,
     LARGEST,
     MAX_CATEGORIES,
     NUMBER,
@@ -35,7 +35,7 @@ from skatter.tables.plans import (
     describe_columns,
     row_number,
 )
-from skatter.tables.values import COMMA, POINT, days_in, numbers_in
+from skatter.tables.values import COMMA, POINT, days_in, numbers_in, read_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -53,10 +53,16 @@ STEPS = {
     NUMBER: "numbers",
     COMMA_NUMBER: "numbers with decimal commas",
     BOOLEAN: "booleans",
-    DATE: "dates",
+    **{kind: kind.replace("date", "dates") for kind in DATES},
     CATEGORY: "categories",
 }
 """Names of the parts of the transformer, by the kind of their columns."""
+
+DECIMALS = {STEPS[NUMBER]: POINT, STEPS[COMMA_NUMBER]: COMMA}
+"""Marks of the fraction in the numbers of a step."""
+
+DATE_ORDERS = {STEPS[kind]: order for kind, order in DATES.items()}
+"""What comes first in the dates of a step, day or month."""
 
 
 def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> ColumnTransformer:
@@ -118,7 +124,7 @@ def _step(kind: str) -> Any:
     if kind == BOOLEAN:
         return SimpleImputer(strategy="median")
     if kind != CATEGORY:
-        parts = [("parts", DateParts())] if kind == DATE else []
+        parts = [("parts", DateParts())] if kind in DATES else []
         fill = SimpleImputer(strategy="median")
         return Pipeline([("impute", fill), *parts, ("standardise", StandardScaler())])
     fill = SimpleImputer(strategy="constant", fill_value=MISSING)
@@ -131,7 +137,7 @@ def _step(kind: str) -> Any:
 def _collide(X: DataFrame, columns: dict[str, list[str]]) -> bool:
     """Tell whether two features would get one name: column ``a_b``, and ``b`` of column ``a``."""
     names = Counter(columns[NUMBER] + columns[COMMA_NUMBER] + columns[BOOLEAN])
-    names.update(f"{name}_{part}" for name in columns[DATE] for part in PARTS)
+    names.update(f"{name}_{part}" for kind in DATES for name in columns[kind] for part in PARTS)
     for name in columns[CATEGORY]:
         categories = {*as_text(X[name]).dropna(), MISSING, "infrequent_sklearn"}
         names.update(f"{name}_{category}" for category in categories)
@@ -186,12 +192,11 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
     for step, names in steps.items():
         if step == STEPS[CATEGORY]:
             parts.append(pandas.DataFrame({name: as_text(frame[name]) for name in names}))
-        elif step == STEPS[DATE]:
-            dates = {name: _read(as_dates(frame[name]), days_in, "date") for name in names}
-            parts.append(pandas.DataFrame(dates))
+        elif step in DATE_ORDERS:
+            order = DATE_ORDERS[step]
+            parts.append(pandas.DataFrame({n: _read_dates(frame[n], order) for n in names}))
         else:
-            decimal = COMMA if step == STEPS[COMMA_NUMBER] else POINT
-            parts.append(_all_numbers(frame[names], decimal))
+            parts.append(_all_numbers(frame[names], DECIMALS.get(step, POINT)))
     return pandas.concat(parts, axis=1)[list(frame.columns)]
 
 
@@ -226,12 +231,42 @@ def to_numbers(X: DataFrame, preprocessor: ColumnTransformer) -> tuple[Array, li
             made = encoder.get_feature_names_out([f"{j}" for j in range(len(columns))])
             behind += [columns[int(name.partition("_")[0])] for name in made]
         else:
-            times = len(PARTS) if step == STEPS[DATE] else 1
+            times = len(PARTS) if step in DATE_ORDERS else 1
             own = slice(len(behind), len(behind) + times * len(columns))
             missing = np.repeat(aligned[columns].isna().to_numpy(), times, axis=1)
             numbers[:, own] = np.where(missing, np.nan, numbers[:, own])
             behind += [name for name in columns for _ in range(times)]
     return numbers, behind
+
+
+def units_in(X: DataFrame, preprocessor: ColumnTransformer) -> dict[str, set[str]]:
+    """Return the units that the numbers of each column are written with; "" is none.
+
+    Parameters
+    ----------
+    X : DataFrame
+        A table with the columns of the preprocessor.
+    preprocessor : ColumnTransformer
+        As of :func:`make_preprocessor`, fitted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import align_columns, make_preprocessor, units_in
+    >>> X = pd.DataFrame({"dose": [1.0, 3.0], "weight": ["70 kg", "81.5 kg"]})
+    >>> step = make_preprocessor(X)
+    >>> units_in(X, step.fit(align_columns(X, step)))
+    {'dose': {''}, 'weight': {'kg'}}
+    """
+    kinds = load("pandas", "Tables").api.types
+    found = {}
+    for step, names in columns_by_kind(preprocessor).items():
+        if step in DECIMALS:
+            for name in names:
+                plain = kinds.is_numeric_dtype(X[name].dtype)
+                cells = [] if plain else as_text(X[name]).dropna().unique()
+                found[name] = {read_number(cell, DECIMALS[step])[1] for cell in cells} or {""}
+    return found
 
 
 def columns_by_kind(preprocessor: ColumnTransformer) -> dict[str, list[str]]:
@@ -267,6 +302,12 @@ def _read_numbers(column: Series, decimal: str) -> Series:
     return _read(as_text(column), lambda text: numbers_in(text, decimal), "number")
 
 
+def _read_dates(column: Series, order: str) -> Series:
+    if not load("pandas", "Tables").api.types.is_datetime64_any_dtype(column.dtype):
+        column = as_text(column)
+    return _read(column, lambda cells: days_in(cells, order), "date")
+
+
 def _read(cells: Series, read: Callable[[Series], Series], what: str) -> Series:
     """Return the cells as numbers, or name the first that cannot be read."""
     numbers = read(cells)
@@ -277,9 +318,3 @@ def _read(cells: Series, read: Callable[[Series], Series], what: str) -> Series:
             f"{row_number(cells, foreign[0]):,} is no {what}; mend the cell, or leave it empty."
         )
     return numbers
-
-
-def as_dates(column: Series) -> Series:
-    """Return a column of dates as it is, and any other as text."""
-    kinds = load("pandas", "Tables").api.types
-    return column if kinds.is_datetime64_any_dtype(column.dtype) else as_text(column)

@@ -83,8 +83,8 @@ def read_table(
     Notes
     -----
     CSV is UTF-8 with one line of names; commas, semicolons, tabs or bars between the cells, and
-    decimal commas where cells are not divided by commas. Empty cells, and what pandas takes for
-    missing (``NA``, ``nan``, ``null`` and the like), are missing.
+    decimal commas where cells are not divided by commas. Empty cells, what pandas takes for missing
+    (``NA``, ``nan``, ``null`` and the like) and errors of spreadsheets (``#DIV/0!``) are missing.
 
     XLSX is read as the CSV of its first sheet: cells as they are stored, formulas as the values
     that were saved with them.

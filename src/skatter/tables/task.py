@@ -14,7 +14,7 @@ from skatter.formatting import listed, quoted
 from skatter.labels import Task
 from skatter.tables.columns import Samples
 from skatter.tables.errors import TableError
-from skatter.tables.values import number_style, read_number
+from skatter.tables.values import looks_like_date, number_style, read_number
 
 Array = NDArray[Any]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -185,6 +185,11 @@ def _task_of_numbers(values: Array, n: int, column: str, task: Task | None, unit
 
 
 def _check_names(values: Array, n: int, column: str) -> None:
+    if len(values) > 2 and all(map(looks_like_date, values.tolist())):
+        raise TableError(
+            f"column {column} holds dates such as {values[0]!s}: give a column of classes or "
+            "numbers, such as the days since a first date."
+        )
     if len(values) > max(MANY_VALUES, n / 2) and np.isnan(as_numbers(values)).mean() > 0.5:
         raise TableError(
             f"column {column} holds {len(values):,} different values such as {values[0]!s}, and "
@@ -212,11 +217,10 @@ def written_numbers(known: Array) -> tuple[Array, str]:
     plain = np.array([_plain_number(label) for label in known.tolist()])
     texts = [label for label in known.tolist() if isinstance(label, str)]
     style = number_style(list(dict.fromkeys(texts))) if np.isnan(plain).any() else None
-    if style is None or not style[1]:
+    if style is None or not style.dressed:
         return plain, ""
-    read = [read_number(str(label), style[0]) for label in known.tolist()]
-    numbers, units = np.array([number for number, _ in read]), {unit for _, unit in read}
-    return np.where(np.isfinite(numbers), numbers, np.nan), max(units)
+    numbers = np.array([read_number(str(label), style.decimal)[0] for label in known.tolist()])
+    return np.where(np.isfinite(numbers), numbers, np.nan), style.unit
 
 
 def _plain_number(label: Any) -> float:

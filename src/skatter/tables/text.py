@@ -42,6 +42,9 @@ NUMBER = re.compile(r"\s*+[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?\
 DECIMAL_COMMA = re.compile(r"\s*+[+-]?\d*+,\d++(?:[eE][+-]?\d++)?\s*+")
 DECIMAL_POINT = re.compile(r"\s*+[+-]?\d*+\.\d++(?:[eE][+-]?\d++)?\s*+")
 
+SPREADSHEET_ERRORS = ["#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"]
+"""What a formula that failed leaves in its cell, beside #N/A, which pandas knows."""
+
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Row = list[str]
@@ -66,6 +69,7 @@ class Layout:
             "names": self.header,
             "index_col": False,
             "encoding": "utf-8-sig",
+            "na_values": SPREADSHEET_ERRORS,
         }
 
 
@@ -157,7 +161,7 @@ def _bad_byte(name: str, error: UnicodeDecodeError, start: int, line: int) -> Ta
     where = _where(start + error.start, line + error.object.count(b"\n", 0, error.start))
     return TableError(
         f"{name}: byte 0x{bad:02x} at {where} is not UTF-8; save the file as UTF-8, such as by "
-        "iconv -f LATIN1 -t UTF-8."
+        "iconv -f CP1252 -t UTF-8."
     )
 
 

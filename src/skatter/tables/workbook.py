@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
+from skatter.formatting import listed, quoted
 from skatter.tables.budget import BLOCK
 from skatter.tables.errors import TableError, load
 from skatter.tables.opening import IN_MEMORY, Data
@@ -44,7 +46,13 @@ def stack_cells(data: Data) -> BinaryIO:
     found: Any = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (whoever reads it closes it)
     text = io.TextIOWrapper(found, encoding="utf-8", newline="", write_through=True)
     writer, n_cells, width = csv.writer(text, lineterminator="\n"), 0, None
-    sheet = book.worksheets[0]
+    sheet, *others = book.worksheets
+    if others:
+        warnings.warn(
+            f"{data.name}: only its first sheet is read, {quoted(sheet.title)}, and not "
+            f"{listed([other.title for other in others])}; save another as a file of its own.",
+            stacklevel=2,
+        )
     sheet.reset_dimensions()  # what the file says of its size is not to be trusted
     for row in sheet.iter_rows(values_only=True):
         n_cells += len(row) + 1
