@@ -145,7 +145,7 @@ def test_outcomes_are_exported_with_the_setting_that_was_chosen(store, tmp_path)
     ("arguments", "words"),
     [
         (("run", "figrue1"), "Did you mean 'figure1'"),
-        (("run", "figure1", "--methods", "kpac"), "Did you mean kpca"),
+        (("run", "figure1", "--methods", "kpac"), "Did you mean 'kpca'"),
         (("run", "figure1", "--protocol", "source-cv"), "does not suit figure1"),
         (("run", "figure1", "--method", "nothing"), "module:Class"),
         (("run", "figure1", "--method", "no_such_module:A"), "no module 'no_such_module'"),

@@ -16,8 +16,8 @@ from skatter.tables.opening import Data
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PIECE_ROWS, PIECE_CELLS = 65_536, 1 << 22
-"""Rows that are read at a time, and cells that they may have together."""
+PIECE_ROWS, PIECE_CELLS = 16_384, 1 << 22
+"""Rows that are read at a time, few since repeated texts unpack whole, and cells at most."""
 
 INDEX = re.compile(r"__index_level_\d+__")
 """How pandas calls an index without a name, which is no column of the table."""
