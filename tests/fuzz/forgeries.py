@@ -177,7 +177,7 @@ def forge(members: dict[str, bytes], signed: bytes, draw: random.Random, *, shap
 def predict(model: Any, samples: dict[str, Any]) -> Any:
     """Return what a model says of the samples, as many of their columns as it takes."""
     if hasattr(model, "answers"):
-        frame = pandas.DataFrame({name: samples[name] for name in samples["names"]})
+        frame = pandas.DataFrame({name: samples[name] for name in samples["names"].tolist()})
         found = model.answers(frame)
         list(model.drift(frame))
         return [found[ship].label.tolist() for ship in ("adapted", "plain")]
