@@ -18,6 +18,7 @@ from skatter.methods.base import RivalTransformer, Seeded, Transfer, WithCompone
 from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
+from skatter.methods.transfer_components import EIGEN_TOL
 from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import CholeskyRoot, solve_pencil
@@ -26,7 +27,6 @@ from skatter.tensors import Array
 
 COMPONENTS = 30  # features where none are named and the samples allow it
 JITTER = 1e-9  # added to the diagonal of the right-hand side, as in the authors' program
-EIGEN_TOL = 1e-8  # residual of each component relative to its own eigenvalue
 
 
 @method(

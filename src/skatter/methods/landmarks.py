@@ -41,7 +41,7 @@ SCALES = tuple(2.0**q for q in range(-6, 7))  # scales r that are looked at unle
 # weights unique where many of them match the means to the last digit.
 RIDGE = 1e-6
 WEIGHT = 1e-8  # a landmark has more weight than this
-MOST = 2 / 3  # a scale at which a larger share of the source has weight tells landmarks from no one
+MOST = 2 / 3  # a scale at which a larger share of the source has weight is left out
 LEAST = 1 / 3  # share of each class that is made landmarks
 # Share of their scale up to which squared distances of means are found. Weights that should be
 # zero are then far below ``WEIGHT``, and all others far above.
