@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -170,6 +171,21 @@ def accessibility(require: Callable[..., ModuleType]) -> Callable[[Any], list[st
         return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in found]
 
     return run
+
+
+@pytest.fixture(scope="module")
+def few_trees() -> Iterator[None]:
+    """Forests and boosting of the standard classifiers with a tenth of their trees.
+
+    For tests whose claim holds for any number of them; most of a hedge's time goes into trees.
+    """
+    from skatter.hedging import champion
+
+    fewer = {"ForestClassifier": {"n_trees": 15}, "BoostingClassifier": {"n_rounds": 10}}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, settings in fewer.items():
+            patch.setattr(champion, name, partial(getattr(champion, name), **settings))
+        yield
 
 
 @pytest.fixture(scope="session")

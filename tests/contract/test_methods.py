@@ -30,6 +30,8 @@ from skatter.methods.generalization import Generalizer
 from skatter.methods.record import Kind, Need
 from skatter.parameters import rules_of
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ANSWERS = {"features": "transform", "classifier": "predict", "weights": "predict"}
 """The method of an estimator that says what it learnt, by kind."""
 
