@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from problems import machine
 from skatter import SCA, DomainScaler
 from skatter.labels import bin_labels
-from skatter_bench.table_suites import TABLE_SUITES
+from skatter_bench.suites import TABLE_SUITES
 from skatter_bench.tasks import load_problem
 
 ROWS = 300

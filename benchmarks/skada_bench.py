@@ -40,8 +40,7 @@ from threadpoolctl import threadpool_limits
 from problems import machine
 from skatter import SCA, HedgedClassifier, SCAClassifier, make_domain_pipeline
 from skatter_bench.published import published
-from skatter_bench.skada_suite import BASES, SEEDS
-from skatter_bench.suites import get_suite
+from skatter_bench.suites import BASES, SEEDS, get_suite
 from skatter_bench.tasks import Problem, Task, load_problem
 
 NOTHING = "nothing"

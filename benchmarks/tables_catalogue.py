@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from skatter_bench.table_suites import PAIR, SOURCES_AND_TARGET
+from skatter_bench.suites import PAIR, SOURCES_AND_TARGET
 from skatter_bench.tasks import Sample
 
 ROOT = Path(__file__).parents[1]

@@ -26,7 +26,7 @@ from skatter_bench.published import Published, published
 from skatter_bench.ranks import Ranking, rank
 from skatter_bench.results import Outcome
 from skatter_bench.scoring import seen_labels
-from skatter_bench.suite import Suite
+from skatter_bench.suites import Suite
 from skatter_bench.tasks import Problem, load_problem
 from skatter_bench.views import AVERAGE, accuracy_matrix, accuracy_table, by_group, is_collection
 

@@ -37,8 +37,7 @@ from skatter_bench.protocols import PROTOCOLS, TIMED
 from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
 from skatter_bench.runner import run
 from skatter_bench.store import Records, Store, StoreError, open_store
-from skatter_bench.suite import Suite
-from skatter_bench.suites import SUITES, get_suite
+from skatter_bench.suites import SUITES, Suite, get_suite
 from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
 from skatter_bench.tasks import load_data
 from skatter_bench.views import costs_of, table_of

@@ -15,7 +15,7 @@ from skatter_bench.contestants import Contestant
 from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores
 from skatter_bench.scoring import share
 from skatter_bench.store import Record, Records, StoreError
-from skatter_bench.suite import Suite
+from skatter_bench.suites import Suite
 from skatter_bench.tasks import Task
 
 

@@ -21,7 +21,7 @@ from skatter_bench.published import ROUNDING, Published
 from skatter_bench.published import published as published_table
 from skatter_bench.ranks import duels, mean_ranks
 from skatter_bench.results import Outcome, SuiteResults
-from skatter_bench.suite import Suite
+from skatter_bench.suites import Suite
 from skatter_bench.table import ABSENT, FAILED, Column, Entry, Mark, Row, Table, side_by_side
 
 Method = tuple[str, str]

@@ -11,8 +11,7 @@ from skatter.datasets import DATASETS
 from skatter_bench.contestants import contestants
 from skatter_bench.protocols import PROTOCOLS
 from skatter_bench.published import published
-from skatter_bench.skada_suite import BASES
-from skatter_bench.suites import SUITES, get_suite
+from skatter_bench.suites import BASES, SUITES, get_suite
 from skatter_bench.tasks import PREPARATIONS, load_problem
 
 

@@ -19,8 +19,7 @@ from skatter_bench.protocols import split
 from skatter_bench.results import Outcome, outcomes, plan
 from skatter_bench.runner import run
 from skatter_bench.store import Store
-from skatter_bench.suites import SUITES
-from skatter_bench.table_suites import TABLE_SUITES
+from skatter_bench.suites import SUITES, TABLE_SUITES
 from skatter_bench.tasks import Problem, Task, load_problem, prepare_table
 from skatter_bench.views import AVERAGE, MANY_GROUPS, MEAN_RANK, accuracy_table, table_of
 
