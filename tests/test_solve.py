@@ -801,6 +801,21 @@ def test_products_are_numpys_in_fortran_order(orders, dtype):
     assert_allclose(subtract_dot(C, A, B), expected, **close)
 
 
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_few_columns_are_numpys_too_and_leave_both_alone(orders, dtype):
+    rng = np.random.default_rng(0)
+    A = np.array(rng.normal(size=(60, 50)), dtype, order=orders[0])
+    B = np.array(rng.normal(size=(50, 3)), dtype, order=orders[1])
+    before = A.copy(), B.copy()
+    product = dot(A, B)
+    assert product.flags.f_contiguous
+    assert product.dtype == dtype
+    assert_allclose(product, A.astype(float) @ B, atol=1e-4 if dtype == np.float32 else 1e-12)
+    assert np.array_equal(A, before[0])
+    assert np.array_equal(B, before[1])
+
+
 def test_products_with_nothing_are_zeros():
     assert_allclose(dot(np.ones((3, 0)), np.ones((0, 2))), np.zeros((3, 2)))
     C = np.ones((3, 2), order="F")

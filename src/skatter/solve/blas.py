@@ -36,15 +36,21 @@ from skatter.tensors import (
 
 Array = NDArray[Any]
 
+NARROW = 8
+"""A matrix is narrow where the other one is this many times as large, both ways."""
+
 
 def dot(A: Tall, B: Tall) -> Tall:
-    """Return A B in Fortran order; a contiguous operand of either order is not copied."""
+    """Return A B in Fortran order; a large contiguous operand of either order is not copied."""
     if is_tensor(A):
         return multiply(A, B)
     if not (A.size and B.size):
         return np.zeros((A.shape[0], B.shape[1]), dtype=A.dtype, order="F")
     gemm = get_blas_funcs("gemm", dtype=A.dtype)
     a, trans_a = _fortran(A)
+    if trans_a and B.ndim == 2 and NARROW * B.shape[1] <= min(A.shape):
+        # As Bᵀ Aᵀ, the large operand is read the way it lies and shared between threads.
+        return np.asfortranarray(gemm(1.0, np.asfortranarray(B.T), a).T)
     b, trans_b = _fortran(B)
     return gemm(1.0, a, b, trans_a=trans_a, trans_b=trans_b)
 
@@ -129,8 +135,10 @@ def cholesky_solve(factor: Any, B: Tall) -> Tall:
     """Solve A X = B from the factor of :func:`cholesky_in_place`, overwriting ``B``."""
     if isinstance(factor, TiledCholesky):
         return factor.solve(B)
-    potrs = get_lapack_funcs("potrs", dtype=factor.dtype)
-    return potrs(factor, B, lower=True, overwrite_b=True)[0]
+    # OpenBLAS's own potrs stalls on several threads where there are few right-hand sides.
+    trsm = get_blas_funcs("trsm", dtype=factor.dtype)
+    half = trsm(1.0, factor, B, lower=True, overwrite_b=True)
+    return trsm(1.0, factor, half, lower=True, trans_a=True, overwrite_b=True)
 
 
 def _fortran(A: Array) -> tuple[Array, bool]:

@@ -65,7 +65,7 @@ class DualOperator:
             self._factor = self._factorise()
             cross = K[: self.n_labelled, self.n_labelled :]
             # SciPy's BLAS would copy a part of K each time; a device takes it as it lies.
-            self._cross = cross if is_tensor(K) else np.ascontiguousarray(cross)
+            self._cross = cross if is_tensor(K) else np.asfortranarray(cross)
 
     @cached_property
     def _labelled_classes(self) -> Tall:
