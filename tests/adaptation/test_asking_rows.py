@@ -8,11 +8,10 @@ import pytest
 
 from skatter import adapt, ask
 from skatter.adaptation import adapting
-from skatter.adaptation.classes import class_code
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.job import Job
 from skatter.adaptation.roles import assign_roles, keep_roles
-from skatter.adaptation.sheet import make_sheet, read_sheet, row_numbers
+from skatter.adaptation.sheet import class_code, make_sheet, read_sheet, row_numbers
 from skatter.selection import LabelSheet, judge_answers, pick_rows_to_label
 from skatter.tables import TableError, read_columns
 

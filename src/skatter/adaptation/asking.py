@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skatter.adaptation.job import Job, Progress, quiet, take_job
+from skatter.adaptation.job import Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import FEWEST_LEFT, make_sheet
@@ -142,19 +142,14 @@ def ask(
             f"n_labels: {n_labels:,} labels are asked for, and {len(rows):,} rows have no {label}; "
             "ask for fewer, or label all of them."
         )
-    predicted = _predict(job, frame, say)
+    fitted = job.fit(job.table, say)
+    say("predicting")
+    predicted = job.model(fitted, "adapted", {}).answers(frame.iloc[rows])
     say("drawing the rows to label")
     drawn = _draw(predicted, n_labels, job.roles.task, job.random_state)
     strata = dict(zip(drawn.strata, drawn.sizes, strict=True))
     words = _tell(drawn, label, job.roles.task)
     return Questions(make_sheet(frame, label, rows, drawn), strata, words)
-
-
-def _predict(job: Job, frame: pd.DataFrame, say: Progress) -> dict[Ship, Answer]:
-    """Return what both models say of the rows without a label."""
-    fitted = job.fit(job.table, say)
-    say("predicting")
-    return job.model(fitted, "adapted", {}).answers(frame.iloc[job.unlabelled])
 
 
 def _draw(predicted: Mapping[Ship, Answer], n_labels: int, task: Task, seed: int) -> LabelSheet:
@@ -163,12 +158,8 @@ def _draw(predicted: Mapping[Ship, Answer], n_labels: int, task: Task, seed: int
         return pick_numbers_to_label(labels, n_labels, random_state=seed)
     confidence = {name: answer.confidence for name, answer in predicted.items()}
     known = not any(np.isnan(each).any() for each in confidence.values())
-    return pick_rows_to_label(
-        labels,
-        n_labels,
-        confidence=confidence if known else None,
-        random_state=seed,
-    )
+    sure = confidence if known else None
+    return pick_rows_to_label(labels, n_labels, confidence=sure, random_state=seed)
 
 
 def _tell(drawn: LabelSheet, label: str, task: Task) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from sklearn.model_selection import KFold
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Ship
 from skatter.adaptation.prepared import Prepared
-from skatter.domains import Codes
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.selection import (
     LabelSheet,
@@ -86,8 +85,9 @@ def judge_by_labels(
         return None
     predicted = {ADAPTED: np.empty(len(rows), object), PLAIN: np.empty(len(rows), object)}
     for _, fold in KFold(N_FOLDS, shuffle=True, random_state=random_state).split(rows):
-        for name, labels in predict_hidden(refit, table, rows[fold]).items():
-            predicted[name][fold] = labels
+        fitted, hidden = refit(table.hide(rows[fold])), table.take(rows[fold])
+        for name, model in ((ADAPTED, fitted.adapted), (PLAIN, fitted.plain)):
+            predicted[name][fold] = model.predict(hidden.X, sample_domain=hidden.sample_domain)
     numbers = table.task == "numbers"
     classes = np.empty(0) if numbers else table.domains.classes
     sheet = LabelSheet(
@@ -101,14 +101,3 @@ def judge_by_labels(
     if numbers:
         return judge_number_answers(sheet, table.y[rows], random_state=random_state)
     return judge_answers(sheet, classes[table.domains.label[rows]], random_state=random_state)
-
-
-def predict_hidden(
-    refit: Callable[[Prepared], Fitted], table: Prepared, rows: Codes
-) -> dict[Ship, np.ndarray]:
-    """Return what the models say of rows whose labels are hidden from them."""
-    fitted, hidden = refit(table.hide(rows)), table.take(rows)
-    return {
-        ADAPTED: fitted.adapted.predict(hidden.X, sample_domain=hidden.sample_domain),
-        PLAIN: fitted.plain.predict(hidden.X, sample_domain=hidden.sample_domain),
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Fitted:
             "method": name,
             "why": self.plan.why,
             "parameters": _plain(estimator.get_params(deep=False)),
-            "tuned": None if self.tuned is None else self.tuned.to_dict(),
+            "tuned": None if self.tuned is None else asdict(self.tuned),
             "metric": getattr(self.hedge, "metric", "root mean squared error"),
             "champion": champion.champion_,
             "champion_scores": {k: round(v, 4) for k, v in champion.scores_.items()},
@@ -101,10 +101,6 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON has them; estimators as they print themselves."""
     simple = (bool, int, float, str, type(None))
     return {
-        name: value if isinstance(value, simple) else _words(value)
+        name: value if isinstance(value, simple) else " ".join(str(value).split())
         for name, value in parameters.items()
     }
-
-
-def _words(value: Any) -> str:
-    return " ".join(str(value).split())

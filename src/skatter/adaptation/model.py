@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -173,8 +173,10 @@ class TableModel:
         ids = None
         if self.domain in frame.columns:
             ids = self.ids(read_labels(frame[self.domain])[0])
+        chunks = (slice(start, start + CHUNK) for start in range(0, len(frame), CHUNK))
         parts = in_threads(
-            partial(self._safely, frame.iloc[rows], _taken(ids, rows)) for rows in _chunks(frame)
+            partial(self._answer, frame.iloc[rows], None if ids is None else ids[rows])
+            for rows in chunks
         )
         return {ship: _joined([part[ship] for part in parts]) for ship in parts[0]}
 
@@ -211,10 +213,16 @@ class TableModel:
             return ids
         return np.array([self.numbers.get(name, ELSEWHERE) for name in ids.tolist()])
 
-    def _safely(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
+    def _answer(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
         """Answer, or say in one line that the parts of a model which was loaded do not fit."""
         try:
-            return self._answer(frame, ids)
+            prepared = self.adapted[0].transform(self.aligned(frame))
+            if self.task == "numbers":
+                return _ask_numbers(self.adapted[1:], self.plain[1:], prepared, ids)
+            return {
+                "adapted": _ask(self.adapted[1:], prepared, ids),
+                "plain": _ask(self.plain[1:], prepared, ids),
+            }
         except (TableError, MemoryError):
             raise
         except Exception as error:
@@ -222,15 +230,6 @@ class TableModel:
             raise TableError(
                 f"the model cannot predict, its parts do not fit together: {reason}"
             ) from error
-
-    def _answer(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
-        prepared = self.adapted[0].transform(self.aligned(frame))
-        if self.task == "numbers":
-            return _ask_numbers(self.adapted[1:], self.plain[1:], prepared, ids)
-        return {
-            "adapted": _ask(self.adapted[1:], prepared, ids),
-            "plain": _ask(self.plain[1:], prepared, ids),
-        }
 
 
 def _ask(model: DomainPipeline, X: Any, ids: Array | None) -> Answer:
@@ -255,15 +254,6 @@ def _ask_numbers(
         "adapted": Answer(found, unknown, interval),
         "plain": Answer(other, unknown, np.column_stack([other - half, other + half])),
     }
-
-
-def _chunks(frame: pd.DataFrame) -> Iterator[slice]:
-    for start in range(0, len(frame), CHUNK):
-        yield slice(start, start + CHUNK)
-
-
-def _taken(ids: Array | None, rows: slice) -> Array | None:
-    return None if ids is None else ids[rows]
 
 
 def _joined(parts: list[Answer]) -> Answer:

@@ -86,17 +86,11 @@ def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
         given["estimator"] = LogisticRegression(max_iter=MAX_ITER)
     steps = [(method.name, estimator.set_params(**given))]
     if method.kind == "features":
-        steps.append(("nearest", nearest_neighbours(roles.domains.n_labelled)))
+        # Shares of classes among near rows; no tree, for a tree in a file cannot be checked.
+        n_neighbours = min(N_NEIGHBOURS, roles.domains.n_labelled)
+        nearest = KNeighborsClassifier(n_neighbours, weights="distance", algorithm="brute")
+        steps.append(("nearest", nearest))
     return Plan(method, tuple(steps), why)
-
-
-def nearest_neighbours(n_labelled: int) -> KNeighborsClassifier:
-    """Return the classifier behind features: votes of near rows, which are shares of classes.
-
-    Distances are computed one by one, without a tree: a tree in a file cannot be checked.
-    """
-    n_neighbours = min(N_NEIGHBOURS, n_labelled)
-    return KNeighborsClassifier(n_neighbours, weights="distance", algorithm="brute")
 
 
 def _check_needs(method: Method, roles: Roles) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.adaptation.classes import class_code
 from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
@@ -272,3 +271,37 @@ def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> tuple[Ar
                     f"{row}: {quoted(written[place])} is no number; write one, or leave it empty."
                 )
     return labels, answered
+
+
+def class_code(written: Any, classes: Array, where: str) -> int:
+    """Return the code of a class that somebody wrote down; ``where`` starts the message.
+
+    Numbers are compared as numbers: 1, 1.0 and 01 are one class, unless the table has them apart.
+
+    Examples
+    --------
+    >>> trees = np.array(["ash", "elm"])
+    >>> class_code(" elm", trees, "row 3"), class_code("2.0", np.array([1, 2]), "row 3")
+    (1, 1)
+    >>> class_code("Elm", trees, "row 3")
+    Traceback (most recent call last):
+        ...
+    skatter.tables.errors.TableError: row 3: there is no class 'Elm'; did you mean 'elm'?
+    """
+    names = [str(name) for name in classes.tolist()]
+    if str(written) in names:
+        return names.index(str(written))
+    found = [code for code, name in enumerate(names) if _alike(name, str(written))]
+    if len(found) == 1:
+        return found[0]
+    raise TableError(f"{where}: {missing_column(str(written), names, what='class')}")
+
+
+def _alike(name: str, written: str) -> bool:
+    """Tell whether two names are the same text but for blanks, or the same number."""
+    if name.strip() == written.strip():
+        return True
+    try:
+        return float(name) == float(written)
+    except ValueError:
+        return False

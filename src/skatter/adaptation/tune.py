@@ -7,7 +7,7 @@ target are expected to be right most often.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -35,10 +35,6 @@ class Tuned:
     n_tried: int
     n_settings: int
     n_rows: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
-        return asdict(self)
 
 
 def tune(plan: Plan, table: Prepared, *, random_state: int) -> tuple[Plan, Tuned]:

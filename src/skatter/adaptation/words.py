@@ -73,9 +73,17 @@ def tell(
         *_warnings(shipped, roles, samples),
         _agreement(answers),
         *_method(fitted),
-        *_roles_told(roles, samples),
-        *_learnt(comparison),
     ]
+    if roles.target_knows_labels:
+        sentences.append(
+            f"{join(roles.targets, NAMED)}: most rows have no {samples.label}, so this is what is "
+            "predicted; the labels that are there are learnt from."
+        )
+    if comparison.evidence == CHECKED_ROWS:
+        sentences.append(
+            "The checked rows judged models that had not seen them; then both models were fitted "
+            "again with them, and may be more accurate than that."
+        )
     judged = comparison.judgement.n_target
     if judged < len(shipped.label):
         sentences.append(
@@ -217,7 +225,7 @@ def count_added(added: pd.DataFrame) -> Counts:
 
 
 def join_counts(parts: Iterable[Counts]) -> Counts:
-    """Return the counts of several pieces together.
+    """Return the counts of several pieces together, the most frequent class first.
 
     Examples
     --------
@@ -339,22 +347,3 @@ def _plain_words(champion: ChampionClassifier | ChampionRegressor) -> str:
         return f"The plain model is your own ({there})."
     name, n_candidates = champion.champion_, len(champion.scores_)
     return f"The plain model is {name}, the best of {n_candidates} ({there})."
-
-
-def _roles_told(roles: Roles, samples: Samples) -> list[str]:
-    if not roles.target_knows_labels:
-        return []
-    return [
-        f"{join(roles.targets, NAMED)}: most rows have no {samples.label}, so this is what is "
-        "predicted; the labels that are there are learnt from."
-    ]
-
-
-def _learnt(comparison: Comparison) -> list[str]:
-    """Say that checked rows taught the models after they had judged them."""
-    if comparison.evidence != CHECKED_ROWS:
-        return []
-    return [
-        "The checked rows judged models that had not seen them; then both models were fitted again "
-        "with them, and may be more accurate than that."
-    ]

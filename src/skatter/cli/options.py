@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from skatter.adaptation.classes import class_code
+from skatter.adaptation.sheet import class_code
 from skatter.files import read_regular
 from skatter.formatting import listed
 from skatter.hedging.champion import Metric

@@ -112,19 +112,14 @@ def _read_part(name: str, which: str, home: Home, download: bool) -> tuple[Any, 
         X, signs = _read_packed(path, which)
     else:
         path = COUNTS.find(f"{name}_{which}", home, download_if_missing=download)
-        X, signs = _read_svmlight(path)
+        try:
+            X, signs = load_svmlight_file(str(path), n_features=N_COUNTS, zero_based=True)
+        except ValueError as error:
+            raise ValueError(f"{path} is no svmlight file: {error}. {AGAIN}") from error
     if not np.isin(signs, (-1, 1)).all():
         raise ValueError(
             f"{path} must hold labels -1 and 1, found {np.unique(signs)[:10].tolist()}. {AGAIN}"
         )
-    return X, signs
-
-
-def _read_svmlight(path: Path) -> tuple[Any, Any]:
-    try:
-        X, signs = load_svmlight_file(str(path), n_features=N_COUNTS, zero_based=True)
-    except ValueError as error:
-        raise ValueError(f"{path} is no svmlight file: {error}. {AGAIN}") from error
     return X, signs
 
 

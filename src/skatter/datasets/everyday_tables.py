@@ -148,7 +148,10 @@ def load_everyday_table(name: str, *, data_home: Home = None) -> Dataset:
     Traceback (most recent call last):
     ValueError: There is no everyday table 'penguin_sex'. Did you mean 'penguins_sex'?
     """
-    table = _find(name)
+    if name not in EVERYDAY_TABLES:
+        guess = did_you_mean(name, EVERYDAY_TABLES) or f" There are {', '.join(EVERYDAY_TABLES)}."
+        raise ValueError(f"There is no everyday table {name!r}.{guess}")
+    table = EVERYDAY_TABLES[name]
     path = table.files.find("all", data_home)
     words = ("columns", "categories", "domains")
     X, y, domain, *texts = read_arrays(path, ("X", "y", "domain", *words), text=words)
@@ -162,10 +165,3 @@ def load_everyday_table(name: str, *, data_home: Home = None) -> Dataset:
     )
     categorical = tuple(j for j, column in enumerate(columns) if column in categories)
     return replace(data, columns=tuple(columns), categorical=categorical)
-
-
-def _find(name: str) -> EverydayTable:
-    if name in EVERYDAY_TABLES:
-        return EVERYDAY_TABLES[name]
-    guess = did_you_mean(name, EVERYDAY_TABLES) or f" There are {', '.join(EVERYDAY_TABLES)}."
-    raise ValueError(f"There is no everyday table {name!r}.{guess}")

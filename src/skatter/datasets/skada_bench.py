@@ -24,8 +24,6 @@ from skatter.datasets.reading import AGAIN
 from skatter.datasets.record import Dataset
 from skatter.tensors import Array
 
-FOLDER = "skada_bench"
-
 MUSHROOMS = SOURCES["mushrooms"]
 PHISHING = SOURCES["phishing"]
 
@@ -173,5 +171,4 @@ def _coded(path: Path, column: Array, values: tuple[str, ...]) -> Array:
 
 
 def _named(path: Path, column: Array, names: Mapping[str, str]) -> Array:
-    values = tuple(names)
-    return np.array(list(names.values()))[_coded(path, column, values)]
+    return np.array(list(names.values()))[_coded(path, column, tuple(names))]

@@ -90,7 +90,10 @@ def compare_features(
     scatter = means.var(axis=0)
     share = scatter / max(scatter.sum(), np.finfo(float).tiny)
     shifts = []
-    for name, own in _columns_by_name(columns):
+    by_name: dict[str, list[int]] = {}
+    for j, name in enumerate(columns):
+        by_name.setdefault(name, []).append(j)
+    for name, own in by_name.items():
         j = own[np.argmax(distance[own])]
         a, b = first[j], second[j]
         both = min(spreads[a, j], spreads[b, j]) > FLAT
@@ -110,14 +113,6 @@ def compare_features(
             )
         )
     return tuple(sorted(shifts, key=lambda shift: (-shift.distance, shift.p_value)))
-
-
-def _columns_by_name(columns: tuple[str, ...]) -> Iterator[tuple[str, Codes]]:
-    """Every name in the order of its first column, and the columns that bear it."""
-    by_name: dict[str, list[int]] = {}
-    for j, name in enumerate(columns):
-        by_name.setdefault(name, []).append(j)
-    return ((name, np.array(own)) for name, own in by_name.items())
 
 
 def rank_test(X: Array, domain: Codes, n_domains: int) -> Array:

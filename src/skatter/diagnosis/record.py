@@ -112,8 +112,8 @@ class Diagnosis:
     labels: LabelShift | NumberShift | None
     transfer: Transfer | None
     variance: VarianceShares
-    missing: tuple[MissingShift, ...] = field(default=())
-    constant: tuple[str, ...] = field(default=())
+    missing: tuple[MissingShift, ...] = ()
+    constant: tuple[str, ...] = ()
     n_samples: int = 0
     n_drawn: int = 0
     n_permutations: int = 0

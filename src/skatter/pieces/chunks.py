@@ -143,7 +143,9 @@ class ArrayChunks:
         else:
             # NumPy alone would turn a list such as ["a", nan] into two strings.
             values = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-            values = values.astype(bool) if name == "labelled" and _all_bool(values) else values
+            if name == "labelled" and values.dtype == object:
+                all_bool = all(isinstance(value, bool | np.bool_) for value in values)
+                values = values.astype(bool) if all_bool else values
         if values.shape != (self.n_rows,):
             raise ValueError(
                 f"{name} must hold one value for each of the {self.n_rows:,} rows of X, found "
@@ -231,7 +233,3 @@ def _as_rows(X: Any) -> Any:
             f"X must have two dimensions, samples and features; got shape {tuple(X.shape)}."
         )
     return X
-
-
-def _all_bool(values: Array) -> bool:
-    return values.dtype == object and all(isinstance(value, bool | np.bool_) for value in values)

@@ -153,11 +153,10 @@ def frame_of_arrays(arrays: Mapping[str, Array], file: str) -> DataFrame:
     parts = [
         _plain_items(array if array.ndim == 2 else array[:, None]) for array in arrays.values()
     ]
-    names = [
-        column
-        for name, part in zip(arrays, parts, strict=True)
-        for column in _column_names(name, part.shape[1])
-    ]
+    names: list[str] = []
+    for name, part in zip(arrays, parts, strict=True):
+        width = part.shape[1]
+        names += [name] if width == 1 else [f"{name}{place}" for place in range(width)]
     check_names(names, file)
     frame = pandas.concat([pandas.DataFrame(part) for part in parts], axis=1)
     frame.columns = names
@@ -180,10 +179,6 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]], file: str) -> None:
         )
     if sum(shape[1] if len(shape) == 2 else 1 for shape in shapes.values()) > MAX_COLUMNS:
         raise TableError(f"{file}: has more than {MAX_COLUMNS:,} columns; are they the samples?")
-
-
-def _column_names(name: str, n_columns: int) -> list[str]:
-    return [name] if n_columns == 1 else [f"{name}{place}" for place in range(n_columns)]
 
 
 def _plain_items(array: Array) -> Array:

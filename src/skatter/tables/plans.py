@@ -166,6 +166,15 @@ def _left_out(name: str, kind: str, why: str, n_missing: int) -> ColumnPlan:
     return ColumnPlan(name, kind, LEFT_OUT, why, n_missing)
 
 
+def _empty(name: str, n_missing: int) -> ColumnPlan:
+    return _left_out(name, "empty", "no cell holds anything", n_missing)
+
+
+def _constant(name: str, value: str, n_missing: int) -> ColumnPlan:
+    where = "every row that is not empty" if n_missing else "every row"
+    return _left_out(name, "constant", f"{value} in {where}", n_missing)
+
+
 # --- numbers --------------------------------------------------------------------------------------
 
 
@@ -189,11 +198,12 @@ def _describe_number(
     name: str, values: Array, low: float, high: float, n_missing: int
 ) -> ColumnPlan:
     if n_missing == len(values):
-        return _left_out(name, "empty", "no cell holds anything", n_missing)
+        return _empty(name, n_missing)
     if low == high:
-        where = "every row" if not n_missing else "every row that is not empty"
-        return _left_out(name, "constant", f"{low:g} in {where}", n_missing)
-    if high - low == len(values) - 1 and len(values) >= COUNTER_ROWS and _counts(values, low):
+        return _constant(name, f"{low:g}", n_missing)
+    n_rows = len(values)
+    may_count = high - low == n_rows - 1 and n_rows >= COUNTER_ROWS
+    if may_count and (np.sort(values) == low + np.arange(n_rows)).all():
         return _left_out(name, "counter", "counts the rows, and says nothing else", n_missing)
     return ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
 
@@ -228,10 +238,6 @@ def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
     return np.asarray(rows.index if whole else np.arange(len(rows)), dtype=np.intp) + 1
 
 
-def _counts(values: Array, low: float) -> bool:
-    return bool((np.sort(values) == low + np.arange(len(values))).all())
-
-
 # --- all others -----------------------------------------------------------------------------------
 
 
@@ -240,7 +246,7 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
     kinds = load("pandas", "Tables").api.types
     name, n_missing = str(column.name), int(column.isna().sum())
     if n_missing == len(column):
-        return _left_out(name, "empty", "no cell holds anything", n_missing)
+        return _empty(name, n_missing)
     if given:
         return _describe_text(name, as_text(column), given=True)
     if kinds.is_datetime64_any_dtype(column.dtype):
@@ -248,7 +254,10 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
     if kinds.is_timedelta64_dtype(column.dtype):
         return _left_out(name, DATE, "durations; turn them into numbers, such as hours", n_missing)
     if kinds.infer_dtype(column, skipna=True) == "boolean":
-        return _describe_boolean(column, n_missing)
+        seen = column.dropna().astype(bool)
+        if seen.nunique() == 1:
+            return _constant(name, f"{seen.iloc[0]}", n_missing)
+        return ColumnPlan(name, BOOLEAN, ACTIONS[BOOLEAN], "true or false", n_missing)
     return _describe_text(name, as_text(column), given=False)
 
 
@@ -260,21 +269,13 @@ def _describe_date(column: Series, kind: str, n_missing: int) -> ColumnPlan:
     return ColumnPlan(str(column.name), kind, ACTIONS[kind], "dates", n_missing)
 
 
-def _describe_boolean(column: Series, n_missing: int) -> ColumnPlan:
-    name, seen = str(column.name), column.dropna().astype(bool)
-    if seen.all() or not seen.any():
-        where = "every row" if not n_missing else "every row that is not empty"
-        return _left_out(name, "constant", f"{bool(seen.iloc[0])} in {where}", n_missing)
-    return ColumnPlan(name, BOOLEAN, ACTIONS[BOOLEAN], "true or false", n_missing)
-
-
 def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
     """Plan for a column of text; a blank cell is an empty one."""
     counts = text.value_counts(sort=False)
     n_missing, n_distinct = int(text.isna().sum()), len(counts)
     n_known = len(text) - n_missing
     if not n_distinct:
-        return _left_out(name, "empty", "no cell holds anything", n_missing)
+        return _empty(name, n_missing)
     if n_distinct == 1 and not n_missing:
         return _left_out(name, "constant", f"{quoted(counts.index[0])} in every row", n_missing)
     found = None if given else _describe_written(name, text, list(counts.index), n_missing)

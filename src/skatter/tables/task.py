@@ -63,9 +63,10 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             f"column {column} has no label at all: fill in the rows whose label is known."
         )
     if labelled.all():
+        frequent = Counter(np.asarray(samples.y).tolist()).most_common()
         raise TableError(
             f"column {column} has a label in every row: there is nothing to predict. It holds "
-            f"{listed(_frequent(np.asarray(samples.y)), most=8)}; empty the cells of the rows to "
+            f"{listed([label for label, _ in frequent], most=8)}; empty the cells of the rows to "
             "predict, or name the value that stands for missing (na_values, --na-values)."
         )
     values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
@@ -74,8 +75,13 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
         )
     read, found = tell_task(samples, task)
-    if found == "classes":
-        _check_classes(np.asarray(samples.y)[labelled], column)
+    rows = Counter(np.asarray(samples.y)[labelled].tolist()) if found == "classes" else {}
+    alone = [label for label, times in rows.items() if times == 1]
+    if alone:
+        raise TableError(
+            f"column {column} has a single row of {listed(alone)}, from which no class can be "
+            "learnt: label more such rows, correct the label, or leave it empty."
+        )
     return read, found
 
 
@@ -89,7 +95,7 @@ def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     values = np.unique(np.asarray(known.tolist()))
     if unit and len(values) > 1 and not np.isnan(numbers).any():
         found = _task_of_numbers(np.unique(numbers), len(known), quoted(samples.label), task, unit)
-    elif _is_text(known):
+    elif known.dtype.kind not in "biuf":
         _check_names(values, len(known), quoted(samples.label))
         found = _task_of_text(samples, known, numbers, task)
     elif len(values) == 1:
@@ -107,20 +113,6 @@ def missing_marks(samples: Samples) -> list[str]:
     """Return labels that often stand for a missing one, and are classes here."""
     known = set(np.asarray(samples.y)[samples.labelled].tolist())
     return sorted(label for label in known if str(label).casefold() in MISSING_MARKS)
-
-
-def _frequent(labels: Array) -> list[Any]:
-    """Return different labels, those of the fewest rows last."""
-    return [label for label, _ in Counter(labels.tolist()).most_common()]
-
-
-def _check_classes(known: Array, column: str) -> None:
-    alone = [label for label, times in Counter(known.tolist()).items() if times == 1]
-    if alone:
-        raise TableError(
-            f"column {column} has a single row of {listed(alone)}, from which no class can be "
-            "learnt: label more such rows, correct the label, or leave it empty."
-        )
 
 
 def _named(samples: Samples) -> Samples:
@@ -195,10 +187,6 @@ def _check_names(values: Array, n: int, column: str) -> None:
             f"column {column} holds {len(values):,} different values such as {values[0]!s}, and "
             "few rows share one: give a column of classes or numbers."
         )
-
-
-def _is_text(known: Array) -> bool:
-    return known.dtype.kind not in "biuf"
 
 
 def as_numbers(known: Array) -> Array:

@@ -155,15 +155,19 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
         write_arrays({str(name): array_of(frame[name]) for name in frame}, target)
         return
     text, point, packed = kind.partition(".")
+    columns = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    # A carriage return is not quoted by itself.
+    has_return = any("\r" in str(name) for name in frame.columns) or any(
+        columns[name].astype(str).str.contains("\r", regex=False).any() for name in columns
+    )
     _whole_beside_gaps(frame).to_csv(
         target,
         index=False,
         sep=WRITTEN[text],
         lineterminator="\n",
         compression=PACKING[point + packed],
-        quoting=csv.QUOTE_NONNUMERIC if _has_return(frame) else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
     )
-    columns = frame.select_dtypes(exclude=["number", "bool", "datetime"])
     texts = (text for name in columns for text in map(str, columns[name].dropna()))
     warn_of_formula(find_formula([*map(str, frame.columns), *texts]))
 
@@ -210,11 +214,3 @@ def _whole_beside_gaps(frame: DataFrame) -> DataFrame:
 def _is_whole(column: Series) -> bool:
     known = column.dropna()
     return bool(len(known) and (known.abs() < LARGEST_WHOLE).all() and (known % 1 == 0).all())
-
-
-def _has_return(frame: DataFrame) -> bool:
-    """Tell whether a cell or a name holds a carriage return, which is not quoted by itself."""
-    text = frame.select_dtypes(exclude=["number", "bool", "datetime"])
-    return any("\r" in str(name) for name in frame.columns) or any(
-        text[name].astype(str).str.contains("\r", regex=False).any() for name in text
-    )
