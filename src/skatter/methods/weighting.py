@@ -91,22 +91,26 @@ class WeightedClassifier(SourceClassifier):
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
-        return self.estimator_.predict(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.predict(X)
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
-        return self.estimator_.decision_function(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.decision_function(X)
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the probability of each class; takes what :meth:`predict` takes."""
-        return self.estimator_.predict_proba(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.predict_proba(X)
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
-        return self.estimator_.predict_log_proba(self._new_samples(X))
+        X = self._new_samples(X)
+        return self.estimator_.predict_log_proba(X)
 
 
 def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
