@@ -106,6 +106,7 @@ def run_task(suite: str, task: Task, metric: str, path: Path) -> str:
         "prior": model.prior_.tolist(),
         "members": [[each.name, each.scaling, each.source_score] for each in model.members_],
         "transfer": transfer and [transfer.scores.tolist(), transfer.pooled, transfer.scaled],
+        "residual": model.residual_scatter_,
         "scores": scores,
     }
     # Of images, the accuracies are all that is shown.
@@ -188,9 +189,14 @@ class Outcome:
     @cached_property
     def vote(self) -> Vote:
         """How members vote."""
-        champion, prior = self.record["champion"], np.array(self.record["prior"])
         return hold_vote(
-            self.members, self.shares, champion, prior, self.metric, transfer=self.transfer
+            self.members,
+            self.shares,
+            self.record["champion"],
+            np.array(self.record["prior"]),
+            self.metric,
+            transfer=self.transfer,
+            residual=self.record["residual"],
         )
 
     @cached_property

@@ -24,6 +24,7 @@ from skatter.hedging.weights import (
     TRUST_IN_FREQUENCIES,
     doubt,
     hold_vote,
+    residual_scatter,
     shift_weight,
 )
 from skatter.saving import load_model, save_model
@@ -85,14 +86,15 @@ def weigh_by_hand(model, shares):
         np.mean([np.mean(a == b) for j, b in enumerate(labels) if i != j])
         for i, a in enumerate(labels)
     ]
-    voices = np.array([0.4 if m.scaling == "domain" else 1.0 for m in members])
+    caution = np.exp(100 * min(max(model.residual_scatter_, 0), 0.02))
+    voices = np.array([0.6 / caution if m.scaling == "domain" else 1.0 for m in members])
     if model.transfer_ is not None:
         apart, n = model.transfer_.scaled - model.transfer_.pooled, len(model.transfer_.scores)
         scaled = [m.scaling == "domain" for m in members]
         voices[scaled] *= np.exp(40 * apart * (n - 1) / (n + 3))
-    voices[-1] = len(model.classes_) - 1
+    voices[-1] = (len(model.classes_) - 1) / caution
     best = [m.name for m in members].index(model.champion_.champion_)
-    voices[best] += 2 / (len(model.classes_) - 1)
+    voices[best] += 2 * caution / (len(model.classes_) - 1)
     measured = [m.source_score for m in members if m.source_score is not None]
     behind = [max(measured) - (m.source_score or max(measured)) for m in members]
     weights = voices * np.array(agreement) ** SHARPNESS * np.exp(-10 * np.array(behind))
@@ -121,6 +123,65 @@ def test_weights_follow_from_agreement_and_source_labels(fitted, there):
     np.testing.assert_allclose([each.weight for each in fitted.members_], weights)
     assert fitted.consistency_ == pytest.approx(consistency)
     assert sum(each.weight for each in fitted.members_) == pytest.approx(1)
+
+
+def median_kernel(A, B):
+    """RBF kernel of all samples, one over the median squared distance its bandwidth."""
+    both = np.concatenate([A, B])
+    apart = [np.sum((a - b) ** 2) for i, a in enumerate(both) for b in both[:i]]
+    scale = np.median(apart)
+    return np.array([[np.exp(-np.sum((a - b) ** 2) / scale) for b in both] for a in both])
+
+
+def test_residual_scatter_is_the_share_of_scatter_between_both_sides():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(30, 2)), rng.normal(size=(25, 2)) * [1.0, 2.0]
+    K, n = median_kernel(A, B), len(A)
+    off = K - np.eye(55)
+    inside = off[:n, :n].sum() / (30 * 29) + off[n:, n:].sum() / (25 * 24)
+    expected = (inside - 2 * K[:n, n:].mean()) / 4 / (1 - K.mean())
+    assert residual_scatter(A, B, 0) == pytest.approx(expected, rel=1e-6)
+    assert residual_scatter(A[:19], B, 0) == 0
+
+
+def test_a_shift_is_scaled_away_and_a_mirror_image_is_not():
+    """Mirrored, the second column says the opposite; no scaling of columns can know."""
+    rng = np.random.default_rng(0)
+    y, site = np.tile([0, 1], 200), np.repeat(["here", "there"], 200)
+    X = rng.normal(size=(400, 2)) * 0.4 + 2 * y[:, None]
+    known = np.where(site == "here", y, -1)
+    shifted, mirrored = X + 3.0 * (site == "there")[:, None], X.copy()
+    mirrored[200:, 1] *= -1
+    left = [
+        HedgedClassifier().fit(each, known, sample_domain=site).residual_scatter_
+        for each in (shifted, mirrored)
+    ]
+    assert abs(left[0]) < 0.003
+    assert left[1] > 0.02
+
+
+def test_what_scaling_leaves_between_domains_moves_voices_to_the_champion(fitted, there):
+    shares = fitted.member_probabilities(there[0], sample_domain=there[1])
+    name, prior = fitted.champion_.champion_, fitted.prior_
+
+    def weights(residual, metric="accuracy"):
+        members = fitted.members_
+        return hold_vote(members, shares, name, prior, metric, residual=residual).weights
+
+    np.testing.assert_array_equal(weights(-0.01), weights(0.0))
+    np.testing.assert_array_equal(weights(0.3), weights(0.02))
+    np.testing.assert_array_equal(
+        weights(0.3, "balanced accuracy"), weights(0, "balanced accuracy")
+    )
+    names = [each.name for each in fitted.members_]
+    best = names.index(name)
+    other = next(i for i, each in enumerate(names[:4]) if i != best)
+    moved = weights(0.01) / weights(0.0)
+    moved /= moved[other]
+    expected = [1 / np.e if m.scaling == "domain" else 1.0 for m in fitted.members_]
+    expected[-1] = 1 / np.e
+    expected[best] = (1 + np.e) / 2  # three classes: one voice more
+    np.testing.assert_allclose(moved, expected)
 
 
 def test_weight_moves_to_the_member_that_trains_itself_as_others_contradict_each_other():

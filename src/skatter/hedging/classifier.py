@@ -45,7 +45,15 @@ from skatter.hedging.expectation import (
 from skatter.hedging.members import SCALINGS, Member, Scaling, Views, scale_domains
 from skatter.hedging.reverse import reverse_score
 from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds
-from skatter.hedging.weights import ALIKE, SELF_TRAINED, SMALL, correct, hold_vote, pool
+from skatter.hedging.weights import (
+    ALIKE,
+    SELF_TRAINED,
+    SMALL,
+    correct,
+    hold_vote,
+    pool,
+    residual_scatter,
+)
 from skatter.notebook import Section, ShowsLearnt
 from skatter.parameters import choice, declared, integer, parameter
 from skatter.pipeline import DomainPipeline
@@ -110,6 +118,9 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         Mean share of target samples on which two members predict the same.
     consistency_ : float
         How far plain members confirm one another; see :mod:`skatter.hedging.weights`.
+    residual_scatter_ : float
+        Share of the total scatter that lies between sources and target after each was scaled; 0
+        where nothing is scaled in each domain.
     class_frequencies_ : ndarray of shape (n_classes,)
         Class frequencies of the target, given or estimated.
     transfer_ : Transfer or None
@@ -356,7 +367,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         """Weigh the members by what they say of the unlabelled samples."""
         known = domains.label[domains.labelled & domains.source]
         self.prior_ = np.bincount(known, minlength=len(self.classes_)) / len(known)
-        self.power_, self.consistency_ = 1.0, 1.0
+        self.power_, self.consistency_, self.residual_scatter_ = 1.0, 1.0, 0.0
         self.odds_ = np.ones((len(members), len(self.prior_)))
         self.class_frequencies_ = self.prior_
         self.judgement_: Judgement | None = None
@@ -365,6 +376,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             self.members_ = tuple(replace(each, weight=1 / len(members)) for each in members)
             return
         rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
+        self.residual_scatter_ = self._residual(views, rows, domains, seed)
         shares = self._ask_all(members, views.take(rows))
         vote = hold_vote(
             members,
@@ -374,6 +386,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             self.metric,
             frequencies=frequencies,
             transfer=self.transfer_,
+            residual=self.residual_scatter_,
         )
         self.odds_, self.class_frequencies_ = vote.odds, vote.frequencies
         self.agreement_, self.consistency_ = float(vote.agreement.mean()), vote.consistency
@@ -382,6 +395,13 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             for each, a, w in zip(members, vote.agreement, vote.weights, strict=True)
         )
         self._judge(shares, views, rows, domains, seed)
+
+    def _residual(self, views: Views, rows: Codes, domains: Domains, seed: int) -> float:
+        """Return the scatter between sources and target where each domain is scaled, else 0."""
+        if views.scaler is None:
+            return 0.0
+        X, known = views.of("domain"), np.flatnonzero(domains.labelled & domains.source)
+        return residual_scatter(X[known], X[rows], seed)
 
     def _judge(self, shares: Array, views: Views, rows: Codes, domains: Domains, seed: int) -> None:
         """Estimate the accuracy in the target, and calibrate the probabilities by it."""

@@ -10,14 +10,19 @@ s_m its accuracy on held-out source labels, s the best of them (a member without
 voices v are 1 but for three kinds. The member that trains itself on the target has C − 1 among C
 classes: the more there are, the more there is to learn from how they lie. The champion, from which
 the hedge should not stray without need, has 1 + 2 / (C − 1). Members that are scaled in each domain
-share one assumption, that classes are as frequent in every domain, and have 0.4. Where there are
+share one assumption, that classes are as frequent in every domain, and have 0.6. Where there are
 several sources, a rehearsal (:mod:`skatter.hedging.transfer`) says how that assumption went, and
 they have
 
-    0.4 exp(40 (t_scaled − t_pooled) (m − 1) / (m + 3)),
+    0.6 exp(40 (t_scaled − t_pooled) (m − 1) / (m + 3)),
 
 t the accuracies of members under either scaling on m sources that were left out. The fewer there
 are, the less is made of them.
+
+Adapting supposes that sources and target become alike. Where scaling each domain leaves a share ρ
+of the total scatter between them (:func:`residual_scatter`), the voices of members that are scaled
+in each domain, and of the one that trains itself, are divided by exp(100 ρ), and what the champion
+has more than others is multiplied by it. Beyond ρ = 0.02 nothing changes any more.
 
 The weights change little as long as all members are sensible. What they cannot see is a shift that
 misleads all plain members, each in its own way. Then these contradict one another although each was
@@ -36,7 +41,7 @@ power 1/2 (1 where they are given).
 Where balanced accuracy counts, members weigh classes equally when they learn. One that finds most
 of the target in one class is then more likely misled than right, so the odds are its own
 frequencies there to the power −0.6. Scaling in each domain evens classes as well, which is now no
-fault: those members have a whole voice, and the one that trains itself (C − 1) / 2.
+fault: those members have a whole voice whatever ρ is, and the one that trains itself (C − 1) / 2.
 """
 
 from __future__ import annotations
@@ -49,9 +54,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.hedging.expectation import sharpened
+from skatter.hedging.expectation import FEWEST, sharpened
 from skatter.hedging.members import SCALINGS, Member
 from skatter.hedging.transfer import Transfer
+from skatter.scatter import mmd, scatter
 
 Array = NDArray[Any]
 
@@ -64,8 +70,17 @@ CHAMPION_VOICES = 2.0
 MOST_VOICES = 10
 """Of the member that trains itself."""
 
-DOMAIN_VOICE = 0.4
+DOMAIN_VOICE = 0.6
 """Of a member that is scaled in each domain."""
+
+RESIDUAL_SHARPNESS = 100
+"""How fast voices move to the champion with the scatter that scaling leaves between domains."""
+
+MOST_RESIDUAL = 0.02
+"""Share of the total scatter beyond which no more of them move."""
+
+MOST_MEASURED = 500
+"""Samples of either side that the scatter between them is measured on."""
 
 TRANSFER_SHARPNESS = 40
 """How much more such a member counts where it predicts sources better that were left out."""
@@ -133,15 +148,16 @@ def hold_vote(
     *,
     frequencies: Array | None = None,
     transfer: Transfer | None = None,
+    residual: float = 0.0,
 ) -> Vote:
     """Weigh members by what they say of the target, an array (n_members, n_samples, n_classes).
 
     ``prior`` holds the class frequencies of the sources, ``frequencies`` those of the target where
-    they are known.
+    they are known; ``residual`` is the scatter that scaling leaves between sources and target.
     """
     pairs = pairwise_agreement(shares.argmax(axis=2))
     own = [each.name for each in members].index(SELF_TRAINED)
-    voices = _voices(members, champion, len(prior), metric, transfer)
+    voices = _voices(members, champion, len(prior), metric, transfer, residual)
     scores = np.array([np.nan if m.source_score is None else m.source_score for m in members])
     groups = [
         [place for place, m in enumerate(members) if m.name in ALIKE and m.scaling == scaling]
@@ -185,19 +201,36 @@ def _voices(
     n_classes: int,
     metric: str,
     transfer: Transfer | None,
+    residual: float,
 ) -> Array:
     """Return what each member counts before its predictions are seen."""
     balanced = metric != "accuracy"
-    scaled = 1.0 if balanced else DOMAIN_VOICE
+    apart = 0.0 if balanced else float(np.clip(residual, 0, MOST_RESIDUAL))
+    caution = float(np.exp(RESIDUAL_SHARPNESS * apart))
+    scaled = (1.0 if balanced else DOMAIN_VOICE) / caution
     if transfer is not None:
         m = len(transfer.scores)
         lead = (transfer.scaled - transfer.pooled) * (m - 1) / (m + 3)
         scaled *= float(np.exp(TRANSFER_SHARPNESS * lead))
     voices = np.array([scaled if each.scaling == "domain" else 1.0 for each in members])
     names = [each.name for each in members]
-    voices[names.index(champion)] += CHAMPION_VOICES / max(n_classes - 1, 1)
-    voices[names.index(SELF_TRAINED)] = self_trained_voices(n_classes) / (1 + balanced)
+    voices[names.index(champion)] += CHAMPION_VOICES * caution / max(n_classes - 1, 1)
+    voices[names.index(SELF_TRAINED)] = self_trained_voices(n_classes) / (1 + balanced) / caution
     return voices
+
+
+def residual_scatter(source: Any, target: Any, seed: int) -> float:
+    """Return the share of the total scatter that lies between samples of the two sides.
+
+    It is measured in the feature space of an RBF kernel, without bias, so that it may be negative.
+    Of many samples some are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    source, target = (X[rng.permutation(X.shape[0])[:MOST_MEASURED]] for X in (source, target))
+    if min(len(source), len(target)) < FEWEST:
+        return 0.0
+    total = scatter(np.concatenate([source, target]), kernel="rbf")
+    return mmd(source, target, unbiased=True).value / 4 / total if total else 0.0
 
 
 def pairwise_agreement(labels: Array) -> Array:
