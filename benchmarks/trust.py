@@ -34,10 +34,10 @@ from skatter.hedging.champion import make_scaler
 from skatter.hedging.expectation import (
     SPREAD,
     SURE,
+    Signs,
     calibration_power,
     expected_accuracy,
     sharpened,
-    sign_of,
     votes_of,
 )
 from skatter.hedging.members import Member, Views, scale_domains
@@ -107,6 +107,7 @@ def run_task(suite: str, task: Task, metric: str, path: Path) -> str:
         "members": [[each.name, each.scaling, each.source_score] for each in model.members_],
         "transfer": transfer and [transfer.scores.tolist(), transfer.pooled, transfer.scaled],
         "residual": model.residual_scatter_,
+        "recall": model.champion_.contender(model.champion_.champion_).recall.tolist(),
         "scores": scores,
     }
     # Of images, the accuracies are all that is shown.
@@ -252,8 +253,10 @@ class Outcome:
 
     @property
     def source_score(self) -> float:
-        """Of the champion."""
-        return self.members[self.best].source_score or 0.0
+        """Of the champion, for the class frequencies of the target."""
+        if self.metric == "accuracy":
+            return float(self.vote.frequencies @ self.record["recall"])
+        return self.members[self.best].source_score
 
     @property
     def transfer_score(self) -> float:
@@ -261,9 +264,11 @@ class Outcome:
         return self.record["reverse"] if self.transfer is None else self.transfer.scores.mean()
 
     @property
-    def sign(self) -> float:
+    def signs(self) -> Signs:
         """What the estimate goes by."""
-        return sign_of(self.source_score, self.agreement, self.transfer_score)
+        return Signs(
+            self.source_score, self.agreement, self.transfer_score, self.record["residual"]
+        )
 
     @property
     def differ(self) -> float:
@@ -351,7 +356,7 @@ class Study:
     def __init__(self, tasks: list[Outcome]) -> None:
         self.metric = tasks[0].metric
         self.collection = np.array([t.collection for t in tasks])
-        self.sign = np.array([[t.sign] for t in tasks])
+        self.signs = np.array([t.signs.terms for t in tasks])
         self.accuracy = np.array([t.accuracy for t in tasks])
         self.gain = np.array([t.gain for t in tasks])
         self.spread = SPREAD - np.array([t.agreement for t in tasks])
@@ -368,13 +373,13 @@ class Study:
 
     def line(self, rows: Array) -> QuantileRegressor:
         """Fit the accuracy in the target, with the least mean absolute error."""
-        return QuantileRegressor(alpha=0).fit(self.sign[rows], self.accuracy[rows])
+        return QuantileRegressor(alpha=0).fit(self.signs[rows], self.accuracy[rows])
 
     def _left_out(self) -> Array:
         out = np.empty(len(self.accuracy))
         for name in np.unique(self.collection):
             own = self.collection == name
-            out[own] = self.line(~own).predict(self.sign[own])
+            out[own] = self.line(~own).predict(self.signs[own])
         return out
 
     def numbers(self, rows: Array) -> dict[str, dict[str, float]]:
@@ -387,6 +392,7 @@ class Study:
             "accuracy": {
                 "intercept": line.intercept_,
                 "slope": line.coef_[0],
+                "apart": line.coef_[1],
                 "half_width": np.quantile(off[rows], 0.9),
             },
             "gain": {
@@ -584,8 +590,7 @@ def replace_transfer(task: Outcome) -> Outcome:
 
 def expected(task: Outcome) -> Estimate:
     """Return the accuracy to expect, by the numbers of one source."""
-    n_classes, transfer = task.shares.shape[2], float(task.transfer_score)
-    return expected_accuracy(task.source_score, task.agreement, transfer, n_classes, task.metric)
+    return expected_accuracy(task.signs, task.shares.shape[2], task.metric)
 
 
 def image_lines(found: list[Outcome]) -> list[str]:

@@ -22,6 +22,7 @@ from skatter.hedging.champion import (
     CalibratedSVC,
     draw_rows,
     fit_held_out,
+    recall_of,
     source_folds,
     standard_classifiers,
 )
@@ -113,6 +114,15 @@ def test_for_balanced_accuracy_classes_weigh_the_same():
     held = cross_val_predict(logistic, StandardScaler().fit_transform(X), y, cv=FOLDS)
     assert balanced.scores_["logistic"] == pytest.approx(balanced_accuracy_score(y, held))
     assert np.sum(balanced.predict(X) == 1) > np.sum(plain.predict(X) == 1)
+
+
+def test_recall_is_of_held_out_labels_and_adds_up_to_the_metric(problem):
+    X, known = problem
+    y = known[known >= 0]
+    model = ChampionClassifier().fit(X[known >= 0], y)
+    for each in model.contenders_:
+        assert np.mean(each.recall[y]) == pytest.approx(each.score)
+    assert recall_of(np.array([0, 0, 2]), np.eye(3)[[0, 1, 2]]).tolist() == [0.5, 2 / 3, 1.0]
 
 
 # --- own candidates -------------------------------------------------------------------------------

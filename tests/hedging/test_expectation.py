@@ -13,6 +13,7 @@ from skatter.hedging.expectation import (
     POWERS,
     SPREAD,
     SURE,
+    Signs,
     calibration_power,
     expected_accuracy,
     judge_models,
@@ -36,7 +37,7 @@ def shares():
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
     fitted = numbers(metric)
-    names = {"intercept", "slope", "half_width"}
+    names = {"intercept", "slope", "apart", "half_width"}
     assert set(fitted) == {"accuracy", "gain"}
     assert set(fitted["accuracy"]) == names
     assert set(fitted["gain"]) == {"floor", "low", "high", "adapt_above", "plain_below"}
@@ -53,7 +54,7 @@ def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
 def test_the_expected_accuracy_grows_with_agreement_and_the_way_back_as_the_formula_says(metric):
     fitted = numbers(metric)["accuracy"]
     value = fitted["intercept"] + (0.8 * 0.85 + 0.7) / 2 * fitted["slope"]
-    found = expected_accuracy(0.8, 0.85, 0.7, 2, metric)
+    found = expected_accuracy(Signs(0.8, 0.85, 0.7), 2, metric)
     half = fitted["half_width"] * (SPREAD - 0.85)
     assert 0.5 < value < 1 - half
     assert found == Estimate(
@@ -62,8 +63,8 @@ def test_the_expected_accuracy_grows_with_agreement_and_the_way_back_as_the_form
 
 
 def test_nothing_below_guessing_and_no_certainty_is_expected():
-    worst = expected_accuracy(0.9, 0.0, 0.0, 4, "accuracy")
-    best = expected_accuracy(1.0, 1.0, 1.0, 4, "accuracy")
+    worst = expected_accuracy(Signs(0.9, 0.0, 0.0), 4, "accuracy")
+    best = expected_accuracy(Signs(1.0, 1.0, 1.0), 4, "accuracy")
     assert worst.value == 0.25
     assert best.value <= SURE
     assert worst.low >= 0
@@ -71,8 +72,16 @@ def test_nothing_below_guessing_and_no_certainty_is_expected():
 
 
 def test_the_more_members_agree_the_narrower_the_interval():
-    few, many = (expected_accuracy(0.7, agreement, 0.7, 2, "accuracy") for agreement in (0.7, 0.9))
+    few, many = (expected_accuracy(Signs(0.7, g, 0.7), 2, "accuracy") for g in (0.7, 0.9))
     assert few.high - few.low > many.high - many.low
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_further_apart_scaled_domains_are_the_less_is_expected(metric):
+    near, far = (Signs(0.8, 0.85, 0.7, residual) for residual in (-0.01, 0.04))
+    expected = [expected_accuracy(each, 2, metric).value for each in (near, far)]
+    assert expected[1] - expected[0] == pytest.approx(0.2 * numbers(metric)["accuracy"]["apart"])
+    assert expected[1] < expected[0]
 
 
 # --- calibration ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.preprocessing import StandardScaler
 
 from skatter import ChampionClassifier, HedgedClassifier
-from skatter.hedging.expectation import expected_accuracy
+from skatter.hedging.expectation import Signs, expected_accuracy
 from skatter.hedging.transfer import Transfer
 from skatter.hedging.weights import (
     CONSISTENT,
@@ -325,10 +325,15 @@ def test_members_of_a_rehearsal_have_not_seen_the_source_that_they_predict(three
 
 
 def test_with_several_sources_the_rehearsal_counts_half_of_what_is_expected(rehearsed):
-    score = max(rehearsed.champion_.scores_.values())
-    left_out = rehearsed.transfer_.scores.mean()
-    expected = expected_accuracy(score, rehearsed.agreement_, left_out, 2, "accuracy")
-    assert rehearsed.expected_accuracy_ == expected
+    champion = rehearsed.champion_
+    recall = champion.contender(champion.champion_).recall
+    signs = Signs(
+        float(np.sum(rehearsed.class_frequencies_ * recall)),
+        rehearsed.agreement_,
+        rehearsed.transfer_.scores.mean(),
+        rehearsed.residual_scatter_,
+    )
+    assert rehearsed.expected_accuracy_ == expected_accuracy(signs, 2, "accuracy")
 
 
 def test_a_rehearsed_hedge_is_saved_and_loaded(rehearsed, three_sources, tmp_path):

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, recall_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -195,12 +195,14 @@ class LearnsFromDomains(Declared):
 class Contender:
     """A classifier or regressor that competed, fitted on all labelled samples.
 
-    Its score is the metric on held-out labels; R² where labels are numbers.
+    Its score is the metric on held-out labels; R² where labels are numbers. ``recall`` is the share
+    of each class that it found there, None for numbers.
     """
 
     name: str
     estimator: Any
     score: float
+    recall: Any = None
 
 
 @declared
@@ -303,7 +305,7 @@ class ChampionClassifier(ScoresLabelled, Contest):
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
         score = score_of(self.metric, label[rows], held_out)
-        return Contender(name, estimator, score)
+        return Contender(name, estimator, score, recall_of(label[rows], held_out))
 
 
 def has_probabilities(candidate: Any) -> bool:
@@ -453,6 +455,13 @@ def score_of(metric: Metric, truth: Codes, shares: Array) -> float:
     if metric == "accuracy":
         return float(accuracy_score(truth, predicted))
     return float(balanced_accuracy_score(truth, predicted))
+
+
+def recall_of(truth: Codes, shares: Array) -> Array:
+    """Return the share of each class that was found; of all, where a class has no sample."""
+    predicted, codes = shares.argmax(axis=1), np.arange(shares.shape[1])
+    found = recall_score(truth, predicted, labels=codes, average=None, zero_division=np.nan)
+    return np.where(np.isnan(found), accuracy_score(truth, predicted), found)
 
 
 def make_scaler(is_sparse: bool, standardize: bool) -> Pipeline:

@@ -37,6 +37,7 @@ from skatter.hedging.draw import draw_both_sides
 from skatter.hedging.expectation import (
     FEWEST,
     Judgement,
+    Signs,
     calibration_power,
     expected_accuracy,
     judge_models,
@@ -416,9 +417,11 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         else:
             transfer = float(self.transfer_.scores.mean())
         self.transfer_score_ = transfer
-        self.expected_accuracy_ = expected_accuracy(
-            best.score, self.agreement_, transfer, len(self.classes_), self.metric
-        )
+        source = best.score
+        if self.metric == "accuracy":
+            source = float(self.class_frequencies_ @ best.recall)
+        signs = Signs(source, self.agreement_, transfer, self.residual_scatter_)
+        self.expected_accuracy_ = expected_accuracy(signs, len(self.classes_), self.metric)
         self.power_ = calibration_power(pooled, self.expected_accuracy_.value)
         self.judgement_ = self._compare(shares, predicted, plain.argmax(axis=1))
 

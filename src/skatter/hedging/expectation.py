@@ -4,13 +4,15 @@ Accuracy on held-out labels of the sources says how hard the classes are to tell
 the members of the hedge agree on the target says how much of that survives the shift. So does a
 test of transfer between domains. The accuracy to expect of the hedge is
 
-    a + b (s g + t) / 2,
+    a + b (s g + t) / 2 + c √ρ,
 
-s the champion's accuracy on held-out source labels, g the mean share of target samples on which two
-members predict the same. With several sources, t is the accuracy on sources left out
-(:mod:`skatter.hedging.transfer`); with one, that of reverse validation, from the target as the
-hedge predicts it back to the source (:mod:`skatter.hedging.reverse`). The numbers a, b and the
-width of the interval were fitted on everyday tables by ``benchmarks/trust.py`` and lie in
+s the champion's accuracy on held-out source labels, if classes were as frequent there as in the
+target; g the mean share of target samples on which two members predict the same. With several
+sources, t is the accuracy on sources left out (:mod:`skatter.hedging.transfer`); with one, that of
+reverse validation, from the target as the hedge predicts it back to the source
+(:mod:`skatter.hedging.reverse`). The share ρ of the total scatter lies between sources and target
+when each domain is scaled (:mod:`skatter.hedging.weights`). The numbers a, b, c and the width of
+the interval were fitted on everyday tables by ``benchmarks/trust.py`` and lie in
 ``expectation.json``; docs/trust.md says how far off it was on tables left out.
 
 The probabilities of the hedge are then raised to a power that makes their mean confidence equal to
@@ -63,19 +65,29 @@ def numbers(metric: str) -> Mapping[str, Any]:
     return json.loads(text)[metric]
 
 
-def sign_of(source_score: float, agreement: float, transfer: float) -> float:
-    """Return what the estimate goes by, (s g + t) / 2."""
-    return (source_score * agreement + transfer) / 2
+@dataclass(frozen=True)
+class Signs:
+    """What the estimate goes by: s, g, t and ρ."""
+
+    source_score: float
+    agreement: float
+    transfer: float
+    residual: float = 0.0
+
+    @property
+    def terms(self) -> tuple[float, float]:
+        """(s g + t) / 2 and √ρ, which an unbiased measure may put below zero."""
+        kept = (self.source_score * self.agreement + self.transfer) / 2
+        return kept, float(np.sqrt(max(self.residual, 0.0)))
 
 
-def expected_accuracy(
-    source_score: float, agreement: float, transfer: float, n_classes: int, metric: str
-) -> Estimate:
+def expected_accuracy(signs: Signs, n_classes: int, metric: str) -> Estimate:
     """Return the accuracy to expect of the hedge in the target, with a 90 % interval."""
     fitted = numbers(metric)["accuracy"]
-    value = fitted["intercept"] + fitted["slope"] * sign_of(source_score, agreement, transfer)
+    kept, apart = signs.terms
+    value = fitted["intercept"] + fitted["slope"] * kept + fitted["apart"] * apart
     value = float(np.clip(value, 1 / n_classes, SURE))
-    half = fitted["half_width"] * (SPREAD - agreement)
+    half = fitted["half_width"] * (SPREAD - signs.agreement)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
 
