@@ -17,7 +17,7 @@ to a domain nobody has seen.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from time import perf_counter
@@ -30,12 +30,23 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_choice, check_integer, check_real
+from skatter.checks import check_choice, check_integer
 from skatter.domains import Codes, Domains
 from skatter.formatting import count
 from skatter.notebook import Section, ShowsLearnt
+from skatter.parameters import (
+    COUNT,
+    NON_NEGATIVE,
+    SHARE,
+    Declared,
+    Rule,
+    anything,
+    choice,
+    declared,
+    optional,
+    parameter,
+)
 from skatter.sca import SCA
-from skatter.selection.criteria.evidence import MakeJudge
 from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
@@ -56,7 +67,39 @@ BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
-class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
+def _candidates(rule: Rule) -> Rule:
+    """Return the rule of one value, or of several, which it sorts."""
+
+    def check(name: str, values: Any) -> list[Any]:
+        several = (values,) if np.ndim(values) == 0 else values
+        checked = sorted({rule(name, value) for value in several})
+        if not checked:
+            raise ValueError(f"{name} must name at least one candidate.")
+        return checked
+
+    return check
+
+
+_KS, _BETAS, _DELTAS = (_candidates(rule) for rule in (COUNT, SHARE, NON_NEGATIVE))
+
+
+def _check_estimator(name: str, value: Any) -> None:
+    if not (value is None or type(value) is SCA):
+        raise TypeError(f"{name} must be an SCA, got {type(value).__name__}.")
+    if value is not None and value.label_splines is not None:
+        raise ValueError(
+            "SCACV judges a setting by classes. For label_splines choose settings with "
+            "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
+        )
+
+
+def _check_criterion(name: str, value: Any) -> None:
+    by_predictions = [key for key, each in CRITERIA.items() if each.make_judge is not None]
+    check_choice(name, value, tuple(by_predictions))
+
+
+@declared
+class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """SCA with k, β and δ chosen without a label of the target.
 
     Labels of target domains, where there are any, train the components but are never held out:
@@ -128,30 +171,16 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
-    def __init__(
-        self,
-        estimator: SCA | None = None,
-        *,
-        tune: str = "all",
-        n_components: int | Sequence[int] | None = None,
-        betas: Sequence[float] | None = None,
-        deltas: Sequence[float] | None = None,
-        cv: Any = None,
-        classifier: Any = None,
-        criterion: str = "scatter",
-        refit: bool = True,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.tune = tune
-        self.n_components = n_components
-        self.betas = betas
-        self.deltas = deltas
-        self.cv = cv
-        self.classifier = classifier
-        self.criterion = criterion
-        self.refit = refit
-        self.verbose = verbose
+    estimator: SCA | None = parameter(_check_estimator, default=None, kw_only=False)
+    tune: str = parameter(choice("all", "adaptation", "generalization"), default="all")
+    n_components: Any = parameter(optional(_KS), default=None)
+    betas: Any = parameter(optional(_BETAS), default=None)
+    deltas: Any = parameter(optional(_DELTAS), default=None)
+    cv: Any = parameter(anything, default=None)
+    classifier: Any = parameter(anything, default=None)
+    criterion: str = parameter(_check_criterion, default="scatter")
+    refit: bool = parameter(anything, default=True)
+    verbose: int = parameter(anything, default=0)
 
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
@@ -160,18 +189,13 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
 
         Takes what :meth:`skatter.SCA.fit` takes, and returns ``self``.
         """
-        if not (self.estimator is None or type(self.estimator) is SCA):
-            raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
+        self.check_parameters()
+        for name in ("best_estimator_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
         template = SCA() if self.estimator is None else clone(self.estimator)
-        if template.label_splines is not None:
-            raise ValueError(
-                "SCACV judges a setting by classes. For label_splines choose settings with "
-                "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
-            )
-        self._forget()
         betas, deltas = self._grid(template)
         samples, domains = template.read(X, y, sample_domain, labelled)
-        ks, (folds, score) = self._ks(domains), self._judge(samples, domains)
+        ks, (folds, score) = self._ks(domains), self._judge(template, samples, domains)
         make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
         projected = make(template, samples, domains, max(ks))
         scores, seconds = self._search(projected, domains, folds, score, ks, betas, deltas)
@@ -194,12 +218,6 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         """Project samples, seen before or not, with the best setting."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.transform(X)
-
-    def _forget(self) -> None:
-        """Drop what an earlier fit left and this one may not set."""
-        for name in ("best_estimator_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
 
     @property
     def _n_features_out(self) -> int:
@@ -235,41 +253,34 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     # --- the grid -------------------------------------------------------------------------------
 
     def _grid(self, template: SCA) -> tuple[list[float], list[float]]:
-        check_choice("criterion", self.criterion, tuple(_judges()))
-        check_choice("tune", self.tune, ("all", "adaptation", "generalization"))
         betas = BETAS if self.tune != "generalization" else (1.0,)
         deltas = DELTAS if self.tune != "adaptation" else (template.delta,)
         return (
-            _candidates("betas", betas if self.betas is None else self.betas, high=1.0),
-            _candidates("deltas", deltas if self.deltas is None else self.deltas),
+            _BETAS("betas", betas if self.betas is None else self.betas),
+            _DELTAS("deltas", deltas if self.deltas is None else self.deltas),
         )
 
     def _ks(self, domains: Domains) -> list[int]:
+        if self.n_components is not None:
+            return _KS("n_components", self.n_components)
         n_classes = len(domains.classes)
-        given = self.n_components
-        if given is None:
-            given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
-            given = tuple(k for k in given if 1 <= k < domains.n_samples)
-        ks = sorted({check_integer("n_components", k, low=1) for k in _several(given)})
-        if not ks:
-            raise ValueError("n_components must name at least one candidate.")
-        return ks
+        given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
+        return _KS("n_components", [k for k in given if 1 <= k < domains.n_samples])
 
-    def _judge(self, X: Any, domains: Domains) -> tuple[list[Codes], Score]:
+    def _judge(self, template: SCA, X: Any, domains: Domains) -> tuple[list[Codes], Score]:
         """Return the rows to predict, fold by fold, and how their predictions are scored."""
         target = np.flatnonzero(domains.target & ~domains.labelled)
         known = domains.labelled & domains.source
         by_target = self.cv is None and len(target) and known.any()
-        if not by_target or len(domains.classes) < 2 or self._gram_given:
+        make_judge = CRITERIA[self.criterion].make_judge
+        if not by_target or len(domains.classes) < 2 or _is_gram(template) or make_judge is None:
             self.criterion_ = "accuracy"
-            return self._folds(domains), lambda held, guess: _accuracy(domains, held, guess)
+            return self._folds(domains), lambda held, guess: float(
+                np.mean(guess == domains.label[held])
+            )
         self.criterion_ = self.criterion
-        judge = _judges()[self.criterion](X, domains, 0)
+        judge = make_judge(X, domains, 0)
         return [target], lambda held, guess: judge(guess)
-
-    @property
-    def _gram_given(self) -> bool:
-        return self.estimator is not None and get_tags(self.estimator).input_tags.pairwise
 
     def _folds(self, domains: Domains) -> list[Codes]:
         """Rows to hide, fold by fold: labelled samples of source domains."""
@@ -317,7 +328,7 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
             rows = np.flatnonzero(~np.isin(domains.domain, domains.domain[held]))
             own, new = X[rows], X[held]
-            if get_tags(template).input_tags.pairwise:
+            if _is_gram(template):
                 own, new = own[:, rows], new[:, rows]
             present = domains.restrict(rows)
             for Z, Z_new in FoldSolver(template, own, present).solve(present, settings, k, new):
@@ -377,13 +388,10 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         self.best_score_ = float(mean[self.best_index_])
         params = [{"n_components": k, "beta": b, "delta": d} for k, d, b in points]
         self.best_params_ = params[self.best_index_]
-        per_setting = seconds / len(points)
-        results: dict[str, Any] = {
-            "mean_fit_time": np.full(len(points), per_setting[0].mean()),
-            "std_fit_time": np.full(len(points), per_setting[0].std()),
-            "mean_score_time": np.full(len(points), per_setting[1].mean()),
-            "std_score_time": np.full(len(points), per_setting[1].std()),
-        }
+        results: dict[str, Any] = {}
+        for name, took in zip(("fit", "score"), seconds / len(points), strict=True):
+            results[f"mean_{name}_time"] = np.full(len(points), took.mean())
+            results[f"std_{name}_time"] = np.full(len(points), took.std())
         for name in ("n_components", "beta", "delta"):
             results[f"param_{name}"] = np.ma.masked_array([p[name] for p in params])
         results["params"] = params
@@ -395,29 +403,8 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         self.cv_results_ = results
 
 
-def _judges() -> dict[str, MakeJudge]:
-    """Return the criteria that need predictions of the target and nothing else."""
-    return {
-        name: criterion.make_judge
-        for name, criterion in CRITERIA.items()
-        if criterion.make_judge is not None
-    }
-
-
-def _accuracy(domains: Domains, held: Codes, guess: Codes) -> float:
-    return float(np.mean(guess == domains.label[held]))
-
-
-def _several(values: Any) -> Sequence[Any]:
-    """Take a single number for a single candidate."""
-    return (values,) if np.ndim(values) == 0 else values
-
-
-def _candidates(name: str, values: Any, high: float = np.inf) -> list[float]:
-    checked = sorted({check_real(name, value, low=0, high=high) for value in _several(values)})
-    if not checked:
-        raise ValueError(f"{name} must name at least one candidate.")
-    return checked
+def _is_gram(template: SCA) -> bool:
+    return bool(get_tags(template).input_tags.pairwise)
 
 
 def _timed(items: Iterator[Array], seconds: Array) -> Iterator[Array]:

@@ -15,10 +15,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.checks import n_rows, take_rows
+from skatter.checks import check_table, n_rows, take_rows
 from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
 from skatter.pipeline import call_step, make_domain_pipeline
-from skatter.scatter.reading import check_table
 from skatter.selection.criteria.predictions import is_collapsed, nearest_class_probabilities
 from skatter.selection.criteria.scatters import unknown_target
 from skatter.selection.criteria.weights import importance_weights

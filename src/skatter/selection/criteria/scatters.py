@@ -27,9 +27,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from skatter.checks import check_table
 from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.scatter import indicator_means
-from skatter.scatter.reading import check_table
 from skatter.tensors import Array
 
 

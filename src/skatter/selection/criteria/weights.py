@@ -21,8 +21,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skatter.checks import check_integer
-from skatter.scatter.reading import check_table
+from skatter.checks import check_integer, check_table
 from skatter.tensors import Array
 
 SURE = 1e-6
