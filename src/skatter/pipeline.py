@@ -9,7 +9,6 @@ Before a regressor labels are numbers: NaN marks unlabelled samples, and -1 does
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -19,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -433,10 +432,4 @@ def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
     >>> model.fit(X, known, sample_domain=site).predict(X[-2:])
     array(['dog', 'dog'], dtype='<U3')
     """
-    names = [step if isinstance(step, str) else type(step).__name__.lower() for step in steps]
-    count, seen = Counter(names), Counter[str]()
-    unique = []
-    for name in names:
-        seen[name] += 1
-        unique.append(f"{name}-{seen[name]}" if count[name] > 1 else name)
-    return DomainPipeline(list(zip(unique, steps, strict=True)), verbose=verbose)
+    return DomainPipeline(make_pipeline(*steps).steps, verbose=verbose)
