@@ -140,11 +140,8 @@ class Domains:
     def _sizes(self, codes: Codes, n_codes: int) -> Codes:
         """Count the samples of each code; code -1 is left out."""
         rows = codes >= 0
-        if self.count is None:
-            return _frozen(np.bincount(codes[rows], minlength=n_codes))
-        sizes = np.zeros(n_codes, dtype=np.intp)
-        np.add.at(sizes, codes[rows], self.count[rows])
-        return _frozen(sizes)
+        sizes = np.bincount(codes[rows], self.counts[rows], minlength=n_codes)
+        return _frozen(sizes.astype(np.intp))
 
     def take(self, rows: Codes | slice) -> Domains:
         """Return the view of these rows, in this order; class and domain codes stay."""

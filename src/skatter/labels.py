@@ -41,9 +41,6 @@ MOST_LEVELS = 256
 DEGREE = 3
 """Of the splines; lower where there are few."""
 
-_NO_MARK = np.empty(0, dtype=str)
-"""Classes beside which nothing but a missing value is unlabelled."""
-
 
 def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     """Cut labels that are numbers into classes.
@@ -94,7 +91,8 @@ def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) 
         raise ValueError(
             f"y must be one-dimensional, one number per sample; got shape {column.shape}."
         )
-    column, missing = column.reshape(-1), is_unlabelled(y, _NO_MARK)
+    # Beside classes that are text, nothing but a missing value is unlabelled.
+    column, missing = column.reshape(-1), is_unlabelled(y, np.empty(0, dtype=str))
     known = np.where(missing, np.nan, 0.0)
     view = read_domains(known, labelled=labelled, n_samples=n_samples)
     rows = np.flatnonzero(view.labelled)

@@ -34,14 +34,9 @@ MakeJudge = Callable[[Any, Domains, int], Judge]
 
 
 class HeldOut(NamedTuple):
-    """Labelled source samples, each predicted by a model that did not see its label.
+    """Whether models predict source samples right whose labels they did not see, and weights.
 
-    Attributes
-    ----------
-    correct : ndarray of bool
-        Whether the prediction is right.
-    weights : ndarray
-        Importance weight in the features of that model.
+    The weights are importance weights in the features of those models.
     """
 
     correct: Mask
