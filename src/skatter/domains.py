@@ -226,11 +226,6 @@ def read_domains(
     n_samples : int or None
         The number of rows of ``X``, to compare lengths with.
 
-    Returns
-    -------
-    Domains
-        The immutable view.
-
     Raises
     ------
     TypeError, ValueError

@@ -165,11 +165,6 @@ def resolve_kernel(
     random_state : int, RandomState instance or None
         Chooses the subsample when there are more than ``MEDIAN_SAMPLE`` samples. None is a fixed
         seed: the same samples give the same kernel.
-
-    Returns
-    -------
-    Kernel
-        Ready to call.
     """
     if callable(kernel):
         return Kernel(kernel, dict(kernel_params or {}))

@@ -218,11 +218,6 @@ def collect_moments(
         n_cells · n_features² numbers; ``"pooled"`` keeps the two sums that SCA needs.
     feature_map : str
         Fingerprint of the map behind ``features``.
-
-    Returns
-    -------
-    Moments
-        Of all samples together.
     """
     check_choice("second", second, SECOND)
     first = X[:1] if features is None else features(X[:1])

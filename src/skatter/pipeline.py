@@ -125,11 +125,6 @@ class DomainPipeline(ShowsLearnt, Pipeline):
             Domain of each sample.
         labelled : array-like of bool of shape (n_samples,) or None
             Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted pipeline.
         """
         if backend := backend_of(X):
             return backend.fit(self, X, y, sample_domain=sample_domain, labelled=labelled)
@@ -402,11 +397,6 @@ def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
         Transformers, then a transformer, classifier or regressor.
     verbose : bool
         Print the seconds that each step took.
-
-    Returns
-    -------
-    DomainPipeline
-        Not fitted.
 
     Examples
     --------

@@ -271,11 +271,6 @@ def pick_rows_to_label(
     random_state : int, RandomState instance or None
         Draws the rows; None is a fixed seed.
 
-    Returns
-    -------
-    LabelSheet
-        Rows to label.
-
     Examples
     --------
     >>> import numpy as np
