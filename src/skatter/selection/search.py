@@ -17,7 +17,7 @@ to a domain nobody has seen.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from time import perf_counter
@@ -53,11 +53,11 @@ from skatter.selection.splitters import LeaveOneDomainOut
 from skatter.tensors import Array
 from skatter.threads import in_threads
 
-Point = tuple[int, float, float]
-"""k, δ and β: sorted, so that ties go to the smaller k, then the smaller δ."""
+Setting = tuple[float, float]
+"""β and δ."""
 
-Fold = Callable[[Codes, list[tuple[float, float]]], Iterator[Array]]
-"""Held-out rows and settings (β, δ) to projections of all samples, setting by setting."""
+Fold = Callable[[Codes], Iterator[Array]]
+"""Held-out rows to projections of all samples, setting by setting."""
 
 Score = Callable[[Codes, Codes], float]
 """Predicted rows and their predictions to a number; larger is better."""
@@ -173,9 +173,9 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
 
     estimator: SCA | None = parameter(_check_estimator, default=None, kw_only=False)
     tune: str = parameter(choice("all", "adaptation", "generalization"), default="all")
-    n_components: Any = parameter(optional(_KS), default=None)
-    betas: Any = parameter(optional(_BETAS), default=None)
-    deltas: Any = parameter(optional(_DELTAS), default=None)
+    n_components: int | Sequence[int] | None = parameter(optional(_KS), default=None)
+    betas: Sequence[float] | None = parameter(optional(_BETAS), default=None)
+    deltas: Sequence[float] | None = parameter(optional(_DELTAS), default=None)
     cv: Any = parameter(anything, default=None)
     classifier: Any = parameter(anything, default=None)
     criterion: str = parameter(_check_criterion, default="scatter")
@@ -197,9 +197,15 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
         samples, domains = template.read(X, y, sample_domain, labelled)
         ks, (folds, score) = self._ks(domains), self._judge(template, samples, domains)
         make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
-        projected = make(template, samples, domains, max(ks))
-        scores, seconds = self._search(projected, domains, folds, score, ks, betas, deltas)
-        self._report(list(product(ks, deltas, betas)), scores, seconds)
+        # In the order k, δ, β: ties go to the smaller k, then the smaller δ, then the smaller β.
+        settings = [(beta, delta) for delta, beta in product(deltas, betas)]
+        project = make(template, samples, domains, settings, max(ks))
+        scores, seconds = self._search(project, domains, folds, score, ks)
+        params = [
+            {"n_components": k, "beta": beta, "delta": delta}
+            for k, (beta, delta) in product(ks, settings)
+        ]
+        self._report(params, scores, seconds)
         self.n_features_in_ = samples.shape[1]
         if self.refit:
             best = template.set_params(**self.best_params_)
@@ -312,20 +318,19 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
 
     # --- the search -----------------------------------------------------------------------------
 
-    def _hide(self, template: SCA, X: Any, domains: Domains, k: int) -> Fold:
+    def _hide(
+        self, template: SCA, X: Any, domains: Domains, settings: list[Setting], k: int
+    ) -> Fold:
         """Learn from all samples, without the labels of those that are held out."""
         solver = FoldSolver(template, X, domains)
+        return lambda held: (Z for Z, _ in solver.solve(domains.hide(held), settings, k))
 
-        def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
-            for Z, _ in solver.solve(domains.hide(held), settings, k):
-                yield Z
-
-        return project
-
-    def _leave_out(self, template: SCA, X: Any, domains: Domains, k: int) -> Fold:
+    def _leave_out(
+        self, template: SCA, X: Any, domains: Domains, settings: list[Setting], k: int
+    ) -> Fold:
         """Learn from the other domains alone, kernel and its bandwidth included."""
 
-        def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
+        def project(held: Codes) -> Iterator[Array]:
             rows = np.flatnonzero(~np.isin(domains.domain, domains.domain[held]))
             own, new = X[rows], X[held]
             if _is_gram(template):
@@ -339,34 +344,26 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
         return project
 
     def _search(
-        self,
-        project: Fold,
-        domains: Domains,
-        folds: list[Codes],
-        score: Score,
-        ks: list[int],
-        betas: list[float],
-        deltas: list[float],
+        self, project: Fold, domains: Domains, folds: list[Codes], score: Score, ks: list[int]
     ) -> tuple[Array, Array]:
         """Scores of shape (settings in the order k, δ, β; folds), and seconds."""
-        points = [(beta, delta) for delta, beta in product(deltas, betas)]
 
         def judge(held: Codes) -> tuple[Array, Array]:
             start, projecting = perf_counter(), np.zeros(1)
             own = [
                 [score(held, guess) for guess in self._predict(Z, domains, held, ks)]
-                for Z in _timed(project(held, points), projecting)
+                for Z in _timed(project(held), projecting)
             ]
             took = perf_counter() - start
-            return np.transpose(own), np.array([projecting[0], took - projecting[0]])
+            return np.ravel(own, order="F"), np.array([projecting[0], took - projecting[0]])
 
-        scores, seconds = np.empty((len(ks) * len(points), len(folds))), np.empty((2, len(folds)))
-        for f, found in enumerate(in_threads(partial(judge, held) for held in folds)):
-            scores[:, f], seconds[:, f] = found[0].ravel(), found[1]
-            if self.verbose:
+        found = in_threads(partial(judge, held) for held in folds)
+        scores, seconds = (np.column_stack(columns) for columns in zip(*found, strict=True))
+        if self.verbose:
+            for f, (own, took) in enumerate(zip(scores.T, seconds.T, strict=True), start=1):
                 print(
-                    f"[SCACV] fold {f + 1} of {len(folds)}: {len(scores)} settings, "
-                    f"best {self.criterion_} {scores[:, f].max():.3f}, {seconds[:, f].sum():.1f} s"
+                    f"[SCACV] fold {f} of {len(folds)}: {len(own)} settings, "
+                    f"best {self.criterion_} {own.max():.3f}, {took.sum():.1f} s"
                 )
         return scores, seconds
 
@@ -380,18 +377,17 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
             judge = clone(self.classifier).fit(Z[train, :k], domains.label[train])
             yield judge.predict(Z[held, :k])
 
-    def _report(self, points: list[Point], scores: Array, seconds: Array) -> None:
+    def _report(self, params: list[dict[str, Any]], scores: Array, seconds: Array) -> None:
         mean = scores.mean(axis=1)
         # Equal counts of hits may differ in the last bit of their mean.
         rounded = np.round(mean, 12)
         self.best_index_ = int(np.argmax(rounded))
         self.best_score_ = float(mean[self.best_index_])
-        params = [{"n_components": k, "beta": b, "delta": d} for k, d, b in points]
         self.best_params_ = params[self.best_index_]
         results: dict[str, Any] = {}
-        for name, took in zip(("fit", "score"), seconds / len(points), strict=True):
-            results[f"mean_{name}_time"] = np.full(len(points), took.mean())
-            results[f"std_{name}_time"] = np.full(len(points), took.std())
+        for name, took in zip(("fit", "score"), seconds / len(params), strict=True):
+            results[f"mean_{name}_time"] = np.full(len(params), took.mean())
+            results[f"std_{name}_time"] = np.full(len(params), took.std())
         for name in ("n_components", "beta", "delta"):
             results[f"param_{name}"] = np.ma.masked_array([p[name] for p in params])
         results["params"] = params
