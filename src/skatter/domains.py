@@ -322,11 +322,6 @@ def _common_codes(
     return common, np.concatenate(recoded).astype(np.intp)
 
 
-def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask:
-    """Tell which samples belong to one of some domains."""
-    return np.asarray(which_domain(sample_domain, ids, n_samples=n_samples) >= 0)
-
-
 def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Codes:
     """Tell which of some domains each sample belongs to; -1: none of them."""
     _common_length(n_samples, sample_domain=sample_domain)

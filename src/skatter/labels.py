@@ -76,7 +76,9 @@ def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     [1, 1, 0, -1, 2]
     """
     numbers = read_numbers(y, labelled=labelled)
-    return classes_of(numbers, edges_of(numbers, check_bins(bins)))
+    if np.ndim(bins) == 0:
+        return classes_of(numbers, edges_of(numbers, check_integer("bins", bins, low=2)))
+    return classes_of(numbers, _check_edges(bins))
 
 
 def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) -> Array:
@@ -151,10 +153,7 @@ def read_marked(
     return read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
 
 
-def check_bins(bins: Any) -> int | Array:
-    """Return a number of bins, or edges as an array; say what is wrong with anything else."""
-    if np.ndim(bins) == 0:
-        return check_integer("bins", bins, low=2)
+def _check_edges(bins: Any) -> Array:
     try:
         edges = np.array(bins, dtype=float)
     except (TypeError, ValueError):
@@ -168,13 +167,11 @@ def check_bins(bins: Any) -> int | Array:
     return edges
 
 
-def edges_of(numbers: Array, bins: int | Array) -> Array:
-    """Return the edges that cut labels: those given, or those of parts of equal counts.
+def edges_of(numbers: Array, bins: int) -> Array:
+    """Return the edges that cut labels into parts of equal counts.
 
     A part ends at the largest of its own labels, so that no rounding moves a label over an edge.
     """
-    if isinstance(bins, np.ndarray):
-        return bins
     values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
     if len(values) == 1:
         raise ValueError(
