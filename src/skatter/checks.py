@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skatter.tensors import check_tensor, is_tensor
@@ -108,6 +109,11 @@ def check_samples(
         raise
     _check_magnitude(X)
     return X
+
+
+def check_table(X: Any, name: str) -> Any:
+    """Check one table of finite numbers, dense or sparse, that is no estimator's ``X``."""
+    return check_array(X, accept_sparse="csr", dtype=list(FLOATS), input_name=name)
 
 
 def _check_magnitude(X: Any) -> None:

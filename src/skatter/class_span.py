@@ -68,17 +68,7 @@ class ClassSpan(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ) -> ClassSpan:
         """Learn the axes from labelled samples, and the unit from the target's.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            All samples, labelled or not: components.
-        y : array-like of shape (n_samples,)
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample. None: labelled samples are one domain and unlabelled ones
-            another.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
+        Takes what :meth:`skatter.SCA.fit` takes, with components for ``X``.
         """
         X = check_samples(self, X, reset=True, sparse=False)
         if y is None:

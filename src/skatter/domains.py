@@ -140,11 +140,8 @@ class Domains:
     def _sizes(self, codes: Codes, n_codes: int) -> Codes:
         """Count the samples of each code; code -1 is left out."""
         rows = codes >= 0
-        if self.count is None:
-            return _frozen(np.bincount(codes[rows], minlength=n_codes))
-        sizes = np.zeros(n_codes, dtype=np.intp)
-        np.add.at(sizes, codes[rows], self.count[rows])
-        return _frozen(sizes)
+        sizes = np.bincount(codes[rows], self.counts[rows], minlength=n_codes)
+        return _frozen(sizes.astype(np.intp))
 
     def take(self, rows: Codes | slice) -> Domains:
         """Return the view of these rows, in this order; class and domain codes stay."""
@@ -228,11 +225,6 @@ def read_domains(
         An explicit mask wins over every mark inside ``y``.
     n_samples : int or None
         The number of rows of ``X``, to compare lengths with.
-
-    Returns
-    -------
-    Domains
-        The immutable view.
 
     Raises
     ------
@@ -328,11 +320,6 @@ def _common_codes(
         place = np.append(np.searchsorted(common, names.astype(common.dtype)), UNLABELLED)
         recoded.append(place[codes])
     return common, np.concatenate(recoded).astype(np.intp)
-
-
-def in_domains(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Mask:
-    """Tell which samples belong to one of some domains."""
-    return np.asarray(which_domain(sample_domain, ids, n_samples=n_samples) >= 0)
 
 
 def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Codes:

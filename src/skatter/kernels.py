@@ -8,7 +8,9 @@ anything large is allocated. Samples may be torch tensors, for the kernels that 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,11 +165,6 @@ def resolve_kernel(
     random_state : int, RandomState instance or None
         Chooses the subsample when there are more than ``MEDIAN_SAMPLE`` samples. None is a fixed
         seed: the same samples give the same kernel.
-
-    Returns
-    -------
-    Kernel
-        Ready to call.
     """
     if callable(kernel):
         return Kernel(kernel, dict(kernel_params or {}))
@@ -210,12 +207,12 @@ def _resolve_gamma(
     _check_gamma("gamma", gamma)
     if gamma is None:
         return 1.0 if kernel == "chi2" else None
-    if isinstance(gamma, str):
-        if kernel not in _DISTANCES:
-            return None
-        median = median_distance(X, kernel, random_state=random_state)
-        return 1 / median if gamma == "median" else 1 / median**2
-    return float(gamma)
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if kernel not in _DISTANCES:
+        return None
+    median = median_distance(X, kernel, random_state=random_state)
+    return 1 / median if gamma == "median" else 1 / median**2
 
 
 def _check_name(name: str, value: Any) -> None:
@@ -287,36 +284,29 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     if X.shape[0] > MEDIAN_SAMPLE:
         X = tensors.take(X, _representative_rows(X, random_state))
     X = tensors.host(X) if tensors.is_tensor(X) else X
-    distances = _DISTANCES[kernel](X if kernel != "rbf" else _near_origin(X))
-    slack = _rounding(X) if kernel == "rbf" else np.zeros_like(distances)
+    if kernel == "rbf" and isinstance(X, np.ndarray):
+        X = X - np.median(X, axis=0)  # which no outlier can move far
+    distances = _DISTANCES[kernel](X)
+    slack = 0.0
+    if kernel == "rbf":
+        # Squared distances that rounding alone gives to a pair of equal samples.
+        norms = row_norms(X, squared=True).astype(np.float64)
+        slack = np.finfo(np.float64).eps * X.shape[1] * (norms[:, None] + norms)
     distinct = distances[np.triu(distances > slack, k=1)]
     return float(np.median(distinct)) if distinct.size else 1.0
 
 
 def _representative_rows(X: Any, random_state: Any) -> tensors.Array:
     """One row from each of ``MEDIAN_SAMPLE`` equal strata of the distance to the centroid."""
-    ranks = np.argsort(_distance_to_centroid(X), kind="stable")
+    if tensors.is_tensor(X):
+        distances = tensors.squared_distances_to_mean(X)
+    else:
+        centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
+        distances = euclidean_distances(X, centroid, squared=True).ravel()
+    ranks = np.argsort(distances, kind="stable")
     rng = check_random_state(0 if random_state is None else random_state)
     strata = (np.arange(MEDIAN_SAMPLE) + rng.uniform(size=MEDIAN_SAMPLE)) / MEDIAN_SAMPLE
     return ranks[(strata * X.shape[0]).astype(np.intp)]
-
-
-def _near_origin(X: Any) -> Any:
-    """Shift dense samples by their median, which no outlier can move far."""
-    return X - np.median(X, axis=0) if isinstance(X, np.ndarray) else X
-
-
-def _rounding(X: Any) -> tensors.Array:
-    """Squared distances that rounding alone gives to a pair of equal samples."""
-    norms = row_norms(_near_origin(X), squared=True).astype(np.float64)
-    return np.finfo(np.float64).eps * X.shape[1] * (norms[:, None] + norms)
-
-
-def _distance_to_centroid(X: Any) -> tensors.Array:
-    if tensors.is_tensor(X):
-        return tensors.squared_distances_to_mean(X)
-    centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
-    return np.asarray(euclidean_distances(X, centroid, squared=True)).ravel()
 
 
 def gram(X: Any, kernel: Kernel) -> tensors.Tall:
@@ -404,30 +394,14 @@ def require_memory(n_samples: int, itemsize: int, device: Any = None) -> None:
 
 def available_memory() -> int | None:
     """Bytes of memory this process may still take, or None where the system does not say."""
-    limits = [_meminfo(), _cgroup_room()]
-    known = [limit for limit in limits if limit is not None]
-    if known:
-        return min(known)
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _meminfo() -> int | None:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        return None
-    return None
-
-
-def _cgroup_room() -> int | None:
-    """Room under a container's limit (cgroup v2)."""
-    root = Path("/sys/fs/cgroup")
-    try:
-        return int((root / "memory.max").read_text()) - int((root / "memory.current").read_text())
-    except (OSError, ValueError):
-        return None
+    limits = []
+    with suppress(OSError):
+        found = re.search(r"MemAvailable: *(\d+)", Path("/proc/meminfo").read_text())
+        limits += [int(found[1]) * 1024] if found else []
+    with suppress(OSError, ValueError):  # no container, or one without a limit (cgroup v2)
+        most, used = (Path(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+        limits.append(int(most.read_text()) - int(used.read_text()))
+    if not limits:
+        with suppress(OSError, ValueError, AttributeError):
+            limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(limits, default=None)

@@ -41,9 +41,6 @@ MOST_LEVELS = 256
 DEGREE = 3
 """Of the splines; lower where there are few."""
 
-_NO_MARK = np.empty(0, dtype=str)
-"""Classes beside which nothing but a missing value is unlabelled."""
-
 
 def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     """Cut labels that are numbers into classes.
@@ -79,7 +76,9 @@ def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     [1, 1, 0, -1, 2]
     """
     numbers = read_numbers(y, labelled=labelled)
-    return classes_of(numbers, edges_of(numbers, check_bins(bins)))
+    if np.ndim(bins) == 0:
+        return classes_of(numbers, edges_of(numbers, check_integer("bins", bins, low=2)))
+    return classes_of(numbers, _check_edges(bins))
 
 
 def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) -> Array:
@@ -94,7 +93,8 @@ def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) 
         raise ValueError(
             f"y must be one-dimensional, one number per sample; got shape {column.shape}."
         )
-    column, missing = column.reshape(-1), is_unlabelled(y, _NO_MARK)
+    # Beside classes that are text, nothing but a missing value is unlabelled.
+    column, missing = column.reshape(-1), is_unlabelled(y, np.empty(0, dtype=str))
     known = np.where(missing, np.nan, 0.0)
     view = read_domains(known, labelled=labelled, n_samples=n_samples)
     rows = np.flatnonzero(view.labelled)
@@ -153,10 +153,7 @@ def read_marked(
     return read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
 
 
-def check_bins(bins: Any) -> int | Array:
-    """Return a number of bins, or edges as an array; say what is wrong with anything else."""
-    if np.ndim(bins) == 0:
-        return check_integer("bins", bins, low=2)
+def _check_edges(bins: Any) -> Array:
     try:
         edges = np.array(bins, dtype=float)
     except (TypeError, ValueError):
@@ -170,13 +167,11 @@ def check_bins(bins: Any) -> int | Array:
     return edges
 
 
-def edges_of(numbers: Array, bins: int | Array) -> Array:
-    """Return the edges that cut labels: those given, or those of parts of equal counts.
+def edges_of(numbers: Array, bins: int) -> Array:
+    """Return the edges that cut labels into parts of equal counts.
 
     A part ends at the largest of its own labels, so that no rounding moves a label over an edge.
     """
-    if isinstance(bins, np.ndarray):
-        return bins
     values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
     if len(values) == 1:
         raise ValueError(

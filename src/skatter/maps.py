@@ -165,20 +165,12 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Samples, labelled or not, of all domains.
         y : ignored
             Labels are not used.
-
-        Returns
-        -------
-        self
-            The fitted map.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter is out of range, or the kernel has values that are not finite.
         """
         self.check_parameters()
         X = check_samples(self, X, reset=True, sparse=self._takes_sparse, tensors=True, least=1)
-        kernel = self._resolve_kernel(X)
+        kernel = kernel_of(self, X)
+        if kernel.origin is not None:
+            kernel = replace(kernel, origin=tensors.host(kernel.origin))
         landmarks = self._choose(X, kernel) if isinstance(self.landmarks, str) else self._given(X)
         K, dtype = _kernel_of_landmarks(landmarks, kernel), tensors.host_dtype(X)
         sizes, root = _inverse_root(K, np.finfo(dtype).eps)
@@ -231,12 +223,6 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 "SCA(kernel='precomputed')."
             )
 
-    def _resolve_kernel(self, X: Any) -> Kernel:
-        kernel = kernel_of(self, X)
-        return (
-            kernel if kernel.origin is None else replace(kernel, origin=tensors.host(kernel.origin))
-        )
-
     def _given(self, X: Any) -> Any:
         """Return the user's landmarks, checked, at the place of the samples."""
         landmarks = check_array(
@@ -276,11 +262,6 @@ def _in_random_order(X: Any, rng: Any) -> Codes:
         tensors.host(_in_double(X[rows]) @ direction) for rows in gen_batches(X.shape[0], BATCH)
     ]
     return np.argsort(np.concatenate(keys), kind="stable")[rng.permutation(X.shape[0])]
-
-
-def _uniform_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
-    """Return the first rows of a random order."""
-    return drawn[:n_landmarks]
 
 
 def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
@@ -368,7 +349,7 @@ def _check_landmarks(name: str, value: Any) -> None:
 _CHOICES: dict[str, Callable[[Any, Codes, Kernel, int, Any], Codes]] = {
     "kmeans++": _spread_rows,
     "leverage": _leverage_rows,
-    "uniform": _uniform_rows,
+    "uniform": lambda X, drawn, kernel, n_landmarks, rng: drawn[:n_landmarks],
 }
 
 
@@ -485,10 +466,7 @@ def _features_of_tensor(feature_map: Any, X: Any) -> Any:
         phase += tensors.like(feature_map.random_offset_, X)
         return phase.cos_().mul_(np.sqrt(2 / phase.shape[1]))
     if type(feature_map) is Nystroem and feature_map.kernel in ("linear", "rbf"):
-        kernel = Kernel(feature_map.kernel, {"gamma": feature_map.gamma})
-        K = kernel(X, tensors.like(feature_map.components_, X))
+        K = Kernel(feature_map.kernel, {"gamma": feature_map.gamma})(X, feature_map.components_)
         return tensors.multiply(K, tensors.like(feature_map.normalization_.T, X))
     features = feature_map.transform(tensors.host(X))
-    return tensors.like(
-        features.toarray() if sparse.issparse(features) else np.asarray(features), X
-    )
+    return tensors.like(features.toarray() if sparse.issparse(features) else features, X)

@@ -47,6 +47,8 @@ BATCH_VALUES = 2**23
 """Features computed at a time: bounds the memory that collecting moments takes."""
 DEVICE_BATCH_VALUES = 2**27
 """The same on a graphics card, where small batches would wait for the host."""
+_OF_CELLS = ("label", "classes", "domain", "domain_ids", "is_target", "counts")
+"""What a file of moments holds of the cells, in the order of the fields of :class:`Domains`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +161,16 @@ class Moments:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to an ``.npz`` file, whole or not at all; no pickle is involved."""
+        arrays = {
+            "means": self.means,
+            "second": self.second,
+            "kept": self.kept,
+            "dtype": str(np.dtype(self.dtype)),
+            "feature_map": self.feature_map,
+            **{name: getattr(self.cells, name) for name in _OF_CELLS},
+        }
 
         def write(part: Path) -> None:
-            arrays: dict[str, Any] = _as_arrays(self)
             with part.open("wb") as file:
                 np.savez(file, **arrays)
 
@@ -180,7 +189,7 @@ class Moments:
             with open_archive(read_regular(path, MAX_BYTES)) as file:
                 names = file.namelist()
                 return _from_arrays({name[:-4]: read_npy(file.read(name)) for name in names})
-        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except (LookupError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"{os.fspath(path)} holds no moments ({error}); write them with Moments.save."
             ) from error
@@ -209,11 +218,6 @@ def collect_moments(
         n_cells · n_features² numbers; ``"pooled"`` keeps the two sums that SCA needs.
     feature_map : str
         Fingerprint of the map behind ``features``.
-
-    Returns
-    -------
-    Moments
-        Of all samples together.
     """
     check_choice("second", second, SECOND)
     first = X[:1] if features is None else features(X[:1])
@@ -288,55 +292,26 @@ def fingerprint(feature_map: Any, n_features: int) -> str:
 def _moments_of(features: Any, domains: Domains, second: str, feature_map: str) -> Moments:
     cells, cell = domains.cells()
     order = np.argsort(cell, kind="stable")
-    features = tensors.take(features, order)
-    find = _second_of_sparse if sparse.issparse(features) else _second_of_dense
-    means, matrices = find(features, cells, cell[order], second)
-    return Moments(cells, means, matrices, second, tensors.host_dtype(features), feature_map)
-
-
-def _second_of_dense(
-    features: Any, cells: Domains, cell: Codes, second: str
-) -> tuple[Array, Array]:
-    """Return means and second moments; ``features`` are sorted by cell, and overwritten."""
-    near = tensors.like(_cell_means(features, cells, cell), features)
-    features -= tensors.take(near, cell)
+    features, cell, dtype = tensors.take(features, order), cell[order], tensors.host_dtype(features)
+    near: Any = 0.0
+    if sparse.issparse(features):
+        # Sparse samples lie about zero and stay sparse.
+        features = features.astype(np.float64)
+    else:
+        near = tensors.like(_cell_means(features, cells, cell), features)
+        features -= tensors.take(near, cell)
+        near = tensors.host(near).astype(np.float64)
     # What rounding left of the means, told from values near zero.
     left = _cell_means(features, cells, cell)
-
-    def square(block: Any) -> Array:
-        return tensors.host(tensors.multiply(block.T, block))
-
-    matrices = _about_means(square, features, cells, cell, second, left)
-    return tensors.host(near).astype(np.float64) + left, matrices
-
-
-def _second_of_sparse(
-    features: Any, cells: Domains, cell: Codes, second: str
-) -> tuple[Array, Array]:
-    """Return means and second moments; sparse samples lie about zero and stay sparse."""
-    indicator = sparse.csr_array(
-        (np.ones(len(cell)), cell, np.arange(len(cell) + 1)), shape=(len(cell), cells.n_rows)
-    )
-    double = features.astype(np.float64)
-    means = np.asarray((indicator.T @ double).todense()) / cells.counts[:, None]
-
-    def square(block: Any) -> Array:
-        return np.asarray((block.T @ block).toarray())
-
-    return means, _about_means(square, double, cells, cell, second, means)
-
-
-def _about_means(
-    square: Callable[[Any], Array], rows: Any, cells: Domains, cell: Codes, second: str, mean: Array
-) -> Array:
-    """Return the second moments of rows about the means of their cells."""
-    matrices = np.zeros((_n_second(cells, second), rows.shape[1], rows.shape[1]))
-    for index, own in _groups(cells, cell, second):
-        matrices[index] = square(rows[own])
-    for index, own in _groups(cells, np.arange(cells.n_rows), second):
-        weighted = mean[own] * np.sqrt(cells.counts[own])[:, None]
+    matrices = np.zeros((_n_second(cells, second), left.shape[1], left.shape[1]))
+    for index, rows in _groups(cells, cell, second):
+        block = features[rows]
+        square: Any = tensors.multiply(block.T, block)
+        matrices[index] = square.toarray() if sparse.issparse(square) else tensors.host(square)
+    for index, rows in _groups(cells, np.arange(cells.n_rows), second):
+        weighted = left[rows] * np.sqrt(cells.counts[rows])[:, None]
         matrices[index] -= weighted.T @ weighted
-    return matrices
+    return Moments(cells, near + left, matrices, second, dtype, feature_map)
 
 
 def _cell_means(features: Any, cells: Domains, cell: Codes) -> Array:
@@ -344,6 +319,9 @@ def _cell_means(features: Any, cells: Domains, cell: Codes) -> Array:
     if tensors.is_tensor(features):
         E = tensors.like(scatter.indicator_means(cell, cells.n_rows), features)
         return tensors.host(tensors.multiply(E.T, features)).astype(np.float64)
+    if sparse.issparse(features):
+        sums = sparse.csr_array((np.ones(len(cell)), cell, np.arange(len(cell) + 1))).T @ features
+        return np.asarray(sums.todense()) / cells.counts[:, None]
     of_cells = np.split(features, np.cumsum(cells.counts)[:-1])
     return np.array([own.mean(axis=0, dtype=np.float64) for own in of_cells])
 
@@ -387,57 +365,31 @@ def _check_alike(parts: Sequence[Moments]) -> None:
             )
 
 
-def _as_arrays(moments: Moments) -> dict[str, Array]:
-    cells = moments.cells
-    return {
-        "means": moments.means,
-        "second": moments.second,
-        "kept": np.array(moments.kept),
-        "dtype": np.array(str(np.dtype(moments.dtype))),
-        "feature_map": np.array(moments.feature_map),
-        "label": cells.label,
-        "classes": cells.classes,
-        "domain": cells.domain,
-        "domain_ids": cells.domain_ids,
-        "is_target": cells.is_target,
-        "counts": cells.counts,
-    }
-
-
 def _from_arrays(arrays: dict[str, Array]) -> Moments:
-    names = ("label", "classes", "domain", "domain_ids", "is_target", "counts")
-    cells = Domains(*(arrays[name] for name in names))
-    name = check_choice("dtype", str(arrays["dtype"]), ("float32", "float64"))
-    kept, dtype = str(arrays["kept"]), np.dtype(name)
-    moments = Moments(
-        cells, arrays["means"], arrays["second"], kept, dtype, str(arrays["feature_map"])
-    )
-    _check_whole(moments)
-    return moments
-
-
-def _check_whole(moments: Moments) -> None:
-    """Raise where arrays that were read do not belong together."""
-    cells, size = moments.cells, moments.means.shape[-1]
-    check_choice("kept", moments.kept, SECOND)
+    """Make moments of arrays from a file, or raise where these do not belong together."""
+    cells = Domains(*(arrays[name] for name in _OF_CELLS))
+    dtype = check_choice("dtype", str(arrays["dtype"]), ("float32", "float64"))
+    kept = check_choice("kept", str(arrays["kept"]), SECOND)
+    n, size = cells.n_rows, arrays["means"].shape[-1]
     expected = {
-        "means": (moments.means, "f", (cells.n_rows, size)),
-        "second": (moments.second, "f", (_n_second(cells, moments.kept), size, size)),
-        "label": (cells.label, "i", (cells.n_rows,)),
-        "domain": (cells.domain, "i", (cells.n_rows,)),
-        "counts": (cells.counts, "i", (cells.n_rows,)),
-        "is_target": (cells.is_target, "b", (cells.n_domains,)),
-        "classes": (cells.classes, cells.classes.dtype.kind, (cells.classes.size,)),
-        "domain_ids": (cells.domain_ids, cells.domain_ids.dtype.kind, (cells.domain_ids.size,)),
+        "means": ("f", (n, size)),
+        "second": ("f", (_n_second(cells, kept), size, size)),
+        "label": ("i", (n,)),
+        "domain": ("i", (n,)),
+        "counts": ("i", (n,)),
+        "is_target": ("b", (cells.n_domains,)),
+        "classes": ("biufU", (cells.classes.size,)),
+        "domain_ids": ("biufU", (cells.domain_ids.size,)),
     }
-    for name, (array, kind, shape) in expected.items():
+    for name, (kinds, shape) in expected.items():
+        array = arrays[name]
         if array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
-        if array.dtype.kind != kind:
+        if array.dtype.kind not in kinds:
             raise ValueError(f"{name} is of {array.dtype}")
-        if kind != "U" and not np.isfinite(array).all():
+        if array.dtype.kind != "U" and not np.isfinite(array).all():
             raise ValueError(f"{name} holds a value that is not finite")
-    if cells.n_rows and (
+    if n and (
         cells.counts.min() < 1
         or cells.label.min() < UNLABELLED
         or cells.label.max() >= len(cells.classes)
@@ -445,6 +397,8 @@ def _check_whole(moments: Moments) -> None:
         or cells.domain.max() >= cells.n_domains
     ):
         raise ValueError("counts, classes or domains are out of range")
+    means, second = arrays["means"], arrays["second"]
+    return Moments(cells, means, second, kept, np.dtype(dtype), str(arrays["feature_map"]))
 
 
 def _pieces(value: Any) -> Iterable[bytes]:

@@ -78,11 +78,25 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         X = check_samples(self, X, reset=first, tensors=True, least=1)
         names = self._check_labels(X, y)
         if first:
-            self._begin(X, names, classes)
-        else:
-            tensors.require_same_place(X, self.X_fit_, "X")
-            self._join(X, names, classes)
-        self._thin_out()
+            self._random = check_random_state(0 if self.random_state is None else self.random_state)
+            self.X_fit_, self.classes_, self.n_samples_seen_ = X[:0], names[:0], 0
+            self._codes, self._keys = np.empty(0, dtype=np.intp), np.empty(0)
+        tensors.require_same_place(X, self.X_fit_, "X")
+        more = names if classes is None else np.concatenate([names, np.asarray(classes)])
+        known = np.unique(np.concatenate([self.classes_, more]))
+        before = np.searchsorted(known, self.classes_)[self._codes]
+        self._codes = np.concatenate([before, np.searchsorted(known, names)])
+        self.classes_ = known
+        # A copy: what is kept must not change when the caller's samples do.
+        together = sparse.vstack if sparse.issparse(X) else tensors.vstack
+        self.X_fit_ = together([self.X_fit_, X])
+        self._keys = np.concatenate([self._keys, self._random.uniform(size=len(names))])
+        self.n_samples_seen_ += len(names)
+        if self.max_samples is not None and len(self._keys) > self.max_samples:
+            # The samples with the smallest random keys stay, in the order they came.
+            kept = np.sort(np.argpartition(self._keys, self.max_samples)[: self.max_samples])
+            self.X_fit_ = tensors.take(self.X_fit_, kept)
+            self._codes, self._keys = self._codes[kept], self._keys[kept]
         return self
 
     def predict(self, X: Any) -> Array:
@@ -130,33 +144,3 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         check_classification_targets(names)
         check_length("y", len(names), X.shape[0])
         return np.asarray(names)
-
-    def _begin(self, X: Any, names: Array, classes: Any) -> None:
-        self._random = check_random_state(0 if self.random_state is None else self.random_state)
-        known = names if classes is None else np.concatenate([names, np.asarray(classes)])
-        self.classes_ = np.unique(known)
-        # What is kept must not change when the caller's samples do.
-        self.X_fit_ = tensors.copied_rows(X)
-        self._codes = np.searchsorted(self.classes_, names)
-        self._keys = self._random.uniform(size=len(names))
-        self.n_samples_seen_ = len(names)
-
-    def _join(self, X: Any, names: Array, classes: Any) -> None:
-        more = names if classes is None else np.concatenate([names, np.asarray(classes)])
-        known = np.unique(np.concatenate([self.classes_, more]))
-        self._codes = np.concatenate(
-            [np.searchsorted(known, self.classes_)[self._codes], np.searchsorted(known, names)]
-        )
-        self.classes_ = known
-        together = sparse.vstack if sparse.issparse(X) else tensors.vstack
-        self.X_fit_ = together([self.X_fit_, X])
-        self._keys = np.concatenate([self._keys, self._random.uniform(size=len(names))])
-        self.n_samples_seen_ += len(names)
-
-    def _thin_out(self) -> None:
-        """Keep the samples with the smallest random keys, in the order they came."""
-        if self.max_samples is None or len(self._keys) <= self.max_samples:
-            return
-        kept = np.sort(np.argpartition(self._keys, self.max_samples)[: self.max_samples])
-        self.X_fit_ = tensors.take(self.X_fit_, kept)
-        self._codes, self._keys = self._codes[kept], self._keys[kept]

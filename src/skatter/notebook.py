@@ -131,15 +131,13 @@ def _table(section: Section) -> str:
 
 def _lines(section: Section) -> str:
     heads = "".join(_cell(name, "th", "col") for name in section.heads)
-    lines = "".join(f"<tr>{_line(line, section.names)}</tr>" for line in section.lines)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _line(cells: tuple[str, ...], names: int) -> str:
-    first, *others = cells
-    return _cell(first, "th", "row") + "".join(
-        _cell(cell, is_number=place >= names) for place, cell in enumerate(others, start=1)
+    lines = "".join(
+        f"<tr>{_cell(first, 'th', 'row')}"
+        + "".join(_cell(cell, is_number=i >= section.names) for i, cell in enumerate(others, 1))
+        + "</tr>"
+        for first, *others in section.lines
     )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def _cell(text: str, tag: str = "td", scope: str = "", *, is_number: bool = False) -> str:

@@ -47,6 +47,10 @@ def named_or(rule: Rule, *names: str) -> Rule:
     )
 
 
+def anything(name: str, value: Any) -> None:
+    """Take any value: what is wrong with it shows where it is used."""
+
+
 def random_state(name: str, value: Any) -> None:
     """Refuse what scikit-learn cannot make a random generator of."""
     try:

@@ -9,7 +9,6 @@ Before a regressor labels are numbers: NaN marks unlabelled samples, and -1 does
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -19,14 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skatter.accuracy import SCORE_REQUEST, Tally, explained, share, tally
 from skatter.checks import n_rows, take_rows
-from skatter.domains import Codes, Domains, read_domains
+from skatter.domains import Domains, read_domains
 from skatter.formatting import duration
 from skatter.labels import marks, read_numbers
 from skatter.notebook import Section, ShowsLearnt
@@ -126,11 +125,6 @@ class DomainPipeline(ShowsLearnt, Pipeline):
             Domain of each sample.
         labelled : array-like of bool of shape (n_samples,) or None
             Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted pipeline.
         """
         if backend := backend_of(X):
             return backend.fit(self, X, y, sample_domain=sample_domain, labelled=labelled)
@@ -365,42 +359,33 @@ class _Seen:
         """Fit a step on what it should see; a frozen one stays as it is."""
         if isinstance(step, FrozenEstimator):
             return step
-        if _takes_domains(step):
-            return step.fit(X, self._shown(step), **self._domain_arguments(step))
-        if learns_from_labels(step):
-            rows, names = self._labelled()
-            return step.fit(take_rows(X, rows), names)
-        return step.fit(X)
+        samples_and_labels, domains = self._shown(step, X)
+        return step.fit(*samples_and_labels, **domains)
 
     def fit_transform(self, step: Any, X: Any) -> Any:
         """Fit a step on what it should see, and transform all samples."""
-        if hasattr(step, "fit_transform"):
-            if _takes_domains(step):
-                return step.fit_transform(X, self._shown(step), **self._domain_arguments(step))
-            if not learns_from_labels(step):
-                return step.fit_transform(X)
-        return call_step(self.fit(step, X).transform, X, self.sample_domain)
+        if not hasattr(step, "fit_transform") or sees_labelled_only(step):
+            return call_step(self.fit(step, X).transform, X, self.sample_domain)
+        samples_and_labels, domains = self._shown(step, X)
+        return step.fit_transform(*samples_and_labels, **domains)
 
-    def _shown(self, step: Any) -> Any:
-        """Return the labels for a step that takes domains.
-
-        Numbers are no classes: one that does not learn from labels is told who has one.
-        """
-        if self.numbers is None or learns_from_labels(step):
-            return self.y
-        return marks(self.numbers)
-
-    def _domain_arguments(self, step: Any) -> dict[str, Any]:
-        given = {"sample_domain": self.sample_domain}
-        if self.domains is not None and has_fit_parameter(step, "labelled"):
-            given["labelled"] = self.domains.labelled
-        return given
-
-    def _labelled(self) -> tuple[Codes, Array]:
+    def _shown(self, step: Any, X: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return samples and labels for a step, and domains where it takes them."""
+        if _takes_domains(step):
+            domains = {"sample_domain": self.sample_domain}
+            if self.domains is not None and has_fit_parameter(step, "labelled"):
+                domains["labelled"] = self.domains.labelled
+            if self.numbers is None or learns_from_labels(step):
+                return (X, self.y), domains
+            # Numbers are no classes: a step that does not learn from them is told who has one.
+            return (X, marks(self.numbers)), domains
+        if not learns_from_labels(step):
+            return (X,), {}
         if self.domains is None or not self.domains.n_labelled:
             raise ValueError(NO_LABELS)
         rows = np.flatnonzero(self.domains.labelled)
-        return rows, self.domains.names() if self.numbers is None else self.numbers[rows]
+        names = self.domains.names() if self.numbers is None else self.numbers[rows]
+        return (take_rows(X, rows), names), {}
 
 
 def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
@@ -412,11 +397,6 @@ def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
         Transformers, then a transformer, classifier or regressor.
     verbose : bool
         Print the seconds that each step took.
-
-    Returns
-    -------
-    DomainPipeline
-        Not fitted.
 
     Examples
     --------
@@ -433,10 +413,4 @@ def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:
     >>> model.fit(X, known, sample_domain=site).predict(X[-2:])
     array(['dog', 'dog'], dtype='<U3')
     """
-    names = [step if isinstance(step, str) else type(step).__name__.lower() for step in steps]
-    count, seen = Counter(names), Counter[str]()
-    unique = []
-    for name in names:
-        seen[name] += 1
-        unique.append(f"{name}-{seen[name]}" if count[name] > 1 else name)
-    return DomainPipeline(list(zip(unique, steps, strict=True)), verbose=verbose)
+    return DomainPipeline(make_pipeline(*steps).steps, verbose=verbose)

@@ -54,17 +54,8 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> DomainScaler:
         """Learn the mean and the standard deviation of every feature in every domain.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples of all domains.
-        y : array-like of shape (n_samples,) or None
-            Classes or numbers; they say which domains are targets, and nothing else.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample. None: labelled samples are one domain and unlabelled ones
-            another.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels are there; wins over the marks in ``y``.
+        Takes what :meth:`skatter.SCA.fit` takes. Labels, be they classes or numbers, say which
+        domains are targets, and nothing else.
         """
         X = check_samples(self, X, reset=True, sparse=False)
         if y is None and sample_domain is None:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
 from skatter.checks import check_samples
-from skatter.domains import Codes, Domains, Mask, in_domains, read_domains
+from skatter.domains import Codes, Domains, Mask, read_domains, which_domain
 from skatter.methods.record import Need
 from skatter.parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter.tensors import Array
@@ -203,7 +203,7 @@ class Rival(Declared, BaseEstimator):
         """Which new samples belong to a source of ``fit``; all others are the target's."""
         if sample_domain is None:
             return np.zeros(n_samples, dtype=bool)
-        return in_domains(sample_domain, self.source_ids_, n_samples=n_samples)
+        return which_domain(sample_domain, self.source_ids_, n_samples=n_samples) >= 0
 
     def _new_samples(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from skatter.checks import check_integer
+from skatter.checks import check_integer, check_table
 from skatter.domains import Codes, Domains, read_domains
 from skatter.kernels import check_gram, gram, resolve_kernel
 from skatter.plots.canvas import QUIET, new_figure, quieten, short_names
-from skatter.scatter.reading import check_table
 from skatter.tensors import Array
 
 if TYPE_CHECKING:

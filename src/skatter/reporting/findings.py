@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skatter.checks import take_rows
+from skatter.checks import check_table, take_rows
 from skatter.domains import UNLABELLED, Codes, Domains
 from skatter.reporting import measures
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
@@ -42,7 +42,6 @@ from skatter.reporting.views import (
     view_before,
 )
 from skatter.scatter import Geometry, Scatters, measure
-from skatter.scatter.reading import check_table
 from skatter.tensors import Array
 
 FIGURE_NAMES: Mapping[str, str] = {

@@ -80,27 +80,24 @@ def measure(geometry: Geometry, domains: Domains) -> Scatters:
     n_labelled = max(domains.n_labelled, 1)
     norms = geometry.squared_norms
     cells, cell = domains.cells()
-    factors = {
-        "pooled": cells.counts[:, None] / len(norms),
-        "domain": domain_factor(cells),
-        "between": class_factor(cells),
-        "classes": class_indicators(cells),
-        "conditional": conditional_factor(cells),
-    }
+    factors = [
+        cells.counts[:, None] / len(norms),
+        domain_factor(cells),
+        class_factor(cells),
+        class_indicators(cells),
+        conditional_factor(cells),
+    ]
     # Samples of one domain and class have the same coefficients, and one pass over the Gram matrix
     # serves all factors.
-    of_sample = np.hstack(list(factors.values())) / cells.counts[:, None]
-    energies = geometry.energies(of_sample[cell])
-    ends = np.cumsum([factor.shape[1] for factor in factors.values()])[:-1]
-    energy = {
-        name: float(part.sum())
-        for name, part in zip(factors, np.split(energies, ends), strict=True)
-    }
-    within = float(norms[domains.labelled].sum()) - energy["classes"]
+    energies = geometry.energies((np.hstack(factors) / cells.counts[:, None])[cell])
+    ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
+    pooled, domain, between, classes, conditional = (
+        float(part.sum()) for part in np.split(energies, ends)
+    )
     return Scatters(
-        total=max(float(norms.mean()) - energy["pooled"], 0.0),
-        domain=energy["domain"],
-        between_class=energy["between"] / n_labelled,
-        within_class=max(within, 0.0) / n_labelled,
-        conditional_domain=energy["conditional"],
+        total=max(float(norms.mean()) - pooled, 0.0),
+        domain=domain,
+        between_class=between / n_labelled,
+        within_class=max(float(norms[domains.labelled].sum()) - classes, 0.0) / n_labelled,
+        conditional_domain=conditional,
     )

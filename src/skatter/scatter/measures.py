@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from skatter.domains import read_domains
+from skatter.checks import check_table
+from skatter.domains import Domains, read_domains
+from skatter.kernels import check_gram, gram, resolve_kernel
 from skatter.scatter.factors import conditional_factor, domain_factor, indicator_means
 from skatter.scatter.geometry import Geometry, measure
-from skatter.scatter.reading import (
-    Projection,
-    check_weights,
-    labelled_view,
-    read_geometry,
-    read_samples,
-)
 from skatter.tensors import Array
+
+Projection = Callable[[Any], Array]
 
 
 def scatter(
@@ -54,13 +52,13 @@ def scatter(
     1.0
     """
     if sample_weight is None:
-        X, geometry = read_geometry(X, kernel, gamma, projection)
+        X, geometry = _read_geometry(X, kernel, gamma, projection)
         return _pooled(geometry, np.full(X.shape[0], 1 / X.shape[0]))
-    X = read_samples(X, projection)
-    weights = check_weights(sample_weight, X.shape[0])
+    X = _read_samples(X, projection)
+    weights = _check_weights(sample_weight, X.shape[0])
     counted = np.flatnonzero(weights)
     X = X[np.ix_(counted, counted)] if kernel == "precomputed" else X[counted]
-    _, geometry = read_geometry(X, kernel, gamma, None)
+    _, geometry = _read_geometry(X, kernel, gamma, None)
     return _pooled(geometry, weights[counted])
 
 
@@ -85,7 +83,7 @@ def total_scatter(
     >>> total_scatter([[0.0], [0.0], [3.0]], ["a", "a", "b"])
     2.25
     """
-    X, geometry = read_geometry(X, kernel, gamma, projection)
+    X, geometry = _read_geometry(X, kernel, gamma, projection)
     if sample_domain is None:
         return _pooled(geometry, np.full(X.shape[0], 1 / X.shape[0]))
     domains = read_domains(None, sample_domain, n_samples=X.shape[0])
@@ -110,7 +108,7 @@ def domain_scatter(
     >>> round(domain_scatter([[0.0], [0.0], [3.0]], ["a", "a", "b"]), 6)
     2.25
     """
-    X, geometry = read_geometry(X, kernel, gamma, projection)
+    X, geometry = _read_geometry(X, kernel, gamma, projection)
     domains = read_domains(None, sample_domain, n_samples=X.shape[0])
     return geometry.energy(domain_factor(domains))
 
@@ -133,8 +131,8 @@ def between_class_scatter(
     >>> round(between_class_scatter([[0.0], [2.0], [4.0]], ["a", "a", "b"]), 6)
     2.0
     """
-    X, geometry = read_geometry(X, kernel, gamma, projection)
-    return measure(geometry, labelled_view(y, X.shape[0])).between_class
+    X, geometry = _read_geometry(X, kernel, gamma, projection)
+    return measure(geometry, _labelled_view(y, X.shape[0])).between_class
 
 
 def within_class_scatter(
@@ -155,8 +153,8 @@ def within_class_scatter(
     >>> round(within_class_scatter([[0.0], [2.0], [4.0]], ["a", "a", "b"]), 6)
     0.666667
     """
-    X, geometry = read_geometry(X, kernel, gamma, projection)
-    return measure(geometry, labelled_view(y, X.shape[0])).within_class
+    X, geometry = _read_geometry(X, kernel, gamma, projection)
+    return measure(geometry, _labelled_view(y, X.shape[0])).within_class
 
 
 def conditional_domain_scatter(
@@ -179,7 +177,7 @@ def conditional_domain_scatter(
     >>> round(conditional_domain_scatter(samples, ["a", "a", "b"], site), 6)
     0.5
     """
-    X, geometry = read_geometry(X, kernel, gamma, projection)
+    X, geometry = _read_geometry(X, kernel, gamma, projection)
     domains = read_domains(y, sample_domain, n_samples=X.shape[0])
     return geometry.energy(conditional_factor(domains))
 
@@ -188,3 +186,47 @@ def _pooled(geometry: Geometry, weights: Array) -> float:
     """Scatter of a weighted sample: Σ w_i ‖φ_i‖² − ‖Σ w_i φ_i‖², weights summing to one."""
     spread = float(weights @ geometry.squared_norms) - geometry.energy(weights[:, None])
     return max(spread, 0.0)
+
+
+def _read_samples(X: Any, projection: Projection | None) -> Any:
+    """Check samples, or what a projection makes of them."""
+    if projection is None:
+        return check_table(X, "X")
+    return check_table(projection(X), "the projection of X")
+
+
+def _read_geometry(
+    X: Any, kernel: Any, gamma: Any, projection: Projection | None
+) -> tuple[Any, Geometry]:
+    """Return the samples, projected where asked, and the geometry of their feature space."""
+    X = _read_samples(X, projection)
+    resolved = resolve_kernel(X, kernel, gamma=gamma)
+    if resolved.linear:
+        return X, Geometry.of_features(X)
+    if resolved.precomputed:
+        return X, Geometry.of_gram(check_gram(X))
+    return X, Geometry.of_gram(gram(X, resolved))
+
+
+def _labelled_view(y: Any, n_samples: int) -> Domains:
+    """Read labels, of which there must be some."""
+    domains = read_domains(y, n_samples=n_samples)
+    if not domains.n_labelled:
+        raise ValueError("y has no labelled sample; a class scatter needs at least one.")
+    return domains
+
+
+def _check_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Return weights that sum to one."""
+    try:
+        weights = np.asarray(sample_weight, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers ({error}).") from error
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must hold one weight per row of X ({n_samples}), got shape "
+            f"{weights.shape}."
+        )
+    if not (np.all(weights >= 0) and 0 < weights.sum() < np.inf):
+        raise ValueError("sample_weight must be finite, non-negative and not all zero.")
+    return weights / weights.sum()

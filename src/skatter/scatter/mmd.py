@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from skatter.checks import check_integer
+from skatter.checks import check_integer, check_table
 from skatter.kernels import check_gram, gram, resolve_kernel
-from skatter.scatter.reading import Projection, check_table
+from skatter.scatter.measures import Projection
 from skatter.tensors import Array
 
 

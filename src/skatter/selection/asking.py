@@ -48,6 +48,7 @@ from skatter.tensors import Array
 
 Codes = NDArray[np.intp]
 Draws = NDArray[np.float64]
+Verdict = Literal["decided", "undecided", "equal"]
 
 DISAGREE = "models disagree"
 AGREE = "models agree"
@@ -195,7 +196,7 @@ class LabelVerdict:
         Probability from which the matter is decided, and coverage of the intervals.
     """
 
-    verdict: Literal["decided", "undecided", "equal"]
+    verdict: Verdict
     best: str
     runner_up: str
     probability: float
@@ -270,16 +271,6 @@ def pick_rows_to_label(
     random_state : int, RandomState instance or None
         Draws the rows; None is a fixed seed.
 
-    Returns
-    -------
-    LabelSheet
-        Rows to label.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where an argument is not as described.
-
     Examples
     --------
     >>> import numpy as np
@@ -300,39 +291,60 @@ def pick_rows_to_label(
     strata = _strata(table, sure)
     if after is None and n_labels < len(strata):
         raise ValueError(f"n_labels must be at least {len(strata)}, one for each stratum.")
-    earlier = np.empty(0, dtype=np.intp) if after is None else _check_after(after, strata)
-    variances = np.array([_variance(name, sure[rows]) for name, rows in strata.items()])
-    rows, of_row = draw_from_strata(
-        strata, variances, n_labels, focus=focus, earlier=earlier, seed=seed_of(random_state)
+    if after is not None:
+        _check_after(after, strata)
+    variances = {
+        name: 0.25
+        if name == DISAGREE
+        else _row_variance(UNKNOWN_CONFIDENCE if sure is None else sure[rows].mean())
+        for name, rows in strata.items()
+    }
+    return draw_sheet(
+        dict(zip(predictions, table, strict=True)),
+        strata,
+        variances,
+        n_labels,
+        focus=focus,
+        classes=classes,
+        earlier=None if after is None else after.rows,
+        seed=seed_of(random_state),
     )
+
+
+def draw_sheet(
+    predictions: Mapping[str, Array],
+    strata: Mapping[str, Codes],
+    variances: Mapping[str, float],
+    n_labels: int,
+    *,
+    focus: float,
+    classes: Array,
+    seed: int,
+    earlier: Codes | None = None,
+) -> LabelSheet:
+    """Draw rows from strata, after earlier ones, by the variance in one row of each stratum."""
+    earlier = np.empty(0, dtype=np.intp) if earlier is None else earlier
+    sizes = np.array([len(rows) for rows in strata.values()])
+    of_row = np.empty(sizes.sum(), dtype=np.intp)
+    for code, own in enumerate(strata.values()):
+        of_row[own] = code
+    asked = np.bincount(of_row[earlier], minlength=len(strata))
+    shares = np.array([focus if name == DISAGREE else 0.0 for name in strata])
+    turns = _allocate(sizes, np.array(list(variances.values())), asked, shares, n_labels)
+    queues = [
+        iter(np.random.default_rng([seed, code]).permutation(np.setdiff1d(own, earlier)))
+        for code, own in enumerate(strata.values())
+    ]
+    new = np.array([next(queues[turn]) for turn in turns], dtype=np.intp)
+    rows = np.concatenate([earlier, new])
     return LabelSheet(
         rows=rows,
         stratum=of_row[rows],
         strata=tuple(strata),
-        sizes=tuple(len(own) for own in strata.values()),
-        predictions=dict(zip(predictions, table[:, rows], strict=True)),
+        sizes=tuple(sizes.tolist()),
+        predictions={name: column[rows] for name, column in predictions.items()},
         classes=classes,
     )
-
-
-def draw_from_strata(
-    strata: Mapping[str, Codes],
-    variances: Draws,
-    n_labels: int,
-    *,
-    focus: float,
-    earlier: Codes,
-    seed: int,
-) -> tuple[Codes, Codes]:
-    """Return the rows to label, after earlier ones, and the stratum of every row there is."""
-    sizes = np.array([len(rows) for rows in strata.values()])
-    of_row = _stratum_of_row(strata, int(sizes.sum()))
-    asked = np.bincount(of_row[earlier], minlength=len(strata))
-    shares = np.array([focus if name == DISAGREE else 0.0 for name in strata])
-    turns = _allocate(sizes, variances, asked, shares, n_labels)
-    queues = _queues(strata, earlier, seed)
-    new = np.array([next(queues[turn]) for turn in turns], dtype=np.intp)
-    return np.concatenate([earlier, new]), of_row
 
 
 def _read_predictions(predictions: Mapping[str, Any]) -> tuple[Array, Array]:
@@ -351,10 +363,10 @@ def _read_predictions(predictions: Mapping[str, Any]) -> tuple[Array, Array]:
     return table, np.unique(table)
 
 
-def _read_confidence(confidence: Any, n: int) -> Draws:
-    """Return one confidence for each row, NaN where none is given."""
+def _read_confidence(confidence: Any, n: int) -> Draws | None:
+    """Return one confidence for each row, if any is given."""
     if confidence is None:
-        return np.full(n, np.nan)
+        return None
     given = list(confidence.values()) if isinstance(confidence, Mapping) else [confidence]
     if any(np.shape(each) != (n,) for each in given):
         shapes = [np.shape(each) for each in given]
@@ -362,42 +374,31 @@ def _read_confidence(confidence: Any, n: int) -> Draws:
     values = np.mean(np.array(given, dtype=np.float64), axis=0)
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError("confidence must lie in [0, 1]: give probabilities.")
-    return values
+    return np.asarray(values)
 
 
-def _strata(table: Array, sure: Draws) -> dict[str, Codes]:
+def _strata(table: Array, sure: Draws | None) -> dict[str, Codes]:
     """Return the rows of each stratum that has any."""
     agree = np.all(table == table[0], axis=0)
     found = {DISAGREE: ~agree}
-    if np.isnan(sure).any() or not agree.any():
+    if sure is None or not agree.any():
         found[AGREE] = agree
     else:
-        surer = sure > _halving(sure[agree])
+        # Rows that are less sure hold half of the standard deviation to expect.
+        ordered = np.sort(sure[agree])
+        spread = np.cumsum(np.sqrt(_row_variance(ordered)))
+        surer = sure > ordered[np.searchsorted(spread, spread[-1] / 2)]
         found |= {LESS_SURE: agree & ~surer, SURER: agree & surer}
     return {name: np.flatnonzero(mask) for name, mask in found.items() if mask.any()}
 
 
-def _halving(sure: Draws) -> float:
-    """Return the confidence below which half of the expected standard deviation lies."""
-    ordered = np.sort(sure)
-    spread = np.cumsum(np.sqrt(_row_variance(ordered)))
-    return float(ordered[np.searchsorted(spread, spread[-1] / 2)])
-
-
-def _row_variance(sure: Draws) -> Draws:
+def _row_variance(sure: Any) -> Any:
+    """Return the variance of the accuracy in one row, as its confidence lets expect it."""
     cut = np.clip(sure, UNSURE, SURE)
-    return np.asarray(cut * (1 - cut))
+    return cut * (1 - cut)
 
 
-def _variance(name: str, sure: Draws) -> float:
-    """Return the variance of the accuracy to expect in one row of a stratum."""
-    if name == DISAGREE:
-        return 0.25
-    confidence = np.nan_to_num(sure, nan=UNKNOWN_CONFIDENCE).mean(keepdims=True)
-    return float(_row_variance(confidence)[0])
-
-
-def _check_after(after: LabelSheet, strata: Mapping[str, Codes]) -> Codes:
+def _check_after(after: LabelSheet, strata: Mapping[str, Codes]) -> None:
     sizes = {name: len(rows) for name, rows in strata.items()}
     same = dict(zip(after.strata, after.sizes, strict=True)) == sizes
     if not same or not all(
@@ -405,14 +406,6 @@ def _check_after(after: LabelSheet, strata: Mapping[str, Codes]) -> Codes:
         for code, name in enumerate(after.strata)
     ):
         raise ValueError("after is a sheet of other predictions: pass those it was made from.")
-    return after.rows
-
-
-def _stratum_of_row(strata: Mapping[str, Codes], n: int) -> Codes:
-    codes = np.empty(n, dtype=np.intp)
-    for code, rows in enumerate(strata.values()):
-        codes[rows] = code
-    return codes
 
 
 def _allocate(
@@ -433,14 +426,6 @@ def _allocate(
         count[turn] += 1
         turns.append(turn)
     return turns
-
-
-def _queues(strata: Mapping[str, Codes], earlier: Codes, seed: int) -> list[Any]:
-    """Return the rows of each stratum that are not asked yet, in random order."""
-    return [
-        iter(np.random.default_rng([seed, code]).permutation(np.setdiff1d(rows, earlier)))
-        for code, rows in enumerate(strata.values())
-    ]
 
 
 # --- what the labels say --------------------------------------------------------------------------
@@ -481,11 +466,6 @@ def judge_answers(
     LabelVerdict
         The best model, whether that is decided, and a ``summary`` to print.
 
-    Raises
-    ------
-    TypeError, ValueError
-        Where an argument is not as described, or no row is answered.
-
     Examples
     --------
     >>> sheet = pick_rows_to_label({"plain": ["a"] * 90, "adapted": ["a"] * 60 + ["b"] * 30})
@@ -498,18 +478,23 @@ def judge_answers(
     coverage = check_real("coverage", coverage, low=0, high=1)
     right, answered = _read_answers(sheet, answers)
     _check_prior_gain(prior_gain, sheet)
-    draws = _draw_accuracies(sheet, right, answered, seed_of(random_state))
-    weights = _prior_weights(draws, prior_gain)
-    chance = np.average(_is_best(draws), axis=0, weights=weights)
-    # Where the evidence has a prior, the posterior mean replaces the unbiased estimate.
-    estimates = _stratified_means(sheet, right, answered)
+    estimates, draws = _accuracies(sheet, right, answered, seed_of(random_state))
+    weights = np.ones(N_DRAWS)
     if prior_gain is not None:
+        density = norm.logpdf(draws[:, 1] - draws[:, 0], *prior_gain)
+        weights = np.exp(density - density.max())
+        # Where the evidence has a prior, the posterior mean replaces the unbiased estimate.
         estimates = np.average(draws, axis=0, weights=weights)
+    # In each draw one model is best, and equals share it.
+    is_best = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
+    chance = np.average(is_best / is_best.sum(axis=1, keepdims=True), axis=0, weights=weights)
     order = np.lexsort((-estimates, -chance))
     best, runner_up = int(order[0]), int(order[1])
     gap = draws[:, best] - draws[:, runner_up]
-    verdict = _verdict(gap, float(chance[best]), level)
-    counts = _count(sheet, answered)
+    verdict: Verdict = "decided" if chance[best] >= level else "undecided"
+    if np.all(np.abs(gap) < 1e-12):
+        verdict = "equal"
+    counts = np.bincount(sheet.stratum[answered], minlength=len(sheet.strata))
     return LabelVerdict(
         verdict=verdict,
         best=sheet.models[best],
@@ -568,83 +553,46 @@ def _check_prior_gain(prior_gain: tuple[float, float] | None, sheet: LabelSheet)
     check_real("standard deviation of prior_gain", deviation, low=0, open_low=True)
 
 
-def _count(sheet: LabelSheet, answered: Array) -> Codes:
-    return np.bincount(sheet.stratum[answered], minlength=len(sheet.strata))
+def _accuracies(sheet: LabelSheet, right: Array, answered: Array, seed: int) -> tuple[Draws, Draws]:
+    """Return Σ_h (N_h / N) r̄_h for each model, and draws of its accuracy from the posterior.
 
-
-def _stratified_means(sheet: LabelSheet, right: Array, answered: Array) -> Draws:
-    """Return Σ_h (N_h / N) r̄_h, with the prior mean in strata without an answer."""
-    total = np.zeros(len(sheet.models))
+    A draw is what is known, plus what is drawn for the other rows. Where a stratum has no answer,
+    its prior mean stands in for r̄_h.
+    """
+    rng = np.random.default_rng(seed)
+    total, draws = np.zeros(len(sheet.models)), np.zeros((N_DRAWS, len(sheet.models)))
     for code, size in enumerate(sheet.sizes):
-        here = answered & (sheet.stratum == code)
+        seen = right[answered & (sheet.stratum == code)]
         outcomes, prior = _outcomes(sheet, code)
-        mean = right[here].mean(axis=0) if here.any() else prior @ outcomes / prior.sum()
-        total += size * mean
-    return total / sheet.n_rows
+        total += size * (seen.mean(axis=0) if len(seen) else prior @ outcomes / prior.sum())
+        counts = np.array([np.all(seen == outcome, axis=1).sum() for outcome in outcomes])
+        possible = counts + prior > 0
+        shares = rng.dirichlet((counts + prior)[possible], size=N_DRAWS)
+        rest = rng.multinomial(size - len(seen), shares)
+        draws += (counts[possible] + rest) @ outcomes[possible]
+    return total / sheet.n_rows, draws / sheet.n_rows
 
 
 def _outcomes(sheet: LabelSheet, code: int) -> tuple[Array, Draws]:
     """Return the possible outcomes of a row in a stratum, who is right, and their prior counts.
 
     The models that name one class are right together, and where there are further classes all may
-    be wrong. Each such outcome counts a half, averaged over the rows of the stratum.
+    be wrong. Each such outcome counts a half, averaged over the rows of the stratum. That all are
+    wrong where every class is named counts nothing, until an answer is a class of its own.
     """
     table = np.array(list(sheet.predictions.values()))[:, sheet.stratum == code]
     codes = np.unique(table, return_inverse=True)[1].reshape(table.shape)
+    all_wrong = (False,) * len(table)
     found: dict[tuple[bool, ...], float] = {}
     for column, count in zip(*np.unique(codes.T, axis=0, return_counts=True), strict=True):
         named = np.unique(column)
         groups = [tuple((column == name).tolist()) for name in named]
         if len(named) < max(len(sheet.classes), 2):
-            groups.append((False,) * len(column))
+            groups.append(all_wrong)
         for group in groups:
             found[group] = found.get(group, 0.0) + PRIOR_COUNT * count / table.shape[1]
+    found.setdefault(all_wrong, 0.0)
     return np.array(list(found), dtype=float), np.array(list(found.values()))
-
-
-def _draw_accuracies(sheet: LabelSheet, right: Array, answered: Array, seed: int) -> Draws:
-    """Draw the accuracy of each model on all rows: what is known, plus what is drawn."""
-    rng = np.random.default_rng(seed)
-    total = np.zeros((N_DRAWS, len(sheet.models)))
-    for code, size in enumerate(sheet.sizes):
-        seen = right[answered & (sheet.stratum == code)]
-        outcomes, prior = _outcomes(sheet, code)
-        outcomes, counts, prior = _tally(seen, outcomes, prior)
-        shares = rng.dirichlet(counts + prior, size=N_DRAWS)
-        rest = rng.multinomial(size - len(seen), shares)
-        total += (counts + rest) @ outcomes
-    return total / sheet.n_rows
-
-
-def _tally(seen: Array, outcomes: Array, prior: Draws) -> tuple[Array, Draws, Draws]:
-    """Count the outcomes that are seen; one that nobody thought possible gets no prior count."""
-    every = np.vstack([outcomes, seen.astype(float)])
-    unique, first = np.unique(every, axis=0, return_index=True)
-    unique = unique[np.argsort(first)]
-    counts = np.array([np.all(seen == outcome, axis=1).sum() for outcome in unique], dtype=float)
-    padded = np.zeros(len(unique))
-    padded[: len(prior)] = prior
-    return unique, counts, padded
-
-
-def _prior_weights(draws: Draws, prior_gain: tuple[float, float] | None) -> Draws:
-    """Return the weight of each draw: the density of its gain, up to a factor."""
-    if prior_gain is None:
-        return np.ones(len(draws))
-    logs = norm.logpdf(draws[:, 1] - draws[:, 0], *prior_gain)
-    return np.asarray(np.exp(logs - logs.max()))
-
-
-def _is_best(draws: Draws) -> Draws:
-    """Return, for each draw and model, 1 where it is best; equals share it."""
-    best = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
-    return np.asarray(best / best.sum(axis=1, keepdims=True))
-
-
-def _verdict(gap: Draws, chance: float, level: float) -> Literal["decided", "undecided", "equal"]:
-    if np.all(np.abs(gap) < 1e-12):
-        return "equal"
-    return "decided" if chance >= level else "undecided"
 
 
 def _estimate(value: float, draws: Draws, weights: Draws, coverage: float) -> Estimate:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -25,7 +25,8 @@ from skatter.selection.asking import (
     N_DRAWS,
     Estimate,
     LabelSheet,
-    draw_from_strata,
+    Verdict,
+    draw_sheet,
 )
 from skatter.selection.criteria.evidence import seed_of
 from skatter.tensors import Array
@@ -60,7 +61,7 @@ class NumberVerdict:
         About how many more labels would decide it; 0 where it is decided.
     """
 
-    verdict: Literal["decided", "undecided", "equal"]
+    verdict: Verdict
     best: str
     runner_up: str
     probability: float
@@ -112,22 +113,14 @@ def pick_numbers_to_label(
         raise ValueError(f"predictions must hold two models, got {len(predictions)}.")
     table = np.array([np.asarray(each, dtype=float) for each in predictions.values()])
     strata = _strata(np.abs(table[0] - table[1]))
-    variances = np.array([1.0 if name == DISAGREE else 0.25 for name in strata])
-    rows, of_row = draw_from_strata(
+    return draw_sheet(
+        dict(zip(predictions, table, strict=True)),
         strata,
-        variances,
+        {name: 1.0 if name == DISAGREE else 0.25 for name in strata},
         n_labels,
         focus=FOCUS,
-        earlier=np.empty(0, dtype=np.intp),
-        seed=seed_of(random_state),
-    )
-    return LabelSheet(
-        rows=rows,
-        stratum=of_row[rows],
-        strata=tuple(strata),
-        sizes=tuple(len(own) for own in strata.values()),
-        predictions=dict(zip(predictions, table[:, rows], strict=True)),
         classes=np.empty(0),
+        seed=seed_of(random_state),
     )
 
 

@@ -23,10 +23,6 @@ class DomainScorer(BaseEstimator):
         self.criterion = criterion
         self.random_state = random_state
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
-        """Score as scikit-learn calls its scorers."""
-        return self.score(estimator, X, y, sample_domain)
-
     # scikit-learn routes metadata to a method of this name alone.
     def score(self, estimator: Any, X: Any, y: Any, sample_domain: Any = None) -> float:
         """Score a fitted estimator by its predictions for the unlabelled samples of ``X``."""
@@ -35,6 +31,8 @@ class DomainScorer(BaseEstimator):
         )
         evidence.fitted = estimator
         return score_evidence(evidence, named_criteria(self.criterion))[self.criterion]
+
+    __call__ = score
 
 
 def make_domain_scorer(

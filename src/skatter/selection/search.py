@@ -30,23 +30,34 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_choice, check_integer, check_real
+from skatter.checks import check_choice, check_integer
 from skatter.domains import Codes, Domains
 from skatter.formatting import count
 from skatter.notebook import Section, ShowsLearnt
+from skatter.parameters import (
+    COUNT,
+    NON_NEGATIVE,
+    SHARE,
+    Declared,
+    Rule,
+    anything,
+    choice,
+    declared,
+    optional,
+    parameter,
+)
 from skatter.sca import SCA
-from skatter.selection.criteria.evidence import MakeJudge
 from skatter.selection.criteria.registry import CRITERIA
 from skatter.selection.folds import FoldSolver, nearest_labels
 from skatter.selection.splitters import LeaveOneDomainOut
 from skatter.tensors import Array
 from skatter.threads import in_threads
 
-Point = tuple[int, float, float]
-"""k, δ and β: sorted, so that ties go to the smaller k, then the smaller δ."""
+Setting = tuple[float, float]
+"""β and δ."""
 
-Fold = Callable[[Codes, list[tuple[float, float]]], Iterator[Array]]
-"""Held-out rows and settings (β, δ) to projections of all samples, setting by setting."""
+Fold = Callable[[Codes], Iterator[Array]]
+"""Held-out rows to projections of all samples, setting by setting."""
 
 Score = Callable[[Codes, Codes], float]
 """Predicted rows and their predictions to a number; larger is better."""
@@ -56,7 +67,39 @@ BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
-class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
+def _candidates(rule: Rule) -> Rule:
+    """Return the rule of one value, or of several, which it sorts."""
+
+    def check(name: str, values: Any) -> list[Any]:
+        several = (values,) if np.ndim(values) == 0 else values
+        checked = sorted({rule(name, value) for value in several})
+        if not checked:
+            raise ValueError(f"{name} must name at least one candidate.")
+        return checked
+
+    return check
+
+
+_KS, _BETAS, _DELTAS = (_candidates(rule) for rule in (COUNT, SHARE, NON_NEGATIVE))
+
+
+def _check_estimator(name: str, value: Any) -> None:
+    if not (value is None or type(value) is SCA):
+        raise TypeError(f"{name} must be an SCA, got {type(value).__name__}.")
+    if value is not None and value.label_splines is not None:
+        raise ValueError(
+            "SCACV judges a setting by classes. For label_splines choose settings with "
+            "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
+        )
+
+
+def _check_criterion(name: str, value: Any) -> None:
+    by_predictions = [key for key, each in CRITERIA.items() if each.make_judge is not None]
+    check_choice(name, value, tuple(by_predictions))
+
+
+@declared
+class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """SCA with k, β and δ chosen without a label of the target.
 
     Labels of target domains, where there are any, train the components but are never held out:
@@ -128,30 +171,16 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
-    def __init__(
-        self,
-        estimator: SCA | None = None,
-        *,
-        tune: str = "all",
-        n_components: int | Sequence[int] | None = None,
-        betas: Sequence[float] | None = None,
-        deltas: Sequence[float] | None = None,
-        cv: Any = None,
-        classifier: Any = None,
-        criterion: str = "scatter",
-        refit: bool = True,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.tune = tune
-        self.n_components = n_components
-        self.betas = betas
-        self.deltas = deltas
-        self.cv = cv
-        self.classifier = classifier
-        self.criterion = criterion
-        self.refit = refit
-        self.verbose = verbose
+    estimator: SCA | None = parameter(_check_estimator, default=None, kw_only=False)
+    tune: str = parameter(choice("all", "adaptation", "generalization"), default="all")
+    n_components: int | Sequence[int] | None = parameter(optional(_KS), default=None)
+    betas: Sequence[float] | None = parameter(optional(_BETAS), default=None)
+    deltas: Sequence[float] | None = parameter(optional(_DELTAS), default=None)
+    cv: Any = parameter(anything, default=None)
+    classifier: Any = parameter(anything, default=None)
+    criterion: str = parameter(_check_criterion, default="scatter")
+    refit: bool = parameter(anything, default=True)
+    verbose: int = parameter(anything, default=0)
 
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
@@ -160,22 +189,23 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
 
         Takes what :meth:`skatter.SCA.fit` takes, and returns ``self``.
         """
-        if not (self.estimator is None or type(self.estimator) is SCA):
-            raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
+        self.check_parameters()
+        for name in ("best_estimator_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
         template = SCA() if self.estimator is None else clone(self.estimator)
-        if template.label_splines is not None:
-            raise ValueError(
-                "SCACV judges a setting by classes. For label_splines choose settings with "
-                "GridSearchCV and a regressor behind SCA, cv=LeaveOneDomainOut()."
-            )
-        self._forget()
         betas, deltas = self._grid(template)
         samples, domains = template.read(X, y, sample_domain, labelled)
-        ks, (folds, score) = self._ks(domains), self._judge(samples, domains)
+        ks, (folds, score) = self._ks(domains), self._judge(template, samples, domains)
         make = self._leave_out if isinstance(self.cv, LeaveOneDomainOut) else self._hide
-        projected = make(template, samples, domains, max(ks))
-        scores, seconds = self._search(projected, domains, folds, score, ks, betas, deltas)
-        self._report(list(product(ks, deltas, betas)), scores, seconds)
+        # In the order k, δ, β: ties go to the smaller k, then the smaller δ, then the smaller β.
+        settings = [(beta, delta) for delta, beta in product(deltas, betas)]
+        project = make(template, samples, domains, settings, max(ks))
+        scores, seconds = self._search(project, domains, folds, score, ks)
+        params = [
+            {"n_components": k, "beta": beta, "delta": delta}
+            for k, (beta, delta) in product(ks, settings)
+        ]
+        self._report(params, scores, seconds)
         self.n_features_in_ = samples.shape[1]
         if self.refit:
             best = template.set_params(**self.best_params_)
@@ -194,12 +224,6 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         """Project samples, seen before or not, with the best setting."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.transform(X)
-
-    def _forget(self) -> None:
-        """Drop what an earlier fit left and this one may not set."""
-        for name in ("best_estimator_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
 
     @property
     def _n_features_out(self) -> int:
@@ -235,41 +259,34 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     # --- the grid -------------------------------------------------------------------------------
 
     def _grid(self, template: SCA) -> tuple[list[float], list[float]]:
-        check_choice("criterion", self.criterion, tuple(_judges()))
-        check_choice("tune", self.tune, ("all", "adaptation", "generalization"))
         betas = BETAS if self.tune != "generalization" else (1.0,)
         deltas = DELTAS if self.tune != "adaptation" else (template.delta,)
         return (
-            _candidates("betas", betas if self.betas is None else self.betas, high=1.0),
-            _candidates("deltas", deltas if self.deltas is None else self.deltas),
+            _BETAS("betas", betas if self.betas is None else self.betas),
+            _DELTAS("deltas", deltas if self.deltas is None else self.deltas),
         )
 
     def _ks(self, domains: Domains) -> list[int]:
+        if self.n_components is not None:
+            return _KS("n_components", self.n_components)
         n_classes = len(domains.classes)
-        given = self.n_components
-        if given is None:
-            given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
-            given = tuple(k for k in given if 1 <= k < domains.n_samples)
-        ks = sorted({check_integer("n_components", k, low=1) for k in _several(given)})
-        if not ks:
-            raise ValueError("n_components must name at least one candidate.")
-        return ks
+        given = (2, 5, n_classes - 1, n_classes, 12, 15, 20, 30, 40, 60)
+        return _KS("n_components", [k for k in given if 1 <= k < domains.n_samples])
 
-    def _judge(self, X: Any, domains: Domains) -> tuple[list[Codes], Score]:
+    def _judge(self, template: SCA, X: Any, domains: Domains) -> tuple[list[Codes], Score]:
         """Return the rows to predict, fold by fold, and how their predictions are scored."""
         target = np.flatnonzero(domains.target & ~domains.labelled)
         known = domains.labelled & domains.source
         by_target = self.cv is None and len(target) and known.any()
-        if not by_target or len(domains.classes) < 2 or self._gram_given:
+        make_judge = CRITERIA[self.criterion].make_judge
+        if not by_target or len(domains.classes) < 2 or _is_gram(template) or make_judge is None:
             self.criterion_ = "accuracy"
-            return self._folds(domains), lambda held, guess: _accuracy(domains, held, guess)
+            return self._folds(domains), lambda held, guess: float(
+                np.mean(guess == domains.label[held])
+            )
         self.criterion_ = self.criterion
-        judge = _judges()[self.criterion](X, domains, 0)
+        judge = make_judge(X, domains, 0)
         return [target], lambda held, guess: judge(guess)
-
-    @property
-    def _gram_given(self) -> bool:
-        return self.estimator is not None and get_tags(self.estimator).input_tags.pairwise
 
     def _folds(self, domains: Domains) -> list[Codes]:
         """Rows to hide, fold by fold: labelled samples of source domains."""
@@ -301,23 +318,22 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
 
     # --- the search -----------------------------------------------------------------------------
 
-    def _hide(self, template: SCA, X: Any, domains: Domains, k: int) -> Fold:
+    def _hide(
+        self, template: SCA, X: Any, domains: Domains, settings: list[Setting], k: int
+    ) -> Fold:
         """Learn from all samples, without the labels of those that are held out."""
         solver = FoldSolver(template, X, domains)
+        return lambda held: (Z for Z, _ in solver.solve(domains.hide(held), settings, k))
 
-        def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
-            for Z, _ in solver.solve(domains.hide(held), settings, k):
-                yield Z
-
-        return project
-
-    def _leave_out(self, template: SCA, X: Any, domains: Domains, k: int) -> Fold:
+    def _leave_out(
+        self, template: SCA, X: Any, domains: Domains, settings: list[Setting], k: int
+    ) -> Fold:
         """Learn from the other domains alone, kernel and its bandwidth included."""
 
-        def project(held: Codes, settings: list[tuple[float, float]]) -> Iterator[Array]:
+        def project(held: Codes) -> Iterator[Array]:
             rows = np.flatnonzero(~np.isin(domains.domain, domains.domain[held]))
             own, new = X[rows], X[held]
-            if get_tags(template).input_tags.pairwise:
+            if _is_gram(template):
                 own, new = own[:, rows], new[:, rows]
             present = domains.restrict(rows)
             for Z, Z_new in FoldSolver(template, own, present).solve(present, settings, k, new):
@@ -328,34 +344,26 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         return project
 
     def _search(
-        self,
-        project: Fold,
-        domains: Domains,
-        folds: list[Codes],
-        score: Score,
-        ks: list[int],
-        betas: list[float],
-        deltas: list[float],
+        self, project: Fold, domains: Domains, folds: list[Codes], score: Score, ks: list[int]
     ) -> tuple[Array, Array]:
         """Scores of shape (settings in the order k, δ, β; folds), and seconds."""
-        points = [(beta, delta) for delta, beta in product(deltas, betas)]
 
         def judge(held: Codes) -> tuple[Array, Array]:
             start, projecting = perf_counter(), np.zeros(1)
             own = [
                 [score(held, guess) for guess in self._predict(Z, domains, held, ks)]
-                for Z in _timed(project(held, points), projecting)
+                for Z in _timed(project(held), projecting)
             ]
             took = perf_counter() - start
-            return np.transpose(own), np.array([projecting[0], took - projecting[0]])
+            return np.ravel(own, order="F"), np.array([projecting[0], took - projecting[0]])
 
-        scores, seconds = np.empty((len(ks) * len(points), len(folds))), np.empty((2, len(folds)))
-        for f, found in enumerate(in_threads(partial(judge, held) for held in folds)):
-            scores[:, f], seconds[:, f] = found[0].ravel(), found[1]
-            if self.verbose:
+        found = in_threads(partial(judge, held) for held in folds)
+        scores, seconds = (np.column_stack(columns) for columns in zip(*found, strict=True))
+        if self.verbose:
+            for f, (own, took) in enumerate(zip(scores.T, seconds.T, strict=True), start=1):
                 print(
-                    f"[SCACV] fold {f + 1} of {len(folds)}: {len(scores)} settings, "
-                    f"best {self.criterion_} {scores[:, f].max():.3f}, {seconds[:, f].sum():.1f} s"
+                    f"[SCACV] fold {f} of {len(folds)}: {len(own)} settings, "
+                    f"best {self.criterion_} {own.max():.3f}, {took.sum():.1f} s"
                 )
         return scores, seconds
 
@@ -369,21 +377,17 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
             judge = clone(self.classifier).fit(Z[train, :k], domains.label[train])
             yield judge.predict(Z[held, :k])
 
-    def _report(self, points: list[Point], scores: Array, seconds: Array) -> None:
+    def _report(self, params: list[dict[str, Any]], scores: Array, seconds: Array) -> None:
         mean = scores.mean(axis=1)
         # Equal counts of hits may differ in the last bit of their mean.
         rounded = np.round(mean, 12)
         self.best_index_ = int(np.argmax(rounded))
         self.best_score_ = float(mean[self.best_index_])
-        params = [{"n_components": k, "beta": b, "delta": d} for k, d, b in points]
         self.best_params_ = params[self.best_index_]
-        per_setting = seconds / len(points)
-        results: dict[str, Any] = {
-            "mean_fit_time": np.full(len(points), per_setting[0].mean()),
-            "std_fit_time": np.full(len(points), per_setting[0].std()),
-            "mean_score_time": np.full(len(points), per_setting[1].mean()),
-            "std_score_time": np.full(len(points), per_setting[1].std()),
-        }
+        results: dict[str, Any] = {}
+        for name, took in zip(("fit", "score"), seconds / len(params), strict=True):
+            results[f"mean_{name}_time"] = np.full(len(params), took.mean())
+            results[f"std_{name}_time"] = np.full(len(params), took.std())
         for name in ("n_components", "beta", "delta"):
             results[f"param_{name}"] = np.ma.masked_array([p[name] for p in params])
         results["params"] = params
@@ -395,29 +399,8 @@ class SCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
         self.cv_results_ = results
 
 
-def _judges() -> dict[str, MakeJudge]:
-    """Return the criteria that need predictions of the target and nothing else."""
-    return {
-        name: criterion.make_judge
-        for name, criterion in CRITERIA.items()
-        if criterion.make_judge is not None
-    }
-
-
-def _accuracy(domains: Domains, held: Codes, guess: Codes) -> float:
-    return float(np.mean(guess == domains.label[held]))
-
-
-def _several(values: Any) -> Sequence[Any]:
-    """Take a single number for a single candidate."""
-    return (values,) if np.ndim(values) == 0 else values
-
-
-def _candidates(name: str, values: Any, high: float = np.inf) -> list[float]:
-    checked = sorted({check_real(name, value, low=0, high=high) for value in _several(values)})
-    if not checked:
-        raise ValueError(f"{name} must name at least one candidate.")
-    return checked
+def _is_gram(template: SCA) -> bool:
+    return bool(get_tags(template).input_tags.pairwise)
 
 
 def _timed(items: Iterator[Array], seconds: Array) -> Iterator[Array]:

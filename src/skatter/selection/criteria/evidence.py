@@ -15,10 +15,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from skatter.checks import n_rows, take_rows
+from skatter.checks import check_table, n_rows, take_rows
 from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
 from skatter.pipeline import call_step, make_domain_pipeline
-from skatter.scatter.reading import check_table
 from skatter.selection.criteria.predictions import is_collapsed, nearest_class_probabilities
 from skatter.selection.criteria.scatters import unknown_target
 from skatter.selection.criteria.weights import importance_weights
@@ -35,14 +34,9 @@ MakeJudge = Callable[[Any, Domains, int], Judge]
 
 
 class HeldOut(NamedTuple):
-    """Labelled source samples, each predicted by a model that did not see its label.
+    """Whether models predict source samples right whose labels they did not see, and weights.
 
-    Attributes
-    ----------
-    correct : ndarray of bool
-        Whether the prediction is right.
-    weights : ndarray
-        Importance weight in the features of that model.
+    The weights are importance weights in the features of those models.
     """
 
     correct: Mask
@@ -98,15 +92,17 @@ class Evidence:
         A model that is always sure, such as 1-nearest-neighbour, says nothing by being so. Then
         :func:`nearest_class_probabilities` of the features stand in.
         """
-        given = self._given_probabilities()
-        if given is not None and np.any((given > 0) & (given < 1)):
-            return given
+        label, classes = self.domains.label, self.domains.classes
+        if hasattr(self.fitted, "predict_proba"):
+            given = self._predict(self.fitted, "predict_proba", self.target)
+            names = np.asarray(self.fitted.classes_).astype(classes.dtype)
+            P = np.zeros((len(given), len(classes)))
+            P[:, np.searchsorted(classes, names)] = given
+            if np.any((P > 0) & (P < 1)):
+                return P
         known = np.flatnonzero(self.domains.labelled)
         return nearest_class_probabilities(
-            self.features[known],
-            self.domains.label[known],
-            self.features[self.target],
-            len(self.domains.classes),
+            self.features[known], label[known], self.features[self.target], len(classes)
         )
 
     @cached_property
@@ -125,9 +121,14 @@ class Evidence:
     @cached_property
     def held_out(self) -> HeldOut:
         """Labelled source samples in folds: they stay in their domain and lose their label."""
+        label = self.domains.label[self.source]
+        n_splits = min(N_FOLDS, int(np.bincount(label).max()))
+        if n_splits < 2:
+            raise ValueError("y needs a class with two labelled samples in the sources for folds.")
+        folds = StratifiedKFold(n_splits, shuffle=True, random_state=self._seed)
         correct = np.zeros(len(self.source), dtype=bool)
         weights = np.zeros(len(self.source))
-        for fold in self._folds():
+        for _, fold in folds.split(self.source, label):
             held = self.source[fold]
             fitted = self._fit(self.domains.hide(held))
             correct[fold] = self._codes(fitted, held) == self.domains.label[held]
@@ -190,25 +191,6 @@ class Evidence:
             if hasattr(model, "transform"):
                 return check_table(call_step(model.transform, self._X, ids), "the features of X")
         return check_table(self._X, "X")
-
-    def _given_probabilities(self) -> Array | None:
-        """Return the model's own probabilities, a column for each class of ``domains``."""
-        if not hasattr(self.fitted, "predict_proba"):
-            return None
-        given = self._predict(self.fitted, "predict_proba", self.target)
-        classes = self.domains.classes
-        columns = np.searchsorted(classes, np.asarray(self.fitted.classes_).astype(classes.dtype))
-        P = np.zeros((len(given), len(classes)))
-        P[:, columns] = given
-        return P
-
-    def _folds(self) -> list[Codes]:
-        label = self.domains.label[self.source]
-        n_splits = min(N_FOLDS, int(np.bincount(label).max()))
-        if n_splits < 2:
-            raise ValueError("y needs a class with two labelled samples in the sources for folds.")
-        folds = StratifiedKFold(n_splits, shuffle=True, random_state=self._seed)
-        return [held for _, held in folds.split(self.source, label)]
 
 
 def seed_of(random_state: Any) -> int:

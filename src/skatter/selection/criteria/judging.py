@@ -181,10 +181,6 @@ def named_criteria(criteria: str | Sequence[str]) -> list[Criterion]:
         raise ValueError(f"criteria is empty; name at least one of {', '.join(CRITERIA)}.")
     for name in names:
         if name not in CRITERIA:
-            guess = did_you_mean(name, CRITERIA)
-            raise ValueError(f"There is no criterion {name!r}.{guess} There are {_listed()}.")
+            guess, listed = did_you_mean(name, CRITERIA), ", ".join(repr(each) for each in CRITERIA)
+            raise ValueError(f"There is no criterion {name!r}.{guess} There are {listed}.")
     return [CRITERIA[name] for name in names]
-
-
-def _listed() -> str:
-    return ", ".join(repr(name) for name in CRITERIA)

@@ -25,9 +25,8 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
 
-from skatter.checks import check_real
+from skatter.checks import check_real, check_table
 from skatter.domains import Codes
-from skatter.scatter.reading import check_table
 from skatter.tensors import Array
 
 STRIP = 1024

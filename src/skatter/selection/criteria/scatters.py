@@ -27,9 +27,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from skatter.checks import check_table
 from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.scatter import indicator_means
-from skatter.scatter.reading import check_table
 from skatter.tensors import Array
 
 
@@ -149,18 +149,36 @@ class ScatterJudge:
             raise ValueError(
                 "y has no labelled sample in a source domain; there is nothing to share."
             )
-        self._target = domains.target
-        self._standardised = _Standardised(X, domains)
-        self._means, _, self._scatter = self._standardised.classes(domains.label, known)
+        self._X, self._domains = X, domains
+        # Sparse samples stay sparse.
+        self._scalers = [
+            StandardScaler(with_mean=not sparse.issparse(X)).fit(X[domains.domain == d])
+            for d in range(domains.n_domains)
+        ]
+        self._means, _, self._scatter = self._classes(domains.label, known)
 
     def __call__(self, label: Codes) -> ClassScatter:
         """Measure predictions; ``label`` holds class codes, known or predicted, of the target."""
-        means, shares, scatter = self._standardised.classes(label, self._target)
+        means, shares, scatter = self._classes(label, self._domains.target)
         if not (self._scatter and scatter):
             return ClassScatter(0.0, 0.0)
         shared = np.sum(shares * np.sum(self._means * means, axis=1))
         own = np.sum(shares * np.sum(np.square(means), axis=1))
         return ClassScatter(float(shared / np.sqrt(self._scatter * scatter)), float(own / scatter))
+
+    def _classes(self, label: Codes, rows: Mask) -> tuple[Array, Array, float]:
+        """Return class means, class shares and the scatter of some rows, all standardised."""
+        n_classes = len(self._domains.classes)
+        counts = np.bincount(label[rows], minlength=n_classes)
+        sums, scatter = np.zeros((n_classes, self._X.shape[1])), 0.0
+        for d, scaler in enumerate(self._scalers):
+            own = np.where(rows & (self._domains.domain == d), label, -1)
+            sizes = np.bincount(own[own >= 0], minlength=n_classes)[:, None]
+            means = (self._X.T @ indicator_means(own, n_classes).astype(self._X.dtype)).T
+            sums += sizes * (means - scaler.mean_) / scaler.scale_
+            # A standardised feature that varies has variance one.
+            scatter += sizes.sum() / counts.sum() * np.sum(scaler.var_ / np.square(scaler.scale_))
+        return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter
 
 
 def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], float]:
@@ -173,28 +191,3 @@ def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], f
         return judge(label).criterion
 
     return score
-
-
-class _Standardised:
-    """Means of classes in units of each domain's own spread; sparse samples stay sparse."""
-
-    def __init__(self, X: Any, domains: Domains) -> None:
-        self._X, self._domains = X, domains
-        self._scalers = [
-            StandardScaler(with_mean=not sparse.issparse(X)).fit(X[domains.domain == d])
-            for d in range(domains.n_domains)
-        ]
-
-    def classes(self, label: Codes, rows: Mask) -> tuple[Array, Array, float]:
-        """Return class means, class shares and the scatter of some rows; no sample, mean zero."""
-        n_classes = len(self._domains.classes)
-        counts = np.bincount(label[rows], minlength=n_classes)
-        sums, scatter = np.zeros((n_classes, self._X.shape[1])), 0.0
-        for d, scaler in enumerate(self._scalers):
-            own = np.where(rows & (self._domains.domain == d), label, -1)
-            sizes = np.bincount(own[own >= 0], minlength=n_classes)[:, None]
-            means = (self._X.T @ indicator_means(own, n_classes).astype(self._X.dtype)).T
-            sums += sizes * (means - scaler.mean_) / scaler.scale_
-            # A standardised feature that varies has variance one.
-            scatter += sizes.sum() / counts.sum() * np.sum(scaler.var_ / np.square(scaler.scale_))
-        return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter

@@ -15,15 +15,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skatter.checks import check_integer
-from skatter.scatter.reading import check_table
+from skatter.checks import check_integer, check_table
 from skatter.tensors import Array
 
 SURE = 1e-6
@@ -78,45 +76,24 @@ def importance_weights(
             "same ones."
         )
     n_source, n_target = source.shape[0], target.shape[0]
+    is_sparse = sparse.issparse(source)
+    both = (sparse.vstack if is_sparse else np.vstack)([source, target])
+    is_target = np.repeat([0, 1], [n_source, n_target])
+    # Sparse features are not centred.
+    model = make_pipeline(StandardScaler(with_mean=not is_sparse), LogisticRegression(max_iter=500))
     if at is None:
-        share = _unseen_probabilities(source, target, cv, random_state)
+        n_splits = min(check_integer("cv", cv, low=2), n_source, n_target)
+        if n_splits < 2:
+            raise ValueError("source and target need two samples each for a domain classifier.")
+        seed = 0 if random_state is None else random_state
+        folds = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
+        unseen = cross_val_predict(model, both, is_target, cv=folds, method="predict_proba")
+        share = unseen[:n_source, 1]
     else:
-        both, is_target = _stacked(source, target)
-        model = _domain_classifier(both).fit(both, is_target)
-        share = model.predict_proba(check_table(at, "at"))[:, 1]
-    return _density_ratio(share, n_source, n_target)
-
-
-def _density_ratio(share: Array, n_source: int, n_target: int) -> Array:
-    """Turn probabilities of the target into weights, cut at √n times their mean."""
+        share = model.fit(both, is_target).predict_proba(check_table(at, "at"))[:, 1]
     share = np.clip(share, SURE, 1 - SURE)
     weights = n_source / n_target * share / (1 - share)
     return np.minimum(weights, np.sqrt(len(weights)) * weights.mean())
-
-
-def _unseen_probabilities(source: Any, target: Any, cv: int, random_state: Any) -> Array:
-    """Probability of the target for source samples, by classifiers that were fitted without."""
-    both, is_target = _stacked(source, target)
-    n_splits = min(check_integer("cv", cv, low=2), *np.bincount(is_target))
-    if n_splits < 2:
-        raise ValueError("source and target need two samples each for a domain classifier.")
-    seed = 0 if random_state is None else random_state
-    folds = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
-    model = _domain_classifier(both)
-    share = cross_val_predict(model, both, is_target, cv=folds, method="predict_proba")[:, 1]
-    return np.asarray(share[: source.shape[0]])
-
-
-def _domain_classifier(X: Any) -> Pipeline:
-    """Return a logistic regression on standardised features; sparse ones are not centred."""
-    scaler = StandardScaler(with_mean=not sparse.issparse(X))
-    return make_pipeline(scaler, LogisticRegression(max_iter=500))
-
-
-def _stacked(source: Any, target: Any) -> tuple[Any, NDArray[np.intp]]:
-    stack = sparse.vstack if sparse.issparse(source) else np.vstack
-    is_target = np.repeat([0, 1], [source.shape[0], target.shape[0]])
-    return stack([source, target]), is_target
 
 
 def effective_sample_size(weights: Any) -> float:
