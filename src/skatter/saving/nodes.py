@@ -124,12 +124,8 @@ class Writer:
         if value.dtype.kind not in "biufU" or not (narrow or value.dtype.kind == "U"):
             raise Refused(f"it holds an array of {value.dtype}")
         # Equal arrays are written once; their order in memory may change the last bit of a product.
-        content = (
-            value.dtype.str,
-            value.shape,
-            np.isfortran(value),
-            sha256(value.tobytes()).digest(),
-        )
+        form = value.dtype.str, value.shape, np.isfortran(value)
+        content = *form, sha256(value.tobytes()).digest()
         place = self._places.setdefault(content, len(self.arrays))
         if place == len(self.arrays):
             self.arrays.append(value)
@@ -256,29 +252,25 @@ class Reader:
 
     def _read_scalar(self, content: Any, depth: int) -> Any:
         name, item = _listed(content, 2)
-        dtype = self._read_dtype(name, depth)
+        dtype = _known(name, DTYPES)
         kinds = {"b": bool, "i": int, "u": int, "f": float}
         if type(item) is not kinds.get(dtype.kind):
             raise Refused("a number is not of the type that it says")
         return dtype.type(item)
 
     def _read_dtype(self, content: Any, depth: int) -> Any:
-        if not isinstance(content, str) or content not in DTYPES:
-            raise Refused("a dtype is not known")
-        return DTYPES[content]
+        return _known(content, DTYPES)
 
     def _read_type(self, content: Any, depth: int) -> Any:
-        if not isinstance(content, str) or content not in SCALAR_TYPES:
-            raise Refused("a scalar type is not known")
-        return SCALAR_TYPES[content]
+        return _known(content, SCALAR_TYPES)
 
     def _read_random(self, content: Any, depth: int) -> Any:
         """Check what NumPy does not: a bad place crashes, and a key of zeros never ends."""
         key, place, more, last = (self.value(each, depth + 1) for each in _listed(content, 4))
         whole = isinstance(key, np.ndarray) and key.shape == (624,) and key.dtype == np.uint32
-        if not (whole and key[1:].any() and type(place) is int and 0 <= place <= 624):
-            raise Refused("a random state is not as it should be")
-        if more not in (0, 1) or type(last) is not float or not np.isfinite(last):
+        inside = type(place) is int and 0 <= place <= 624
+        rest = more in (0, 1) and type(last) is float and np.isfinite(last)
+        if not (whole and key[1:].any() and inside and rest):
             raise Refused("a random state is not as it should be")
         found = np.random.RandomState(0)
         found.set_state(("MT19937", key, place, more, last))
@@ -297,6 +289,12 @@ def _listed(found: Any, length: int | None = None) -> list[Any]:
     return found
 
 
+def _known(name: Any, table: dict[str, Any]) -> Any:
+    if not isinstance(name, str) or name not in table:
+        raise Refused("a dtype or scalar type is not known")
+    return table[name]
+
+
 def _index(found: Any, limit: int) -> int:
     if type(found) is not int or not 0 <= found < limit:
         raise Refused("a node refers to something that is not there, or not before it")
@@ -312,26 +310,25 @@ def _keys(values: list[Any]) -> list[Any]:
     return values
 
 
-def build(value: Any, built: dict[Part, Any] | None = None) -> Any:
+def build(model: Part) -> Any:
     """Make objects of parts that are checked: attributes are set, and nothing is called."""
-    built = {} if built is None else built
-    kind = type(value)
-    if kind is Part:
-        if value not in built:
-            built[value] = _build(value, built)
-        return built[value]
-    if kind in (list, tuple):
-        return kind(build(each, built) for each in value)
-    if kind is dict:
-        return {key: build(each, built) for key, each in value.items()}
-    return value
+    built: dict[Part, Any] = {}
 
+    def made_of(value: Any) -> Any:
+        kind = type(value)
+        if kind in (list, tuple):
+            return kind(map(made_of, value))
+        if kind is dict:
+            return {key: made_of(each) for key, each in value.items()}
+        if kind is Part and value not in built:
+            built[value] = make(class_of(value.name), made_of(value.state))
+        return built[value] if kind is Part else value
 
-def _build(part: Part, built: dict[Part, Any]) -> Any:
-    state = build(part.state, built)
-    kind: Any = class_of(part.name)
-    if hasattr(kind, "_fields"):
-        return kind(**state)
-    made = object.__new__(kind)
-    vars(made).update(state)
-    return made
+    def make(kind: Any, state: dict[str, Any]) -> Any:
+        if hasattr(kind, "_fields"):
+            return kind(**state)
+        made = object.__new__(kind)
+        vars(made).update(state)
+        return made
+
+    return made_of(model)
