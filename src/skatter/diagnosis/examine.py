@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from skatter.checks import check_integer, check_real
-from skatter.diagnosis.class_balance import LabelShift, compare_labels
 from skatter.diagnosis.features import compare_features
-from skatter.diagnosis.number_shift import compare_numbers
+from skatter.diagnosis.labels import LabelShift, compare_labels, compare_numbers
 from skatter.diagnosis.pairs import compare_pairs
 from skatter.diagnosis.record import Diagnosis, DomainFacts, MissingShift
 from skatter.diagnosis.samples import (

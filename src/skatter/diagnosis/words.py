@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from skatter.diagnosis.number_shift import NumberShift
+from skatter.diagnosis.labels import NumberShift
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.table import LIKE_A_LABEL
