@@ -29,8 +29,8 @@ from skatter.scatter.mmd import mmd_of_splits
 
 
 def samples_of(X, y, domain):
-    Z, constant = standardise(np.asarray(X))
-    return Samples(Z, read_domains(y, domain), np.arange(len(Z)), constant)
+    Z = standardise(np.asarray(X))[0]
+    return Samples(Z, read_domains(y, domain), np.arange(len(Z)))
 
 
 def near_level(false_alarms, n, level=0.05):
