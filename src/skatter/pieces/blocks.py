@@ -166,10 +166,10 @@ class Blocks:
         """
         told = self.columns or all(place.size is not None for place in self.places)
         asked = replace(self, rows=(None,) * len(self)) if told else self
-        sizes, table = asked.joined(survey_piece, join_surveys)
-        if not sum(sizes):
+        survey = asked.joined(survey_piece, join_surveys)
+        if not sum(survey.sizes):
             raise ValueError("X holds 0 samples; a minimum of 2 is required.")
-        return replace(self, places=places_of(sizes), known=Labels.of(table, CHANGED))
+        return replace(self, places=places_of(survey.sizes), known=Labels.of(survey, CHANGED))
 
     def behind(self, model: Any, name: str) -> Blocks:
         """Return the same blocks behind a fitted model."""
@@ -183,7 +183,8 @@ class Blocks:
         quotas = shares([place.size or 0 for place in self.places], n_wanted)
         drawn = check_random_state(0 if random_state is None else random_state)
         chosen = self.take([number for number, quota in enumerate(quotas) if quota])
-        found = chosen.gathered(rows_of_block, quotas, int(drawn.randint(2**31 - 1)), accept)
+        work, seed = _Work(self.graph), int(drawn.randint(2**31 - 1))
+        found = work.computed(list, work.on_blocks(chosen, rows_of_block, (quotas, seed, accept)))
         if hasattr(found[0], "iloc"):
             import pandas
 
@@ -229,11 +230,6 @@ class Blocks:
 
         columns = {name: chosen(keys) for name, keys in self.columns.items()}
         return replace(self, rows=chosen(self.rows), columns=columns, places=chosen(self.places))
-
-    def gathered(self, call: Call, *shared: Any) -> list[Any]:
-        """Compute a call on each block, and return all results."""
-        work = _Work(self.graph)
-        return work.computed(list, work.on_blocks(self, call, shared))
 
 
 def read_blocks(X: Any, **columns: Any) -> Blocks:
