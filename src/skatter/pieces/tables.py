@@ -266,16 +266,14 @@ def _find_files(paths: Any) -> list[Path]:
 def _files_at(path: Path) -> list[Path]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.name.endswith(CSV + PARQUET))
-        if not files:
-            raise FileNotFoundError(f"The folder {path} holds no CSV or Parquet file.")
-        return files
-    if path.exists():
+        without = f"The folder {path} holds no CSV or Parquet file."
+    elif path.exists():
         return [path]
-    files = [Path(found) for found in sorted(glob.glob(str(path), recursive=True))]
+    else:
+        files = [Path(found) for found in sorted(glob.glob(str(path), recursive=True))]
+        without = f"{path} is no file, no folder, and no pattern that matches a file."
     if not files:
-        raise FileNotFoundError(
-            f"{path} is no file, no folder, and no pattern that matches a file."
-        )
+        raise FileNotFoundError(without)
     return files
 
 

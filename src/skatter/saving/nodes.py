@@ -203,44 +203,55 @@ class Reader:
         if kind in _PLAIN:
             return node
         if kind is list:
-            return [self.value(each, depth + 1) for each in node]
+            return self._values(node, depth)
         if kind is not dict or len(node) != 1:
             raise Refused("a node is of no known kind")
         ((key, content),) = node.items()
-        make = getattr(self, f"_read_{key}", None) if key in READABLE else None
-        if make is None:
-            raise Refused(f"a node is of no known kind, {key[:100]!r}")
-        return make(content, depth)
+        match key:
+            case "tuple":
+                return tuple(self._values(content, depth))
+            case "set":
+                return set(_keys(self._values(content, depth)))
+            case "dict":
+                pairs = [_listed(each, 2) for each in _listed(content)]
+                keys = _keys(self._values([key for key, _ in pairs], depth))
+                values = self._values([each for _, each in pairs], depth)
+                return dict(zip(keys, values, strict=True))
+            case "slice":
+                ends = _listed(content, 3)
+                if not all(each is None or type(each) is int for each in ends):
+                    raise Refused("a slice has other ends than integers")
+                return slice(*ends)
+            case "array":
+                return self._arrays[_index(content, len(self._arrays))]
+            case "masked":
+                data, mask = self._values(_listed(content, 2), depth)
+                for each in (data, mask):
+                    if not isinstance(each, np.ndarray) or each.shape != data.shape:
+                        raise Refused("a masked array has another shape than its mask")
+                return np.ma.MaskedArray(data, mask.astype(bool))
+            case "strings":
+                return self._strings(content, depth)
+            case "scalar":
+                name, item = _listed(content, 2)
+                dtype = _known(name, DTYPES)
+                if type(item) is not {"b": bool, "i": int, "u": int, "f": float}.get(dtype.kind):
+                    raise Refused("a number is not of the type that it says")
+                return dtype.type(item)
+            case "dtype":
+                return _known(content, DTYPES)
+            case "type":
+                return _known(content, SCALAR_TYPES)
+            case "random":
+                return self._random(content, depth)
+            case "part":
+                return self._parts[_index(content, len(self._parts))]
+        raise Refused(f"a node is of no known kind, {key[:100]!r}")
 
-    def _read_tuple(self, content: Any, depth: int) -> Any:
-        return tuple(self.value(each, depth + 1) for each in _listed(content))
+    def _values(self, nodes: Any, depth: int) -> list[Any]:
+        return [self.value(each, depth + 1) for each in _listed(nodes)]
 
-    def _read_set(self, content: Any, depth: int) -> Any:
-        return set(_keys([self.value(each, depth + 1) for each in _listed(content)]))
-
-    def _read_dict(self, content: Any, depth: int) -> Any:
-        pairs = [_listed(each, 2) for each in _listed(content)]
-        keys = _keys([self.value(key, depth + 1) for key, _ in pairs])
-        values = [self.value(each, depth + 1) for _, each in pairs]
-        return dict(zip(keys, values, strict=True))
-
-    def _read_slice(self, content: Any, depth: int) -> Any:
-        ends = _listed(content, 3)
-        if not all(each is None or type(each) is int for each in ends):
-            raise Refused("a slice has other ends than integers")
-        return slice(*ends)
-
-    def _read_array(self, content: Any, depth: int) -> Any:
-        return self._arrays[_index(content, len(self._arrays))]
-
-    def _read_masked(self, content: Any, depth: int) -> Any:
-        data, mask = (self.value(each, depth + 1) for each in _listed(content, 2))
-        for each in (data, mask):
-            if not isinstance(each, np.ndarray) or each.shape != data.shape:
-                raise Refused("a masked array has another shape than its mask")
-        return np.ma.MaskedArray(data, mask.astype(bool))
-
-    def _read_strings(self, content: Any, depth: int) -> Any:
+    def _strings(self, content: Any, depth: int) -> Any:
         shape, items = _listed(content, 2)
         shape = [_index(each, EMPTY) for each in _listed(shape)]
         out = np.empty(len(_listed(items)), dtype=object)
@@ -250,23 +261,9 @@ class Reader:
             out[place] = self.value(each, depth + 1)
         return out.reshape(shape)
 
-    def _read_scalar(self, content: Any, depth: int) -> Any:
-        name, item = _listed(content, 2)
-        dtype = _known(name, DTYPES)
-        kinds = {"b": bool, "i": int, "u": int, "f": float}
-        if type(item) is not kinds.get(dtype.kind):
-            raise Refused("a number is not of the type that it says")
-        return dtype.type(item)
-
-    def _read_dtype(self, content: Any, depth: int) -> Any:
-        return _known(content, DTYPES)
-
-    def _read_type(self, content: Any, depth: int) -> Any:
-        return _known(content, SCALAR_TYPES)
-
-    def _read_random(self, content: Any, depth: int) -> Any:
+    def _random(self, content: Any, depth: int) -> Any:
         """Check what NumPy does not: a bad place crashes, and a key of zeros never ends."""
-        key, place, more, last = (self.value(each, depth + 1) for each in _listed(content, 4))
+        key, place, more, last = self._values(_listed(content, 4), depth)
         whole = isinstance(key, np.ndarray) and key.shape == (624,) and key.dtype == np.uint32
         inside = type(place) is int and 0 <= place <= 624
         rest = more in (0, 1) and type(last) is float and np.isfinite(last)
@@ -275,12 +272,6 @@ class Reader:
         found = np.random.RandomState(0)
         found.set_state(("MT19937", key, place, more, last))
         return found
-
-    def _read_part(self, content: Any, depth: int) -> Any:
-        return self._parts[_index(content, len(self._parts))]
-
-
-READABLE = {name[6:] for name in vars(Reader) if name.startswith("_read_")}
 
 
 def _listed(found: Any, length: int | None = None) -> list[Any]:

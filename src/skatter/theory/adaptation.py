@@ -304,28 +304,25 @@ def _shift(pair: Pair, radius: float, B0: float) -> dict[str, float]:
 
 def _slacks(pair: Pair, rad: float, radius: float, B0: float, alpha: float) -> dict[str, float]:
     """Concentration terms: from samples to distributions."""
-    n_s, n_t = pair.n_source, pair.n_target
+    n_s, n_t, r = pair.n_source, pair.n_target, radius * float(np.sqrt(B0))
+
+    def of_loss(n: int, alpha: float) -> float:
+        """2 q Rad + 3 B √(log(2/α)/(2 n)), q = 4 r and B = 4 r² for squared loss with |f| ≤ r."""
+        return 2 * (4 * r) * rad + 3 * (4 * r**2) * float(np.sqrt(np.log(2 / alpha) / (2 * n)))
+
+    def of_discrepancy(n: int, alpha: float) -> float:
+        """disc(P, P^) ≤ 4 Λ² ‖μ_P − μ_P^‖ in the feature space of k², whose sup is B0²."""
+        return 4 * radius**2 * mean_map_bound(n, B0**2, alpha)
+
     # Three events may fail: the loss on the source, and the mean map of k² in each domain.
-    each = alpha / 3
     terms = {
-        "generalisation_slack": _generalisation_slack(rad, radius, B0, n_s, each),
-        "source_deviation": _deviation(n_s, radius, B0, each),
-        "target_deviation": _deviation(n_t, radius, B0, each),
+        "generalisation_slack": of_loss(n_s, alpha / 3),
+        "source_deviation": of_discrepancy(n_s, alpha / 3),
+        "target_deviation": of_discrepancy(n_t, alpha / 3),
     }
     return {
         **terms,
         "slack": sum(terms.values()),
-        "direct_slack": _deviation(n_t, radius, B0, alpha),
-        "printed_slack": _generalisation_slack(rad, radius, B0, n_t, alpha),
+        "direct_slack": of_discrepancy(n_t, alpha),
+        "printed_slack": of_loss(n_t, alpha),
     }
-
-
-def _generalisation_slack(rad: float, radius: float, B0: float, n: int, alpha: float) -> float:
-    """2 q Rad + 3 B √(log(2/α)/(2 n)), q = 4 r and B = 4 r² for squared loss with |f| ≤ r."""
-    r = radius * float(np.sqrt(B0))
-    return 2 * (4 * r) * rad + 3 * (4 * r**2) * float(np.sqrt(np.log(2 / alpha) / (2 * n)))
-
-
-def _deviation(n: int, radius: float, B0: float, alpha: float) -> float:
-    """disc(P, P^) ≤ 4 Λ² ‖μ_P − μ_P^‖ in the feature space of k², whose sup is B0²."""
-    return 4 * radius**2 * mean_map_bound(n, B0**2, alpha)
