@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from skatter.diagnosis.labels import NumberShift
+from skatter.diagnosis.labels import LabelShift, NumberShift
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.table import LIKE_A_LABEL
@@ -134,22 +134,7 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         if alike:
             yield f"Is {join(alike)} the label? It is empty in some domains; name it if so."
         return
-    if isinstance(labels, NumberShift):
-        yield _say_numbers(labels)
-    elif labels.p_value is None:
-        yield f"Whether labels shift cannot be told: {labels.test}."
-    elif labels.shifted and labels.gap is not None:
-        yield (
-            f"Labels shift too: class balance differs between labelled domains "
-            f"({_p(labels.p_value, labels.floor)}), most between "
-            f"{called(str(labels.first))} and {called(str(labels.second))}, where "
-            f"{percent(labels.gap)} of the samples would have to be of another class."
-        )
-    else:
-        yield (
-            "No difference in class balance was found between labelled domains "
-            f"({_p(labels.p_value, labels.floor)})."
-        )
+    yield _say_shift(labels)
     without = [called(domain.name) for domain in found.domains if not domain.n_labelled]
     if without:
         whose = "its" if len(without) == 1 else "their"
@@ -159,16 +144,25 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         yield f"{join(without)} {has} no labels: {what} cannot be told from labels."
 
 
-def _say_numbers(labels: NumberShift) -> str:
+def _say_shift(labels: LabelShift | NumberShift) -> str:
+    if isinstance(labels, NumberShift):
+        what, why, floor = "the labels", labels.why_not, 0.0
+    else:
+        what, why, floor = "class balance", labels.test, labels.floor
     if labels.p_value is None:
-        return f"Whether labels shift cannot be told: {labels.why_not}."
-    p = f"({_p(labels.p_value)})"
+        return f"Whether labels shift cannot be told: {why}."
+    p = _p(labels.p_value, floor)
     if not labels.shifted:
-        return f"No difference in the labels was found between labelled domains {p}."
+        return f"No difference in {what} was found between labelled domains ({p})."
+    between = f"most between {called(str(labels.first))} and {called(str(labels.second))}"
+    if isinstance(labels, LabelShift):
+        return (
+            f"Labels shift too: class balance differs between labelled domains ({p}), {between}, "
+            f"where {percent(labels.gap or 0)} of the samples would have to be of another class."
+        )
     a, b = (labels.domains.index(str(name)) for name in (labels.first, labels.second))
     return (
-        f"Labels shift too {p}, most between {called(labels.domains[a])} and "
-        f"{called(labels.domains[b])}: mean {labels.means[a]:.3g} and {labels.means[b]:.3g}, "
+        f"Labels shift too ({p}), {between}: mean {labels.means[a]:.3g} and {labels.means[b]:.3g}, "
         f"standard deviation {labels.spreads[a]:.3g} and {labels.spreads[b]:.3g}."
     )
 

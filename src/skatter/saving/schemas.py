@@ -30,14 +30,7 @@ from skatter.hedging.weights import SELF_TRAINED
 from skatter.methods import METHODS
 from skatter.methods.base import Rival
 from skatter.parameters import Declared, rules_of
-from skatter.saving.specs import (
-    AS_WIDE,
-    Part,
-    Refused,
-    check_attributes,
-    class_of,
-    parts_in,
-)
+from skatter.saving.specs import AS_WIDE, Part, Refused, check_attributes, class_of, parts_in
 from skatter.trees import TreeEnsemble
 
 OURS = (
