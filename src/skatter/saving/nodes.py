@@ -234,14 +234,14 @@ class Reader:
                 return self._strings(content, depth)
             case "scalar":
                 name, item = _listed(content, 2)
-                dtype = _known(name, DTYPES)
+                dtype = _known(name, DTYPES, "a dtype")
                 if type(item) is not {"b": bool, "i": int, "u": int, "f": float}.get(dtype.kind):
                     raise Refused("a number is not of the type that it says")
                 return dtype.type(item)
             case "dtype":
-                return _known(content, DTYPES)
+                return _known(content, DTYPES, "a dtype")
             case "type":
-                return _known(content, SCALAR_TYPES)
+                return _known(content, SCALAR_TYPES, "a scalar type")
             case "random":
                 return self._random(content, depth)
             case "part":
@@ -280,9 +280,9 @@ def _listed(found: Any, length: int | None = None) -> list[Any]:
     return found
 
 
-def _known(name: Any, table: dict[str, Any]) -> Any:
+def _known(name: Any, table: dict[str, Any], what: str) -> Any:
     if not isinstance(name, str) or name not in table:
-        raise Refused("a dtype or scalar type is not known")
+        raise Refused(f"{what} is not known")
     return table[name]
 
 
