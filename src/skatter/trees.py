@@ -118,12 +118,13 @@ class TreeEnsemble:
         trees = [each.tree_ for each in forest.estimators_]
         value = np.concatenate([tree.value[:, 0, :] for tree in trees])
         return cls(
-            **_split_nodes(
-                np.concatenate([tree.feature for tree in trees]),
-                _round_down(np.concatenate([tree.threshold for tree in trees])),
-                np.concatenate([tree.missing_go_to_left for tree in trees]),
-                value,
-                _join([t.children_left for t in trees], [t.children_right for t in trees]),
+            **_numbered(
+                lefts=[tree.children_left for tree in trees],
+                rights=[tree.children_right for tree in trees],
+                feature=np.concatenate([tree.feature for tree in trees]),
+                threshold=_round_down(np.concatenate([tree.threshold for tree in trees])),
+                missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]),
+                value=value,
             ),
             output=np.zeros(len(trees), dtype=np.int32),
             baseline=np.zeros(value.shape[1]),
@@ -136,20 +137,17 @@ class TreeEnsemble:
         # scikit-learn has no public name for the trees and the baseline of its boosting.
         rounds = boosting._predictors
         trees = [tree.nodes for each in rounds for tree in each]
-        if any(nodes["is_categorical"].any() for nodes in trees):
-            raise ValueError("Trees with categorical splits cannot be copied; encode them first.")
-        children = (
-            [np.where(nodes["is_leaf"], -1, nodes[side].astype(np.int64)) for nodes in trees]
-            for side in ("left", "right")
-        )
         nodes = np.concatenate(trees)
+        if nodes["is_categorical"].any():
+            raise ValueError("Trees with categorical splits cannot be copied; encode them first.")
         return cls(
-            **_split_nodes(
-                nodes["feature_idx"],
-                _bounded(nodes["num_threshold"]),
-                nodes["missing_go_to_left"],
-                nodes["value"][:, None],
-                _join(*children),
+            **_numbered(
+                lefts=[np.where(tree["is_leaf"], -1, tree["left"].astype(int)) for tree in trees],
+                rights=[tree["right"] for tree in trees],
+                feature=nodes["feature_idx"],
+                threshold=_bounded(nodes["num_threshold"]),
+                missing_left=nodes["missing_go_to_left"],
+                value=nodes["value"][:, None],
             ),
             output=np.array([k for each in rounds for k in range(len(each))], dtype=np.int32),
             baseline=np.array(boosting._baseline_prediction, dtype=np.float64).ravel(),
@@ -166,13 +164,17 @@ class TreeEnsemble:
 
         A loaded object was never constructed, so :meth:`predict` calls this as well.
         """
-        for name, (kinds, dimensions) in _LAYOUT.items():
-            _check_array(name, getattr(self, name, None), kinds, dimensions)
-        if not isinstance(getattr(self, "n_features", None), int) or self.n_features < 1:
+        for name, (kinds, n_dims) in _LAYOUT.items():
+            array: Any = getattr(self, name, None)
+            plain = type(array) in (np.ndarray, np.memmap)
+            if not plain or array.dtype not in kinds or array.ndim != n_dims:
+                named = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(f"{name} of the trees must be a {n_dims}-d array of {named}.")
+        n_features = getattr(self, "n_features", None)
+        if not isinstance(n_features, int) or n_features < 1:
             raise ValueError("n_features of the trees must be a positive integer.")
         self._check_lengths()
         self._check_numbers()
-        self._check_links()
 
     def predict(self, X: Any) -> Array:
         """Return the baseline plus what all trees add.
@@ -197,8 +199,10 @@ class TreeEnsemble:
         width = self.value.shape[1]
         for start in range(0, X.shape[0], ROWS):
             block = total[start : start + ROWS]
+            rows = X[start : start + ROWS]
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+            leaves = walk.leaves(np.ascontiguousarray(rows, dtype=self.threshold.dtype))
             # Trees are added one by one: a row's sum does not depend on the rows beside it.
-            leaves = walk.leaves(_dense(X[start : start + ROWS], self.threshold.dtype))
             for output, leaf in zip(self.output.tolist(), leaves, strict=True):
                 block[:, output : output + width] += self.value[leaf]
         if not np.isfinite(total).all():
@@ -221,20 +225,25 @@ class TreeEnsemble:
                 raise ValueError(
                     f"The array {name} of the trees holds a number that is not finite."
                 )
-        _check_range("feature", self.feature, 0, self.n_features)
-        width = self.value.shape[1]
-        _check_range("output", self.output, 0, len(self.baseline) - width + 1)
-        if len(self.output) and len(np.unique(self.output)) * width != len(self.baseline):
+        (n_leaves, width), n_splits, n_outputs = (
+            self.value.shape,
+            len(self.left),
+            len(self.baseline),
+        )
+        ranges = {"feature": (0, self.n_features), "output": (0, n_outputs - width + 1)}
+        ranges |= dict.fromkeys(("roots", "left", "right"), (-n_leaves, n_splits))
+        for name, (low, high) in ranges.items():
+            numbers = getattr(self, name)
+            if len(numbers) and (numbers.min() < low or numbers.max() >= high):
+                raise ValueError(
+                    f"The array {name} of the trees holds a number outside [{low}, {high - 1}]."
+                )
+        if len(self.output) and len(np.unique(self.output)) * width != n_outputs:
             raise ValueError("The trees must add to every output of the array baseline.")
-
-    def _check_links(self) -> None:
-        n_splits, n_leaves = len(self.feature), len(self.value)
-        own = np.arange(n_splits)
-        for name in ("roots", "left", "right"):
+        # Numbers that only grow on the way down cannot go round in a circle.
+        for name in ("left", "right"):
             links = getattr(self, name)
-            _check_range(name, links, -n_leaves, n_splits)
-            # Numbers that only grow on the way down cannot go round in a circle.
-            if name != "roots" and ((links >= 0) & (links <= own)).any():
+            if ((links >= 0) & (links <= np.arange(n_splits))).any():
                 raise ValueError(f"The array {name} of the trees leads back: no tree has a cycle.")
 
 
@@ -252,20 +261,6 @@ _LAYOUT: dict[str, tuple[tuple[type, ...], int]] = {
     "baseline": ((np.float64,), 1),
 }
 """Types and dimensions of the arrays."""
-
-
-def _check_array(name: str, array: Any, kinds: tuple[type, ...], dimensions: int) -> None:
-    named = " or ".join(kind.__name__ for kind in kinds)
-    plain = type(array) in (np.ndarray, np.memmap)
-    if not plain or array.dtype not in kinds or array.ndim != dimensions:
-        raise ValueError(f"{name} of the trees must be a {dimensions}-d array of {named}.")
-
-
-def _check_range(name: str, numbers: Array, low: int, high: int) -> None:
-    if len(numbers) and (numbers.min() < low or numbers.max() >= high):
-        raise ValueError(
-            f"The array {name} of the trees holds a number outside [{low}, {high - 1}]."
-        )
 
 
 # --- down the trees -------------------------------------------------------------------------------
@@ -298,44 +293,38 @@ class _Walk:
         going = np.flatnonzero(nodes >= 0)
         nodes, starts = nodes[going], starts[going]
         while len(going):
-            nodes = self._step(cells, starts, nodes, with_gaps)
+            x = cells[starts + self.feature[nodes]]
+            goes_right = ~(x <= self.threshold[nodes])
+            if with_gaps:
+                goes_right &= ~(np.isnan(x) & self.missing_left[nodes])
+            nodes = self.children[2 * nodes + goes_right]
             on = nodes >= 0
             if not on.all():
                 ends[going] = ~nodes
                 going, starts, nodes = going[on], starts[on], nodes[on]
         return ends
 
-    def _step(self, cells: Array, starts: Array, nodes: Array, with_gaps: bool) -> Array:
-        x = cells[starts + self.feature[nodes]]
-        goes_right = ~(x <= self.threshold[nodes])
-        if with_gaps:
-            goes_right &= ~(np.isnan(x) & self.missing_left[nodes])
-        return self.children[2 * nodes + goes_right]
-
-
-def _dense(X: Any, dtype: Any) -> Array:
-    rows = X.toarray() if sparse.issparse(X) else X
-    return np.ascontiguousarray(rows, dtype=dtype)
-
 
 # --- from scikit-learn ----------------------------------------------------------------------------
 
 
-def _join(lefts: list[Array], rights: list[Array]) -> tuple[Array, Array, Array]:
-    """Return children and roots in one numbering of all nodes; the children of a leaf are -1."""
+def _numbered(
+    *,
+    lefts: list[Array],
+    rights: list[Array],
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    value: Array,
+) -> dict[str, Array]:
+    """Give splits and leaves of all trees numbers of their own, and keep of each what it uses.
+
+    Children are numbered within their tree, and negative at a leaf; all else is of all nodes.
+    """
     sizes = np.array([len(each) for each in lefts])
     roots = np.cumsum(sizes) - sizes
     left, right = (np.concatenate(sides).astype(np.int64) for sides in (lefts, rights))
-    shift = np.repeat(roots, sizes)
-    return np.where(left < 0, -1, left + shift), np.where(left < 0, -1, right + shift), roots
-
-
-def _split_nodes(
-    feature: Array, threshold: Array, missing_left: Array, value: Array, links: tuple[Array, ...]
-) -> dict[str, Array]:
-    """Give splits and leaves numbers of their own, and keep of each only what it uses."""
-    left, right, roots = links
-    split = left >= 0
+    split, shift = left >= 0, np.repeat(roots, sizes)
     distinct, leaf = np.unique(value[~split], axis=0, return_inverse=True)
     names = np.empty(len(split), dtype=np.int32)
     names[split] = np.arange(split.sum(), dtype=np.int32)
@@ -343,8 +332,8 @@ def _split_nodes(
     return {
         "feature": feature[split].astype(np.int32),
         "threshold": threshold[split],
-        "left": names[left[split]],
-        "right": names[right[split]],
+        "left": names[(left + shift)[split]],
+        "right": names[(right + shift)[split]],
         "missing_left": missing_left[split].astype(np.bool_),
         "value": np.ascontiguousarray(distinct, dtype=np.float64),
         "roots": names[roots],
@@ -387,6 +376,10 @@ class _TreeModel(Declared, BaseEstimator):
     """What grows the trees."""
     _passed: ClassVar[tuple[str, ...]]
     """Parameters that it takes under the same name."""
+    _copied: ClassVar[Any]
+    """Copies what it grew."""
+    _samples: ClassVar[dict[str, Any]]
+    """How samples are read."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the trees.
@@ -403,9 +396,20 @@ class _TreeModel(Declared, BaseEstimator):
         self._grow(*self._check_training(X, y), sample_weight)
         return self
 
+    def _options(self, n_rows: int) -> dict[str, Any]:
+        """Return what grows the trees is told beside the parameters of the same name."""
+        raise NotImplementedError
+
     def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
         """Grow scikit-learn's trees, copy them, and return what grew them."""
-        raise NotImplementedError
+        passed = {name: getattr(self, name) for name in (*self._passed, "random_state")}
+        grown: Any = self._kind(**self._options(X.shape[0]), **passed, **given)
+        # On a busy machine, threads of OpenMP spend their time waiting for each other.
+        with warnings.catch_warnings(), one_thread("openmp"):
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            grown.fit(X, labels, weight)
+        self.trees_ = type(self)._copied(grown)
+        return grown
 
     def _total(self, X: Any) -> Array:
         """Return the sums over the trees."""
@@ -415,7 +419,8 @@ class _TreeModel(Declared, BaseEstimator):
         return self.trees_.predict(self._check_samples(X, reset=False))
 
     def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        raise NotImplementedError
+        finite = True if sparse.issparse(X) else "allow-nan"
+        return validate_data(self, X, reset=reset, ensure_all_finite=finite, **self._samples)
 
     def _check_training(self, X: Any, y: Any) -> tuple[Any, Array]:
         self.check_parameters()
@@ -431,12 +436,10 @@ class _TreeModel(Declared, BaseEstimator):
     def _check_labels(self, labels: Array) -> Array:
         raise NotImplementedError
 
-    def _own_parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*self._passed, "random_state")}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = "accept_sparse" in self._samples
         return tags
 
 
@@ -456,6 +459,9 @@ class _Forest(_TreeModel):
     random_state : int, RandomState instance or None
         Draws rows and columns.
     """
+
+    _copied = TreeEnsemble.from_forest
+    _samples: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float32}
 
     n_trees: int = parameter(COUNT, default=150, kw_only=False)
     max_rows: int | None = parameter(optional(COUNT), default=None)
@@ -479,40 +485,18 @@ class _Forest(_TreeModel):
         return self._out_of_bag(self._grow(X, labels, sample_weight, oob_score=True), labels)
 
     def _out_of_bag(self, forest: Any, labels: Array) -> Array:
-        raise NotImplementedError
+        return np.asarray(forest.oob_prediction_, dtype=np.float64)
 
-    def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
-        forest = self._kind(
-            int(self.n_trees),
-            max_samples=None if self.max_rows is None else min(X.shape[0], int(self.max_rows)),
-            n_jobs=allowed_threads(),  # they change no result
-            **self._own_parameters(),
-            **given,
-        )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-            forest.fit(X, labels, weight)
-        self.trees_ = TreeEnsemble.from_forest(forest)
-        return forest
+    def _options(self, n_rows: int) -> dict[str, Any]:
+        return {
+            "n_estimators": int(self.n_trees),
+            "max_samples": None if self.max_rows is None else min(n_rows, int(self.max_rows)),
+            "n_jobs": allowed_threads(),  # they change no result
+        }
 
     def _total(self, X: Any) -> Array:
         total = super()._total(X)
         return total / max(1, self.trees_.n_trees)
-
-    def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float32,
-            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 @declared
@@ -529,25 +513,18 @@ class _Boosting(_TreeModel):
         Draws the rows that bins are made from, where there are more than 200,000.
     """
 
+    _copied = TreeEnsemble.from_boosting
+    _samples: ClassVar[dict[str, Any]] = {"dtype": np.float64}
+
     n_rounds: int = parameter(COUNT, default=100, kw_only=False)
     max_leaf_nodes: int | None = 15
 
-    def _grow(self, X: Any, labels: Array, weight: Any, **given: Any) -> Any:
-        boosting = self._kind(
-            max_iter=int(self.n_rounds),
-            categorical_features=None,
-            early_stopping=False,
-            **self._own_parameters(),
-            **given,
-        )
-        # On a busy machine, threads of OpenMP spend their time waiting for each other.
-        with one_thread("openmp"):
-            boosting.fit(X, labels, weight)
-        self.trees_ = TreeEnsemble.from_boosting(boosting)
-        return boosting
-
-    def _check_samples(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+    def _options(self, n_rows: int) -> dict[str, Any]:
+        return {
+            "max_iter": int(self.n_rounds),
+            "categorical_features": None,
+            "early_stopping": False,
+        }
 
 
 class _Classifies(ClassifierMixin, _TreeModel):
@@ -711,9 +688,6 @@ class ForestRegressor(_Regresses, _Forest):
 
     n_trees: int = parameter(COUNT, default=100, kw_only=False)
     max_features: float = 1.0
-
-    def _out_of_bag(self, forest: Any, labels: Array) -> Array:
-        return np.asarray(forest.oob_prediction_, dtype=np.float64)
 
 
 @declared

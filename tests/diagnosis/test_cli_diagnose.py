@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from skatter.cli.diagnose import diagnose_file
-from skatter.diagnosis import diagnose, recognition
+from skatter.diagnosis import diagnose, pairs
 
 app = typer.Typer()
 app.command()(diagnose_file)
@@ -22,7 +22,7 @@ runner = CliRunner()
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
-    monkeypatch.setattr(recognition, "N_TREES", 20)
+    monkeypatch.setattr(pairs, "N_TREES", 20)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from skatter.diagnosis import diagnose, recognition
+from skatter.diagnosis import diagnose, pairs
 from skatter.diagnosis.layout import cells, section_as_text
 from skatter.diagnosis.samples import draw, quota, standardise
 from skatter.domains import read_domains
@@ -21,7 +21,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m[bold]\n"
 
 @pytest.fixture
 def few_trees(monkeypatch):
-    monkeypatch.setattr(recognition, "N_TREES", 20)
+    monkeypatch.setattr(pairs, "N_TREES", 20)
 
 
 def shifted(n=80, n_features=6, seed=0, by=1.5):

@@ -10,16 +10,15 @@ from scipy.spatial.distance import cdist
 from scipy.stats import binomtest, chi2_contingency, kruskal, ks_2samp, mannwhitneyu
 from sklearn.ensemble import ExtraTreesClassifier
 
-from skatter.diagnosis import recognition, transfer
-from skatter.diagnosis.class_balance import compare_labels
-from skatter.diagnosis.discrepancy import (
+from skatter.diagnosis import pairs, transfer
+from skatter.diagnosis.features import compare_features, largest_distances, rank_test
+from skatter.diagnosis.labels import compare_labels, compare_numbers
+from skatter.diagnosis.pairs import (
     draw_splits,
     enough_permutations,
     pairwise_mmd,
+    recognise,
 )
-from skatter.diagnosis.features import compare_features, largest_distances, rank_test
-from skatter.diagnosis.number_shift import compare_numbers
-from skatter.diagnosis.recognition import recognise
 from skatter.diagnosis.samples import Samples, standardise
 from skatter.diagnosis.significance import holm, say_p
 from skatter.diagnosis.transfer import compare_transfer
@@ -30,8 +29,8 @@ from skatter.scatter.mmd import mmd_of_splits
 
 
 def samples_of(X, y, domain):
-    Z, constant = standardise(np.asarray(X))
-    return Samples(Z, read_domains(y, domain), np.arange(len(Z)), constant)
+    Z = standardise(np.asarray(X))[0]
+    return Samples(Z, read_domains(y, domain), np.arange(len(Z)))
 
 
 def near_level(false_alarms, n, level=0.05):
@@ -129,7 +128,7 @@ def test_samples_that_are_all_equal_do_not_differ():
 
 def test_recognition_is_that_of_two_forests_which_judge_what_they_have_not_seen(monkeypatch):
     """Domains of pure noise in many columns: a forest that saw its judges would know them all."""
-    monkeypatch.setattr(recognition, "N_TREES", 30)
+    monkeypatch.setattr(pairs, "N_TREES", 30)
     rng = np.random.default_rng(0)
     X, domain = rng.normal(size=(120, 40)), np.repeat([0, 1], 60)
     auc, accuracy, _ = recognise(X, domain, seed=0)
@@ -141,7 +140,7 @@ def test_recognition_is_that_of_two_forests_which_judge_what_they_have_not_seen(
 
 def test_recognition_raises_false_alarms_at_its_level_with_a_small_domain(monkeypatch):
     """Domains of 20 and 150 samples, where scores out of the bag raise twice as many."""
-    monkeypatch.setattr(recognition, "N_TREES", 12)
+    monkeypatch.setattr(pairs, "N_TREES", 12)
     alarms = 0
     for seed in range(50):
         X = np.random.default_rng(seed).normal(size=(170, 10))
@@ -173,7 +172,7 @@ def test_accuracy_counts_both_domains_the_same(monkeypatch):
 
 def test_the_smaller_p_value_of_both_halves_is_doubled(monkeypatch):
     halves = iter([[[0.7], [0.6], [0.03]], [[0.5], [0.8], [0.4]]])
-    monkeypatch.setattr(recognition, "_judge_pairs", lambda *given: np.array(next(halves)))
+    monkeypatch.setattr(pairs, "_judge_pairs", lambda *given: np.array(next(halves)))
     X = np.random.default_rng(0).normal(size=(20, 1))
     auc, accuracy, p = recognise(X, np.repeat([0, 1], 10), seed=0)
     np.testing.assert_allclose([auc[0], accuracy[0], p[0]], [0.6, 0.7, 0.06])
@@ -184,7 +183,7 @@ def test_a_half_is_judged_by_the_test_of_mann_and_whitney():
     votes, domain = rng.uniform(size=(80, 3)), np.repeat([0, 1, 2, 0], 20)
     score = votes[:, 2] / (votes[:, 0] + votes[:, 2])
     of_0, of_2 = score[domain == 0], score[domain == 2]
-    auc, _, p = recognition._judge(votes, domain, 0, 2)
+    auc, _, p = pairs._judge(votes, domain, 0, 2)
     assert p == pytest.approx(mannwhitneyu(of_2, of_0, alternative="greater").pvalue)
     assert auc == pytest.approx(np.mean(of_2[:, None] > of_0))
 

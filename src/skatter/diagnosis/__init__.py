@@ -1,17 +1,15 @@
 """Is there a shift, where, and in what? Domains, features and labels compared, in plain words.
 
 :func:`diagnose` asks in turn which domains differ (:mod:`~skatter.diagnosis.pairs`), which features
-carry the shift (:mod:`~skatter.diagnosis.features`), whether class balance shifts
-(:mod:`~skatter.diagnosis.class_balance`) or labels that are numbers do
-(:mod:`~skatter.diagnosis.number_shift`), whether what is learnt in one domain holds in another
+carry the shift (:mod:`~skatter.diagnosis.features`), whether labels shift too
+(:mod:`~skatter.diagnosis.labels`), whether what is learnt in one domain holds in another
 (:mod:`~skatter.diagnosis.transfer`) and how much of the variance is domain or class
 (:mod:`~skatter.diagnosis.variance`). A :class:`Diagnosis` says it.
 """
 
-from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.examine import diagnose
 from skatter.diagnosis.features import FeatureShift
-from skatter.diagnosis.number_shift import NumberShift
+from skatter.diagnosis.labels import LabelShift, NumberShift
 from skatter.diagnosis.pairs import PairShift
 from skatter.diagnosis.record import Diagnosis, DomainFacts, MissingShift
 from skatter.diagnosis.transfer import Transfer, TransferPair

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from skatter.checks import check_integer, check_real
-from skatter.diagnosis.class_balance import LabelShift, compare_labels
 from skatter.diagnosis.features import compare_features
-from skatter.diagnosis.number_shift import compare_numbers
+from skatter.diagnosis.labels import LabelShift, compare_labels, compare_numbers
 from skatter.diagnosis.pairs import compare_pairs
 from skatter.diagnosis.record import Diagnosis, DomainFacts, MissingShift
 from skatter.diagnosis.samples import (
@@ -147,7 +146,9 @@ def diagnose(
     budget = min(max_samples, MAX_CELLS // table.shape[1])
     rows = draw(view, compared, budget, np.random.default_rng(seed))
     standardised, constant = standardise(table[rows])
-    samples = Samples(standardised, view.restrict(rows), rows, constant)
+    samples = Samples(standardised, view.restrict(rows), rows)
+    # Of an encoded category, some columns may be constant and others not.
+    varying = {columns[j] for j in np.flatnonzero(~constant)}
     names = tuple(str(name) for name in view.domain_ids)
     own = tuple(names[d] for d in compared)
     announce("features, one by one")
@@ -164,14 +165,14 @@ def diagnose(
     classes = isinstance(labels, LabelShift)
     transfer = compare_transfer(samples, own, seed=seed) if classes else None
     return Diagnosis(
-        _facts(view, names, samples, rates),
+        _facts(view, names, samples, rates.mean(axis=1)),
         pairs,
         moved,
         labels,
         transfer,
         share_variance(samples),
         missing=_missing(rates, columns if missing is None else tuple(missing), names),
-        constant=_constant(samples, columns),
+        constant=tuple(name for name in dict.fromkeys(columns) if name not in varying),
         n_samples=view.n_samples,
         n_drawn=len(samples.rows),
         n_permutations=n_permutations,
@@ -184,24 +185,18 @@ def diagnose(
 
 
 def _facts(
-    view: Domains, names: tuple[str, ...], samples: Samples, rates: Array | None
+    view: Domains, names: tuple[str, ...], samples: Samples, missing: Array
 ) -> tuple[DomainFacts, ...]:
     drawn = np.bincount(view.domain[samples.rows], minlength=view.n_domains)
     known = np.bincount(view.domain[view.labelled], minlength=view.n_domains)
-    missing = np.zeros(view.n_domains) if rates is None else rates.mean(axis=1)
-    figures = zip(names, view.domain_counts, known, drawn, missing, strict=True)
-    return tuple(
-        DomainFacts(name, int(n), int(n_labelled), int(n_drawn), float(share))
-        for name, n, n_labelled, n_drawn, share in figures
-    )
+    figures = (view.domain_counts, known, drawn, missing)
+    return tuple(map(DomainFacts, names, *(each.tolist() for each in figures)))
 
 
 def _missing(
-    rates: Array | None, columns: tuple[str, ...], names: tuple[str, ...]
+    rates: Array, columns: tuple[str, ...], names: tuple[str, ...]
 ) -> tuple[MissingShift, ...]:
     """Features with missing values, those whose rates differ most first."""
-    if rates is None:
-        return ()
     low, high = rates.argmin(axis=0), rates.argmax(axis=0)
     found = [
         MissingShift(
@@ -215,9 +210,3 @@ def _missing(
         for j in np.flatnonzero(rates.any(axis=0) & (rates.min(axis=0) < 1))
     ]
     return tuple(sorted(found, key=lambda shift: shift.lowest - shift.highest))
-
-
-def _constant(samples: Samples, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Features of which every column is constant."""
-    varying = {columns[j] for j in np.flatnonzero(~samples.constant)}
-    return tuple(name for name in dict.fromkeys(columns) if name not in varying)

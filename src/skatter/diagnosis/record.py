@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.diagnosis.class_balance import LabelShift
 from skatter.diagnosis.features import FeatureShift
+from skatter.diagnosis.labels import LabelShift, NumberShift
 from skatter.diagnosis.layout import prose, section_as_text
-from skatter.diagnosis.number_shift import NumberShift
 from skatter.diagnosis.pairs import PairShift
 from skatter.diagnosis.tables import tables_of
 from skatter.diagnosis.transfer import Transfer

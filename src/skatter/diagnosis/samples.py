@@ -39,7 +39,6 @@ class Samples:
     X: Array
     domains: Domains
     rows: Codes
-    constant: NDArray[np.bool_]
 
 
 def check_numbers(X: Any) -> Array:
@@ -129,10 +128,8 @@ def standardise(X: Array) -> tuple[Array, NDArray[np.bool_]]:
     return X, constant
 
 
-def missing_rates(missing: NDArray[np.bool_], domains: Domains) -> Array | None:
-    """Return the share of missing values by domain and column; None where none is missing."""
-    if not missing.any():
-        return None
+def missing_rates(missing: NDArray[np.bool_], domains: Domains) -> Array:
+    """Return the share of missing values by domain and column."""
     some = np.flatnonzero(missing.any(axis=0))
     rates = np.zeros((domains.n_domains, missing.shape[1]))
     means = indicator_means(domains.domain, domains.n_domains)

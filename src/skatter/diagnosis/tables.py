@@ -6,8 +6,9 @@ import string
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from skatter.diagnosis.class_balance import LabelShift
-from skatter.diagnosis.number_shift import NumberShift
+import numpy as np
+
+from skatter.diagnosis.labels import LabelShift, NumberShift
 from skatter.diagnosis.significance import say_p
 from skatter.formatting import count, percent, printable, shorten
 from skatter.notebook import Section
@@ -39,10 +40,8 @@ def tables_of(found: Diagnosis, width: int) -> list[Section]:
 
 
 def _more(n: int, what: str, which: str = "") -> str:
-    """Count the items of a table beyond those that are shown; ``which`` says more of them."""
-    left = n - SHOWN
-    verb = "is" if left == 1 else "are"
-    return f"{count(left, f'more {what}')}{which} {verb} not shown." if left > 0 else ""
+    """Count the items of a table that are not shown; ``which`` says more of them."""
+    return f"{count(n, what)}{which} {'is' if n == 1 else 'are'} not shown." if n > 0 else ""
 
 
 def _grid(
@@ -82,7 +81,7 @@ def _pairs(found: Diagnosis) -> Section:
         ("p", lambda p: say_p(p.auc_p_corrected)),
     ]
     note = "MMD²: 0 on average where domains are alike. AUC: 0.5 is guessing, 1 is certain. "
-    note += _more(len(ranked), "pair", ", of lower AUC,")
+    note += _more(len(ranked) - SHOWN, "more pair", ", of lower AUC,")
     return _grid("Which domains differ", columns, ranked[:SHOWN], names=2, note=note)
 
 
@@ -127,7 +126,7 @@ def _features(found: Diagnosis) -> Section:
         "Distance: largest gap between distribution functions, 0 to 1, for the two domains that "
         "differ most; mean: of the second less the first, in standard deviations; spread: "
         "standard deviation of the second over the first; share: of the domain scatter. "
-    ) + _more(len(found.features), "feature")
+    ) + _more(len(found.features) - SHOWN, "more feature")
     return _grid("Which features carry it", columns, found.features[:SHOWN], names=2, note=note)
 
 
@@ -139,7 +138,7 @@ def _missing(found: Diagnosis) -> Iterator[Section]:
         ("most", lambda m: percent(m.highest)),
     ]
     if found.missing:
-        note = _more(len(found.missing), "feature", " with missing values")
+        note = _more(len(found.missing) - SHOWN, "more feature", " with missing values")
         yield _grid("Missing values", columns, found.missing[:SHOWN], names=2, note=note)
 
 
@@ -148,74 +147,55 @@ def _labels(found: Diagnosis, width: int) -> Iterator[Section]:
     if labels is None:
         return
     if isinstance(labels, NumberShift):
-        yield _numbers(labels)
-        return
-    totals = [sum(column) for column in zip(*labels.counts, strict=True)]
-    kept = _fitting(labels, totals, width - NAME_WIDTH)
-    others = len(totals) - len(kept)
-    heads = [shorten(labels.classes[k], CLASS_WIDTH) for k in kept] + (
-        [f"{others:,} others"] if others else []
-    )
-    shown = _largest(tuple(sum(own) for own in labels.counts))
-    rows = tuple(_balance(labels, d, kept, bool(others)) for d in shown)
-    note = _fewer(len(labels.domains) - len(rows))
-    if labels.p_value is not None:
+        title, counts, columns = "Labels", list(labels.counts), _figures(labels)
+        test = f"Same labels in all labelled domains: p {say_p(labels.p_value)} (ranks), largest "
+        test += f"distance of two {labels.distance or 0:.2f}."
+    else:
+        title, counts = "Class balance", [sum(own) for own in labels.counts]
+        columns = _shares(labels, width - NAME_WIDTH)
         p = say_p(labels.p_value, labels.floor)
-        note += f"Same balance in all labelled domains: p {p} ({labels.test}), "
-        note += f"Cramér's V {labels.strength:.2f}."
-    yield Section("Class balance", (), ("domain", "labelled", *heads), rows, note=note)
+        test = f"Same balance in all labelled domains: p {p} ({labels.test}), Cramér's V "
+        test += f"{labels.strength or 0:.2f}."
+    columns = [
+        ("domain", lambda d: printable(labels.domains[d])),
+        ("labelled", lambda d: f"{counts[d]:,}"),
+        *columns,
+    ]
+    shown = sorted(sorted(range(len(counts)), key=lambda d: -counts[d])[:MANY_DOMAINS])
+    hidden = _more(len(counts) - len(shown), "domain", " with fewer labels")
+    notes = [hidden, "" if labels.p_value is None else test]
+    yield _grid(title, columns, shown, note=" ".join(filter(None, notes)))
 
 
-def _numbers(labels: NumberShift) -> Section:
-    shown = _largest(labels.counts)
-    rows = tuple(
-        (
-            printable(labels.domains[d]),
-            f"{labels.counts[d]:,}",
-            *(
-                f"{figure[d]:.4g}" if labels.counts[d] else "?"
-                for figure in (labels.means, labels.spreads)
-            ),
-        )
-        for d in shown
-    )
-    note = _fewer(len(labels.domains) - len(rows))
-    if labels.p_value is not None:
-        note += f"Same labels in all labelled domains: p {say_p(labels.p_value)} (ranks), "
-        note += f"largest distance of two {labels.distance:.2f}."
-    return Section("Labels", (), ("domain", "labelled", "mean", "std"), rows, note=note)
+def _figures(labels: NumberShift) -> Columns:
+    """Return mean and spread of the labels of a domain."""
+
+    def figure(of_domains: tuple[float, ...]) -> Callable[[int], str]:
+        return lambda d: f"{of_domains[d]:.4g}" if labels.counts[d] else "?"
+
+    return [("mean", figure(labels.means)), ("std", figure(labels.spreads))]
 
 
-def _fewer(hidden: int) -> str:
-    verb = "is" if hidden == 1 else "are"
-    return f"{count(hidden, 'domain')} with fewer labels {verb} not shown. " if hidden else ""
-
-
-def _fitting(labels: LabelShift, totals: list[int], width: int) -> list[int]:
-    """Return as many classes as fit in a line, the most frequent ones, in their own order."""
+def _shares(labels: LabelShift, width: int) -> Columns:
+    """Return shares of as many classes as fit in a line, the most frequent, in their own order."""
+    totals = [sum(column) for column in zip(*labels.counts, strict=True)]
     takes = [max(len(shorten(name, CLASS_WIDTH)), len("100 %")) + 2 for name in labels.classes]
-    if sum(takes) <= width:
-        return list(range(len(totals)))
-    kept, room = [], width - len("1,000 others")
-    for k in sorted(range(len(totals)), key=lambda k: -totals[k]):
-        room -= takes[k]
-        if room < 0:
-            break
-        kept.append(k)
-    return sorted(kept)
+    kept = list(range(len(totals)))
+    if sum(takes) > width:
+        frequent = sorted(kept, key=lambda k: -totals[k])
+        room = width - len("1,000 others") - np.cumsum([takes[k] for k in frequent])
+        kept = sorted(frequent[: int(np.sum(room >= 0))])
 
+    def share(classes: list[int]) -> Callable[[int], str]:
+        def of_domain(d: int) -> str:
+            counts = labels.counts[d]
+            return percent(sum(counts[k] for k in classes) / sum(counts)) if sum(counts) else "?"
 
-def _largest(counts: tuple[int, ...]) -> list[int]:
-    by_labels = sorted(range(len(counts)), key=lambda d: -counts[d])
-    return sorted(by_labels[:MANY_DOMAINS])
+        return of_domain
 
-
-def _balance(labels: LabelShift, d: int, kept: list[int], others: bool) -> tuple[str, ...]:
-    counts, n = labels.counts[d], sum(labels.counts[d])
-    shown = [counts[k] for k in kept]
-    shown += [n - sum(shown)] if others else []
-    shares = [percent(count / n) if n else "?" for count in shown]
-    return (printable(labels.domains[d]), f"{n:,}", *shares)
+    columns = [(shorten(labels.classes[k], CLASS_WIDTH), share([k])) for k in kept]
+    others = [k for k in range(len(totals)) if k not in kept]
+    return [*columns, (f"{len(others):,} others", share(others))] if others else columns
 
 
 def _transfer(found: Diagnosis) -> Iterator[Section]:
@@ -237,34 +217,28 @@ def _transfer(found: Diagnosis) -> Iterator[Section]:
         "all classes counted the same, in the domain tested in: when trained there (own), when "
         "trained in the other (across), and that with each domain standardised on its own "
         "(rescaled). P: not worse than own. "
-    ) + _more(len(ranked), "pair", ", of a smaller loss,")
+    ) + _more(len(ranked) - SHOWN, "more pair", ", of a smaller loss,")
     title = "Trained in one domain, tested in another"
     yield _grid(title, columns, ranked[:SHOWN], names=2, note=note)
 
 
 def _variance(found: Diagnosis) -> Section:
     v = found.variance
-    rows = [
-        ("domain", f"{v.domain:.3g}", percent(v.domain_share), percent(v.domain_chance)),
-        ("inside domains", f"{v.total - v.domain:.3g}", percent(1 - v.domain_share), ""),
+    rows: list[tuple[str, float, float | None, float | None]] = [
+        ("domain", v.domain, v.domain_share, v.domain_chance),
+        ("inside domains", v.total - v.domain, 1 - v.domain_share, None),
     ]
-    if v.between_class is not None and v.class_share is not None and v.class_chance is not None:
-        rows += [
-            (
-                "between classes",
-                f"{v.between_class:.3g}",
-                percent(v.class_share),
-                percent(v.class_chance),
-            ),
-            ("within classes", f"{v.within_class:.3g}", percent(1 - v.class_share), ""),
-        ]
+    if v.between_class is not None and v.within_class is not None and v.class_share is not None:
+        rows.append(("between classes", v.between_class, v.class_share, v.class_chance))
+        rows.append(("within classes", v.within_class, 1 - v.class_share, None))
     if v.conditional_domain is not None:
-        rows.append(("domain, same class", f"{v.conditional_domain:.3g}", "", ""))
-    return Section(
-        "Where the variance is",
-        (),
-        ("scatter", "value", "share", "by chance"),
-        tuple(rows),
-        note="Standardised features, every domain counted the same"
-        + ("." if v.class_share is None else "; classes among labelled samples."),
-    )
+        rows.append(("domain, same class", v.conditional_domain, None, None))
+    columns: Columns = [
+        ("scatter", lambda row: row[0]),
+        ("value", lambda row: f"{row[1]:.3g}"),
+        ("share", lambda row: "" if row[2] is None else percent(row[2])),
+        ("by chance", lambda row: "" if row[3] is None else percent(row[3])),
+    ]
+    note = "Standardised features, every domain counted the same"
+    note += "." if v.class_share is None else "; classes among labelled samples."
+    return _grid("Where the variance is", columns, rows, note=note)

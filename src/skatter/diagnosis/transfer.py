@@ -11,9 +11,8 @@ takes away the plainest moves: a loss that stays is a hint, never a proof, of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -98,46 +97,36 @@ def compare_transfer(samples: Samples, names: tuple[str, ...], *, seed: int) -> 
             why_not=f"it takes two domains with {MIN_LABELLED} labelled samples of two classes, "
             f"each of {N_FOLDS} at least, among the samples drawn",
         )
-    folds = _assign_folds(samples, chosen, seed)
+    label, folds = samples.domains.label, _assign_folds(samples, chosen, seed)
     pooled = _scores(samples.X, samples, chosen, folds)
     apart = _scores(_standardise_apart(samples), samples, chosen, folds)
     n_per_domain = min(len(rows) for rows in chosen.values())
     found = []
     for a, b in permutations(chosen, 2):
-        rows, classes = _shared(samples.domains.label, chosen[a], chosen[b])
-        if len(classes) > 1:
-            label = samples.domains.label[rows]
-            raw, own = (_right(scores, a, b, rows, classes, label) for scores in (pooled, apart))
-            found.append(_Case(names[a], names[b], label, raw, own))
+        classes = np.intersect1d(label[chosen[a]], label[chosen[b]])
+        rows = chosen[b][np.isin(label[chosen[b]], classes)]
+        if len(classes) < 2:
+            continue
+        raw, own = (_right(scores, a, b, rows, classes, label[rows]) for scores in (pooled, apart))
+        pair = TransferPair(
+            names[a],
+            names[b],
+            within=_accuracy(raw[0], label[rows]),
+            across=_accuracy(raw[1], label[rows]),
+            across_standardised=_accuracy(own[1], label[rows]),
+            chance=1 / len(classes),
+            p_corrected=_test(raw, label[rows]),
+            p_standardised=_test(own, label[rows]),
+            n_samples=len(rows),
+        )
+        found.append(pair)
     if not found:
         return Transfer((), n_per_domain, "no two labelled domains share two classes")
-    p_raw = holm(np.array([_test(case.raw, case.label) for case in found]))
-    p_own = holm(np.array([_test(case.own, case.label) for case in found]))
-    pairs = (case.pair(p, q) for case, p, q in zip(found, p_raw, p_own, strict=True))
+    p_raw = holm(np.array([pair.p_corrected for pair in found]))
+    p_own = holm(np.array([pair.p_standardised for pair in found]))
+    corrected = zip(found, p_raw.tolist(), p_own.tolist(), strict=True)
+    pairs = (replace(pair, p_corrected=p, p_standardised=q) for pair, p, q in corrected)
     return Transfer(tuple(pairs), n_per_domain)
-
-
-class _Case(NamedTuple):
-    """Samples of one domain, and which are predicted right from it and from another one."""
-
-    trained: str
-    tested: str
-    label: Codes
-    raw: tuple[Array, Array]
-    own: tuple[Array, Array]
-
-    def pair(self, p_raw: float, p_own: float) -> TransferPair:
-        return TransferPair(
-            self.trained,
-            self.tested,
-            within=_accuracy(self.raw[0], self.label),
-            across=_accuracy(self.raw[1], self.label),
-            across_standardised=_accuracy(self.own[1], self.label),
-            chance=1 / len(np.unique(self.label)),
-            p_corrected=float(p_raw),
-            p_standardised=float(p_own),
-            n_samples=len(self.label),
-        )
 
 
 def _accuracy(right: Array, label: Codes) -> float:
@@ -200,12 +189,6 @@ def _scores(X: Array, samples: Samples, chosen: dict[int, Codes], fold: Codes) -
             model = Ridge(alpha=X.shape[1]).fit(X[train], targets, sample_weight=weight)
             scores[d][test] = model.predict(X[test])
     return scores
-
-
-def _shared(label: Codes, rows_a: Codes, rows_b: Codes) -> tuple[Codes, Codes]:
-    """Rows of the second domain whose class the first has as well, and these classes."""
-    classes = np.intersect1d(label[rows_a], label[rows_b])
-    return rows_b[np.isin(label[rows_b], classes)], classes
 
 
 def _right(

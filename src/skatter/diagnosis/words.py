@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from skatter.diagnosis.number_shift import NumberShift
+from skatter.diagnosis.labels import LabelShift, NumberShift
 from skatter.diagnosis.samples import MIN_SAMPLES
 from skatter.diagnosis.significance import say_p
 from skatter.diagnosis.table import LIKE_A_LABEL
@@ -134,22 +134,7 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         if alike:
             yield f"Is {join(alike)} the label? It is empty in some domains; name it if so."
         return
-    if isinstance(labels, NumberShift):
-        yield _say_numbers(labels)
-    elif labels.p_value is None:
-        yield f"Whether labels shift cannot be told: {labels.test}."
-    elif labels.shifted and labels.gap is not None:
-        yield (
-            f"Labels shift too: class balance differs between labelled domains "
-            f"(p {_relation(say_p(labels.p_value, labels.floor))}), most between "
-            f"{called(str(labels.first))} and {called(str(labels.second))}, where "
-            f"{percent(labels.gap)} of the samples would have to be of another class."
-        )
-    else:
-        yield (
-            "No difference in class balance was found between labelled domains "
-            f"(p {_relation(say_p(labels.p_value, labels.floor))})."
-        )
+    yield _say_shift(labels)
     without = [called(domain.name) for domain in found.domains if not domain.n_labelled]
     if without:
         whose = "its" if len(without) == 1 else "their"
@@ -159,33 +144,45 @@ def _say_labels(found: Diagnosis) -> Iterator[str]:
         yield f"{join(without)} {has} no labels: {what} cannot be told from labels."
 
 
-def _say_numbers(labels: NumberShift) -> str:
+def _say_shift(labels: LabelShift | NumberShift) -> str:
+    if isinstance(labels, NumberShift):
+        what, why, floor = "the labels", labels.why_not, 0.0
+    else:
+        what, why, floor = "class balance", labels.test, labels.floor
     if labels.p_value is None:
-        return f"Whether labels shift cannot be told: {labels.why_not}."
-    p = f"(p {_relation(say_p(labels.p_value))})"
+        return f"Whether labels shift cannot be told: {why}."
+    p = _p(labels.p_value, floor)
     if not labels.shifted:
-        return f"No difference in the labels was found between labelled domains {p}."
+        return f"No difference in {what} was found between labelled domains ({p})."
+    between = f"most between {called(str(labels.first))} and {called(str(labels.second))}"
+    if isinstance(labels, LabelShift):
+        return (
+            f"Labels shift too: class balance differs between labelled domains ({p}), {between}, "
+            f"where {percent(labels.gap or 0)} of the samples would have to be of another class."
+        )
     a, b = (labels.domains.index(str(name)) for name in (labels.first, labels.second))
     return (
-        f"Labels shift too {p}, most between {called(labels.domains[a])} and "
-        f"{called(labels.domains[b])}: mean {labels.means[a]:.3g} and {labels.means[b]:.3g}, "
+        f"Labels shift too ({p}), {between}: mean {labels.means[a]:.3g} and {labels.means[b]:.3g}, "
         f"standard deviation {labels.spreads[a]:.3g} and {labels.spreads[b]:.3g}."
     )
 
 
-def _relation(said: str) -> str:
-    return said if said.startswith(("<", "≤")) else f"= {said}"
+def _p(p_value: float, floor: float = 0.0) -> str:
+    said = say_p(p_value, floor)
+    return f"p {said}" if said.startswith(("<", "≤")) else f"p = {said}"
 
 
 def _say_transfer(found: Diagnosis) -> Iterator[str]:
     if found.transfer is None or not found.transfer.pairs:
         return
+    pairs = found.transfer.pairs
+    errors = [sqrt(pair.chance * (1 - pair.chance) / pair.n_samples) for pair in pairs]
     lose = [
         pair
-        for pair in found.transfer.pairs
+        for pair in pairs
         if pair.p_corrected <= found.level and pair.within - pair.across >= WORTH_SAYING
     ]
-    if all(_no_better_than_guessing(pair) for pair in found.transfer.pairs):
+    if all(p.within <= p.chance + 2 * error for p, error in zip(pairs, errors, strict=True)):
         yield (
             "A linear classifier hardly predicts labels even where it was trained, so whether "
             "labels relate to features differently elsewhere cannot be told."
@@ -204,16 +201,11 @@ def _say_transfer(found: Diagnosis) -> Iterator[str]:
         yield f"A linear classifier {case}."
     else:
         yield (
-            f"Of {len(found.transfer.pairs):,} linear classifiers trained in one domain and tested "
+            f"Of {len(pairs):,} linear classifiers trained in one domain and tested "
             f"in another, {len(lose):,} do clearly worse than one trained there; at worst, one "
             f"{case}."
         )
     yield _say_remainder(found, lose)
-
-
-def _no_better_than_guessing(pair: TransferPair) -> bool:
-    error = sqrt(pair.chance * (1 - pair.chance) / pair.n_samples)
-    return pair.within <= pair.chance + 2 * error
 
 
 def _say_remainder(found: Diagnosis, lose: Sequence[TransferPair]) -> str:
@@ -293,14 +285,6 @@ def say_notes(found: Diagnosis) -> Iterator[str]:
         yield "Labels are numbers: class balance does not apply; mean and spread are compared."
     if found.transfer is not None and found.transfer.why_not:
         yield f"No classifier was trained across domains: {found.transfer.why_not}."
-    yield from _say_tests(found)
-    for name in list(found.left_out)[:MAX_LEFT_OUT]:
-        yield f"Left out: {name}, {found.left_out[name]}."
-    if len(found.left_out) > MAX_LEFT_OUT:
-        yield f"Left out: {len(found.left_out) - MAX_LEFT_OUT:,} more columns."
-
-
-def _say_tests(found: Diagnosis) -> Iterator[str]:
     yield (
         "P-values of pairs and of features are corrected for many tests (Holm): the chance of any "
         f"false alarm among them is at most {percent(found.level)}. They take samples as "
@@ -315,3 +299,7 @@ def _say_tests(found: Diagnosis) -> Iterator[str]:
             "That is above the level: with so many pairs, it takes the classifier of domains to "
             "show that one of them differs."
         )
+    for name in list(found.left_out)[:MAX_LEFT_OUT]:
+        yield f"Left out: {name}, {found.left_out[name]}."
+    if len(found.left_out) > MAX_LEFT_OUT:
+        yield f"Left out: {len(found.left_out) - MAX_LEFT_OUT:,} more columns."

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -166,10 +166,10 @@ class Blocks:
         """
         told = self.columns or all(place.size is not None for place in self.places)
         asked = replace(self, rows=(None,) * len(self)) if told else self
-        sizes, table = asked.joined(survey_piece, join_surveys)
-        if not sum(sizes):
+        survey = asked.joined(survey_piece, join_surveys)
+        if not sum(survey.sizes):
             raise ValueError("X holds 0 samples; a minimum of 2 is required.")
-        return replace(self, places=places_of(sizes), known=Labels.of(table, CHANGED))
+        return replace(self, places=places_of(survey.sizes), known=Labels.of(survey, CHANGED))
 
     def behind(self, model: Any, name: str) -> Blocks:
         """Return the same blocks behind a fitted model."""
@@ -182,8 +182,10 @@ class Blocks:
         """
         quotas = shares([place.size or 0 for place in self.places], n_wanted)
         drawn = check_random_state(0 if random_state is None else random_state)
-        chosen = self.take([number for number, quota in enumerate(quotas) if quota])
-        found = chosen.gathered(rows_of_block, quotas, int(drawn.randint(2**31 - 1)), accept)
+        chosen = [number for number, quota in enumerate(quotas) if quota]
+        shared = quotas, int(drawn.randint(2**31 - 1)), accept
+        work = _Work(self.graph)
+        found = work.computed(list, work.on_blocks(self, chosen, rows_of_block, shared))
         if hasattr(found[0], "iloc"):
             import pandas
 
@@ -198,7 +200,7 @@ class Blocks:
         Which results are joined depends on nothing but the number of blocks.
         """
         work = _Work(self.graph)
-        keys = work.on_blocks(self, call, shared)
+        keys = work.on_blocks(self, range(len(self)), call, shared)
         while len(keys) > FAN_IN:
             starts = range(0, len(keys), FAN_IN)
             keys = [work.add(join, keys[start : start + FAN_IN]) for start in starts]
@@ -220,20 +222,6 @@ class Blocks:
                 key = work.on_block(self, number, call, before, known, key, *rest)
             state = work.computed(list, [key])[0]
         return state
-
-    def take(self, numbers: Sequence[int]) -> Blocks:
-        """Return some of the blocks, each in the place that it had."""
-
-        def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[number] for number in numbers)
-
-        columns = {name: chosen(keys) for name, keys in self.columns.items()}
-        return replace(self, rows=chosen(self.rows), columns=columns, places=chosen(self.places))
-
-    def gathered(self, call: Call, *shared: Any) -> list[Any]:
-        """Compute a call on each block, and return all results."""
-        work = _Work(self.graph)
-        return work.computed(list, work.on_blocks(self, call, shared))
 
 
 def read_blocks(X: Any, **columns: Any) -> Blocks:
@@ -291,13 +279,16 @@ class _Work:
             blocks.rows[number],
             [column[number] for column in blocks.columns.values()],
             *keys,
-            name=_name(call),
+            # What the dashboard of Dask calls the task.
+            name=(call.args[0] if isinstance(call, partial) else call).__name__,
         )
 
-    def on_blocks(self, blocks: Blocks, call: Call, shared: Sequence[Any]) -> list[Any]:
-        """Put a call on every block into the graph, and return their keys."""
+    def on_blocks(
+        self, blocks: Blocks, numbers: Iterable[int], call: Call, shared: Sequence[Any]
+    ) -> list[Any]:
+        """Put a call on each of some blocks into the graph, and return their keys."""
         keys = [self.once(value) for value in (blocks.before, blocks.known, *shared)]
-        return [self.on_block(blocks, number, call, *keys) for number in range(len(blocks))]
+        return [self.on_block(blocks, number, call, *keys) for number in numbers]
 
     def computed(self, join: Call, keys: list[Any]) -> Any:
         """Compute, by the scheduler that Dask would use, what joins some results."""
@@ -325,11 +316,6 @@ def _call_on_block(
 def _on_a_copy(call: Call, piece: Piece, state: Any, *shared: Any) -> Any:
     """Leave the state alone: the task that made it may be asked for it again."""
     return call(piece, copy.deepcopy(state), *shared)
-
-
-def _name(call: Call) -> str:
-    """Return what the dashboard of Dask calls a task."""
-    return call.args[0].__name__ if isinstance(call, partial) else call.__name__
 
 
 def once(value: Any) -> Any:

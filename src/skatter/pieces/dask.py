@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,9 @@ def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
         )
     names = _names(model, method, example)
     example = example if sparse.issparse(example) else np.asarray(example)
-    if blocks.is_frame(X):
-        return _apply_to_frame(model, method, X, sample_domain, example, names)
-    return _apply_to_array(model, method, X, sample_domain, example)
+    call = MethodCall(model, method, example, names, blocks.places_of(blocks.block_sizes(X)))
+    apply_to = _apply_to_frame if blocks.is_frame(X) else _apply_to_array
+    return apply_to(call, X, sample_domain)
 
 
 def total(call: Callable[..., Any], model: Any, X: Any, **columns: Any) -> tuple[float, ...]:
@@ -63,44 +64,47 @@ for package in blocks.PACKAGES:
     register_backend(package, Backend(fit, apply, total))
 
 
-def call_on_block(piece: Piece, model: Any, method: str, example: Any) -> Any:
-    """Return what a method of a model makes of a block; nothing, of the right kind, of no rows."""
-    with piece.place.named(piece.X):
-        check_columns(piece)
-        if not piece.n_rows:
-            return example[:0]
-        out = getattr(model, method)(piece.samples(), **piece.columns)
-        return out if sparse.issparse(out) else np.asarray(out)
+@dataclass(frozen=True, eq=False)
+class MethodCall:
+    """A method that is called on every block, one row of what it makes, and the names of that."""
+
+    model: Any
+    method: str
+    example: Any
+    names: Any
+    places: Sequence[Place]
+
+    def of(self, piece: Piece) -> Any:
+        """Return what the method makes of a block; nothing, of the right kind, of no rows."""
+        with piece.place.named(piece.X):
+            check_columns(piece)
+            if not piece.n_rows:
+                return self.example[:0]
+            out = getattr(self.model, self.method)(piece.samples(), **piece.columns)
+            return out if sparse.issparse(out) else np.asarray(out)
+
+    def framed(self, out: Any, index: Any) -> Any:
+        """Return what was made of a frame as a frame, or as a series."""
+        import pandas
+
+        if out.ndim == 1:
+            return pandas.Series(out, index=index)
+        dense = out.toarray() if sparse.issparse(out) else out
+        return pandas.DataFrame(dense, columns=self.names, index=index)
 
 
-def call_on_array(
-    X: Any,
-    *sample_domain: Any,
-    model: Any,
-    method: str,
-    example: Any,
-    places: Sequence[Place],
-    block_id: Any = None,
-) -> Any:
+def call_on_array(X: Any, *sample_domain: Any, call: MethodCall, block_id: Any = None) -> Any:
     """Return what a method makes of a block of an array, in columns."""
     columns = {"sample_domain": sample_domain[0].ravel()} if sample_domain else {}
-    out = call_on_block(Piece(places[block_id[0]], X, columns), model, method, example)
+    out = call.of(Piece(call.places[block_id[0]], X, columns))
     return out if out.ndim == 2 else out[:, None]
 
 
-def call_on_frame(
-    X: Any,
-    *sample_domain: Any,
-    model: Any,
-    method: str,
-    example: Any,
-    names: Any,
-    partition_info: Any = None,
-) -> Any:
+def call_on_frame(X: Any, *sample_domain: Any, call: MethodCall, partition_info: Any = None) -> Any:
     """Return what a method makes of a block of a frame, as a frame."""
     place = Place("Block", partition_info["number"], None, None)
     columns = {"sample_domain": sample_domain[0]} if sample_domain else {}
-    return _framed(call_on_block(Piece(place, X, columns), model, method, example), names, X.index)
+    return call.framed(call.of(Piece(place, X, columns)), X.index)
 
 
 def numbers_of_block(piece: Piece, call: Callable[..., Any], model: Any) -> tuple[float, ...]:
@@ -120,29 +124,24 @@ def check_columns(piece: Piece) -> None:
         check_length(name, len(values), piece.n_rows)
 
 
-def _apply_to_array(model: Any, method: str, X: Any, sample_domain: Any, example: Any) -> Any:
+def _apply_to_array(call: MethodCall, X: Any, sample_domain: Any) -> Any:
     domains = []
     if sample_domain is not None:
         column = blocks.column_like(X, "sample_domain", sample_domain)
         domains = [(column.to_dask_array() if blocks.is_frame(column) else column)[:, None]]
-    width = 1 if example.ndim == 1 else example.shape[1]
+    example = call.example
     out = X.map_blocks(
         call_on_array,
         *domains,
-        model=blocks.once(model),
-        method=method,
-        example=blocks.once(example),
-        places=blocks.once(blocks.places_of(blocks.block_sizes(X))),
+        call=blocks.once(call),
         dtype=example.dtype,
-        chunks=(X.chunks[0], (width,)),
+        chunks=(X.chunks[0], (1 if example.ndim == 1 else example.shape[1],)),
         meta=np.empty((0, 0), dtype=example.dtype),
     )
     return out[:, 0] if example.ndim == 1 else out
 
 
-def _apply_to_frame(
-    model: Any, method: str, X: Any, sample_domain: Any, example: Any, names: Any
-) -> Any:
+def _apply_to_frame(call: MethodCall, X: Any, sample_domain: Any) -> Any:
     import pandas
 
     domains = []
@@ -153,22 +152,10 @@ def _apply_to_frame(
     return X.map_partitions(
         call_on_frame,
         *domains,
-        model=blocks.once(model),
-        method=method,
-        example=blocks.once(example),
-        names=blocks.once(names),
-        meta=_framed(example[:0], names, index),
+        call=blocks.once(call),
+        meta=call.framed(call.example[:0], index),
         align_dataframes=False,
     )
-
-
-def _framed(out: Any, names: Any, index: Any) -> Any:
-    import pandas
-
-    if out.ndim == 1:
-        return pandas.Series(out, index=index)
-    dense = out.toarray() if sparse.issparse(out) else out
-    return pandas.DataFrame(dense, columns=names, index=index)
 
 
 def _names(model: Any, method: str, example: Any) -> Any:

@@ -82,7 +82,8 @@ class Step(NamedTuple):
         """Raise where these labels and domains will not do."""
         if self.learn is learn_moments:
             self.model.check_domains(domains)
-        if self.learn is learn_labelled and not domains.labelled.any():
+        labelled_only = self.learn is learn_pieces and pipeline.sees_labelled_only(self.model)
+        if labelled_only and not domains.labelled.any():
             raise ValueError(
                 f"Step {self.name!r} learns from labels, and no sample has one; mark only unknown "
                 "labels as -1, NaN or None."
@@ -160,14 +161,13 @@ def _way_to_learn(name: str, step: Any) -> Callable[[Step, Pieces], Any]:
             raise TypeError(f"Step {name!r}: {reason}")
         step.check_parameters()
         return learn_moments
-    labelled = pipeline.sees_labelled_only(step)
     if not get_tags(step).requires_fit:
         return see
     if hasattr(step, "partial_fit") and not has_fit_parameter(step, "sample_domain"):
-        return learn_labelled if labelled else learn_samples
+        return learn_pieces
     instead = (
         "SGDClassifier, GaussianNB or skatter.NearestNeighbour"
-        if labelled
+        if pipeline.sees_labelled_only(step)
         else "StandardScaler or IncrementalPCA"
     )
     raise TypeError(
@@ -218,14 +218,10 @@ def see(step: Step, pieces: Pieces) -> Any:
     return clone(step.model).fit(pieces.sample(1, None, clone(step.model).fit))
 
 
-def learn_samples(step: Step, pieces: Pieces) -> Any:
-    """Learn from all samples, without labels."""
-    return pieces.in_turn(learn_piece, clone(step.model), None)
-
-
-def learn_labelled(step: Step, pieces: Pieces) -> Any:
-    """Learn from the labelled samples."""
-    return pieces.in_turn(learn_piece, clone(step.model), pieces.labels.view.classes)
+def learn_pieces(step: Step, pieces: Pieces) -> Any:
+    """Learn from all samples without labels, or from the labelled ones, piece after piece."""
+    classes = pieces.labels.view.classes if pipeline.sees_labelled_only(step.model) else None
+    return pieces.in_turn(learn_piece, clone(step.model), classes)
 
 
 def learn_piece(piece: Piece, model: Any, classes: Any) -> Any:

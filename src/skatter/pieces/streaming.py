@@ -243,13 +243,13 @@ class Stream:
         if found is None:
             raise ValueError("X holds 0 samples; a minimum of 2 is required.")
         starts = np.cumsum([0, *found.sizes[:-1]]).tolist()
-        labels = Labels.of(found.table, CHANGED, classes, part=part)
+        labels = Labels.of(found, CHANGED, classes, part=part)
         return cls(chunks, display, labels, reservoir.drawn(), starts)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.labels.table.counts.sum())
+        return int(self.labels.survey.counts.sum())
 
     @property
     def n_pieces(self) -> int:
@@ -292,7 +292,7 @@ class Stream:
 
     def _read(self) -> Iterator[Piece]:
         """Yield every chunk with its labels and domains, and check that none has changed."""
-        view, left = self.labels.view, self.labels.table.counts.copy()
+        view, left = self.labels.view, self.labels.survey.counts.copy()
         for chunk in self.display.follow(numbered(self.chunks), self.name, self.n_rows):
             piece = _piece(chunk)
             with chunk.place.named(chunk.X):

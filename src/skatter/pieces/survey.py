@@ -64,9 +64,13 @@ class Piece:
         return replace(self, domains=labels.view.take(labels.numbers_of(self.columns, self.n_rows)))
 
 
-class Table(NamedTuple):
-    """Distinct rows of some columns, and how often each comes; without columns, all are alike."""
+class Survey(NamedTuple):
+    """The sizes of some pieces, the distinct rows of their columns, and how often each comes.
 
+    Without columns, all rows are alike.
+    """
+
+    sizes: list[int]
     columns: dict[str, Array]
     counts: Codes
 
@@ -75,13 +79,6 @@ class Table(NamedTuple):
         if not self.columns:
             return [()] * len(self.counts)
         return list(zip(*map(_hashable, self.columns.values()), strict=True))
-
-
-class Survey(NamedTuple):
-    """The sizes of some pieces, and the distinct rows of their columns."""
-
-    sizes: list[int]
-    table: Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,29 +90,29 @@ class Labels:
     """
 
     view: Domains
-    table: Table
+    survey: Survey
     numbers: dict[tuple[Any, ...], int]
     changed: str
     classes: Any
 
     @classmethod
-    def of(cls, table: Table, changed: str, classes: Any = None, *, part: bool = False) -> Labels:
+    def of(cls, survey: Survey, changed: str, classes: Any = None, *, part: bool = False) -> Labels:
         """Read the distinct rows as if they were all rows; ``part`` says that others will come."""
-        columns, size = dict(table.columns), len(table.counts)
+        columns, size = dict(survey.columns), len(survey.counts)
         if "y" not in columns and "sample_domain" not in columns and not part:
             columns["sample_domain"] = np.zeros(size, dtype=int)
         if part or classes is not None:
             view = read_part(**columns, classes=classes, n_samples=size)
         else:
             view = read_domains(**columns, n_samples=size)
-        numbers = {row: number for number, row in enumerate(table.rows())}
-        return cls(view, table, numbers, changed, classes)
+        numbers = {row: number for number, row in enumerate(survey.rows())}
+        return cls(view, survey, numbers, changed, classes)
 
     def numbers_of(self, columns: Columns, size: int) -> Codes:
         """Return which distinct row each row of a piece is."""
-        table, codes = distinct_rows(_plain(columns), size)
+        own, codes = distinct_rows(_plain(columns), size)
         try:
-            found = [self.numbers[row] for row in table.rows()]
+            found = [self.numbers[row] for row in own.rows()]
         except KeyError:
             raise ValueError(self.changed) from None
         return np.array(found, dtype=np.intp)[codes]
@@ -129,28 +126,26 @@ def survey_piece(piece: Piece, classes: Any = None) -> Survey:
     size = piece.n_rows if size is None else size
     if any(known):
         read_part(**columns, classes=classes, n_samples=size)
-    return Survey([size], distinct_rows(columns, size)[0])
+    return distinct_rows(columns, size)[0]
 
 
 def join_surveys(parts: list[Survey]) -> Survey:
     """Return the survey of several pieces together, and refuse what does not go together."""
     sizes = [size for part in parts for size in part.sizes]
-    tables = [part.table for part in parts if len(part.table.counts)]
-    if not tables:
-        return Survey(sizes, parts[0].table)
-    names = tables[0].columns
-    columns = _plain({name: _joined([table.columns[name] for table in tables]) for name in names})
-    counts = np.concatenate([table.counts for table in tables])
+    parts = [part for part in parts if len(part.counts)] or parts[:1]
+    names = parts[0].columns
+    columns = _plain({name: _joined([part.columns[name] for part in parts]) for name in names})
+    counts = np.concatenate([part.counts for part in parts])
     joined, codes = distinct_rows(columns, len(counts))
     together = np.zeros(len(joined.counts), dtype=np.intp)
     np.add.at(together, codes, counts)
-    if columns:
+    if columns and len(together):
         read_part(**joined.columns, n_samples=len(together))
-    return Survey(sizes, Table(joined.columns, together))
+    return Survey(sizes, joined.columns, together)
 
 
-def distinct_rows(columns: dict[str, Array], size: int) -> tuple[Table, Codes]:
-    """Return the distinct rows of columns, and which of them each row is."""
+def distinct_rows(columns: dict[str, Array], size: int) -> tuple[Survey, Codes]:
+    """Return the survey of columns, and which of its rows each row is."""
     codes = np.zeros(size, dtype=np.intp)
     for values in columns.values():
         own = _codes(values)
@@ -158,8 +153,8 @@ def distinct_rows(columns: dict[str, Array], size: int) -> tuple[Table, Codes]:
     _, first, codes, counts = np.unique(
         codes, return_index=True, return_inverse=True, return_counts=True
     )
-    table = Table({name: values[first] for name, values in columns.items()}, counts)
-    return table, codes.astype(np.intp)
+    distinct = {name: values[first] for name, values in columns.items()}
+    return Survey([size], distinct, counts), codes.astype(np.intp)
 
 
 def _plain(columns: Columns) -> dict[str, Array]:

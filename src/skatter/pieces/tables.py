@@ -11,7 +11,7 @@ import glob
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,17 +110,27 @@ class TableChunks:
         self.files = _find_files(paths)
         self._checked: set[Path] = set()
         headers = {path: _look_at(path) for path in self.files}
-        first = headers[self.files[0]]
+        first_path, first = next(iter(headers.items()))
         self.label, self.domain, self.text = label, domain, _listed("text", text)
+        self._names = [name for name in (label, domain) if name is not None]
         if features is None:
-            self.features = self._remaining(first)
+            self.features = [name for name in first.columns if name not in self._names]
+            for name in (name for name in self.features if name.startswith(NAMELESS)):
+                raise ValueError(
+                    f"{first_path} has a column without a name ({name!r}), as the index of a data "
+                    "frame is written; name the columns of X in features."
+                )
         else:
             self.features = _listed("features", features)
         self._check_names()
         for path, header in headers.items():
             self._check_columns(path, header)
-            if features is None:
-                _check_same(self.files[0], first, path, header)
+            extra = [name for name in header.columns if name not in first.columns]
+            if extra and features is None:
+                raise ValueError(
+                    f"{path} has the column {extra[0]!r}, which {first_path} lacks; all files must "
+                    "have the same columns, or name those of X in features."
+                )
         types = {header.columns[name] for header in headers.values() for name in self.features}
         self.dtype = np.dtype(np.float32 if types == {"float32"} else np.float64)
         counts = [header.n_rows for header in headers.values()]
@@ -133,7 +143,7 @@ class TableChunks:
 
     def _read(self) -> Iterator[Chunk]:
         columns = [*self.features, *self._names]
-        kinds = {name: _Kind(name) for name in self._names}
+        kinds: dict[str, str | None] = {}
         for path in self.files:
             first_row = 0
             read = _read_csv if path.name.endswith(CSV) else _read_parquet
@@ -142,30 +152,12 @@ class TableChunks:
                 self._checked.add(path)
             for values in read(path, columns, self.rows, self.text):
                 X = _numbers(path, first_row, values, self.features, self.dtype)
-                for name, kind in kinds.items():
-                    kind.check(path, first_row, values[name])
-                y, domain = (None if name is None else values[name] for name in self._pair)
+                for name in self._names:
+                    kinds[name] = _kind_so_far(path, first_row, name, values[name], kinds.get(name))
+                pair = (self.label, self.domain)
+                y, domain = (None if name is None else values[name] for name in pair)
                 yield Chunk(X, y, domain)
                 first_row += len(X)
-
-    @property
-    def _pair(self) -> tuple[str | None, str | None]:
-        return self.label, self.domain
-
-    @property
-    def _names(self) -> list[str]:
-        """Columns that are there and hold no features."""
-        return [name for name in self._pair if name is not None]
-
-    def _remaining(self, header: _Header) -> list[str]:
-        """Return the columns that are neither label nor domain."""
-        names = [name for name in header.columns if name not in self._pair]
-        for name in (name for name in names if name.startswith(NAMELESS)):
-            raise ValueError(
-                f"{self.files[0]} has a column without a name ({name!r}), as the index of a data "
-                "frame is written; name the columns of X in features."
-            )
-        return names
 
     def _check_names(self) -> None:
         """Raise where one column is to be two things."""
@@ -229,9 +221,7 @@ def _kind_of(values: Array) -> str | None:
         return None if values.dtype.kind == "f" and np.isnan(values).all() else "numbers"
     present = (value for value in values if isinstance(value, str) or not _is_missing(value))
     first = next(present, None)
-    if first is None:
-        return None
-    return "text" if isinstance(first, str) else "numbers"
+    return None if first is None else "text" if isinstance(first, str) else "numbers"
 
 
 def _is_missing(value: Any) -> bool:
@@ -244,24 +234,19 @@ def _first_text(values: Array) -> int:
     return next((row for row in texts if not NUMBER.fullmatch(values[row])), 0)
 
 
-@dataclass
-class _Kind:
-    """Whether a column of labels or domains holds text; it must not change its mind."""
-
-    column: str
-    kind: str | None = None
-
-    def check(self, path: Path, first_row: int, values: Array) -> None:
-        """Raise where a column that held numbers so far holds text now, or the other way round."""
-        found = _kind_of(values)
-        if found is not None and self.kind not in (None, found):
-            row = _first_text(values) if found == "text" else 0
-            raise ValueError(
-                f"{path}: column {self.column!r} holds {found} ({values.tolist()[row]!r}) in row "
-                f"{first_row + row:,} (counted from 0, the header left out), and {self.kind} in "
-                f"earlier rows. Read all of it as text: text=[{self.column!r}]."
-            )
-        self.kind = found or self.kind
+def _kind_so_far(
+    path: Path, first_row: int, name: str, values: Array, kind: str | None
+) -> str | None:
+    """Return whether labels or domains are text, and refuse them where they change their mind."""
+    found = _kind_of(values)
+    if found is not None and kind not in (None, found):
+        row = _first_text(values) if found == "text" else 0
+        raise ValueError(
+            f"{path}: column {name!r} holds {found} ({values.tolist()[row]!r}) in row "
+            f"{first_row + row:,} (counted from 0, the header left out), and {kind} in "
+            f"earlier rows. Read all of it as text: text=[{name!r}]."
+        )
+    return found or kind
 
 
 def _find_files(paths: Any) -> list[Path]:
@@ -281,16 +266,14 @@ def _find_files(paths: Any) -> list[Path]:
 def _files_at(path: Path) -> list[Path]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.name.endswith(CSV + PARQUET))
-        if not files:
-            raise FileNotFoundError(f"The folder {path} holds no CSV or Parquet file.")
-        return files
-    if path.exists():
+        without = f"The folder {path} holds no CSV or Parquet file."
+    elif path.exists():
         return [path]
-    files = [Path(found) for found in sorted(glob.glob(str(path), recursive=True))]
+    else:
+        files = [Path(found) for found in sorted(glob.glob(str(path), recursive=True))]
+        without = f"{path} is no file, no folder, and no pattern that matches a file."
     if not files:
-        raise FileNotFoundError(
-            f"{path} is no file, no folder, and no pattern that matches a file."
-        )
+        raise FileNotFoundError(without)
     return files
 
 
@@ -392,13 +375,3 @@ def _listed(name: str, values: Sequence[str]) -> list[str]:
     if isinstance(values, str):
         raise TypeError(f"{name} must be a list of column names, got the text {values!r}.")
     return list(values)
-
-
-def _check_same(first_path: Path, first: _Header, path: Path, header: _Header) -> None:
-    """Raise where a file has columns that the first one lacks."""
-    extra = [name for name in header.columns if name not in first.columns]
-    if extra:
-        raise ValueError(
-            f"{path} has the column {extra[0]!r}, which {first_path} lacks; all files must have "
-            "the same columns, or name those of X in features."
-        )

@@ -146,18 +146,17 @@ def load_model(path: str | Path, *, key: bytes | None = None) -> Any:
         Where it was saved with another version of skatter or scikit-learn.
     """
     _check_key(key)
-    data = _read(path, key)
-    with _opened(data, path) as archive:
-        _warn_of_versions(_about(archive, path), path)
-        try:
-            return build(_unpack(archive))
-        except Refused as error:
-            raise ModelFileError(f"{path} is refused: {_one_line(error)}.") from error
-        # A file made to mislead may fail in ways that nobody has thought of.
-        except Exception as error:
-            raise ModelFileError(
-                f"{path} is refused: its contents make no model ({_one_line(error)})."
-            ) from error
+    archive, about = _opened(path, key)
+    _warn_of_versions(about, path)
+    try:
+        return build(_unpack(archive))
+    except Refused as error:
+        raise ModelFileError(f"{path} is refused: {_one_line(error)}.") from error
+    # A file made to mislead may fail in ways that nobody has thought of.
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} is refused: its contents make no model ({_one_line(error)})."
+        ) from error
 
 
 def describe_model(path: str | Path) -> dict[str, Any]:
@@ -174,8 +173,7 @@ def describe_model(path: str | Path) -> dict[str, Any]:
         ``created_by``, ``versions``, ``model`` (its type), ``columns`` and ``classes`` where it
         has some, and what the model says of itself.
     """
-    with _opened(_read(path), path) as archive:
-        return _about(archive, path)
+    return _opened(path)[1]
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -254,7 +252,7 @@ def _describe(model: Any) -> dict[str, Any]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def _read(path: str | Path, key: bytes | None = None) -> bytes:
+def _read(path: str | Path, key: bytes | None) -> bytes:
     """Return the bytes of a file that is whole, and signed where there is a key."""
     try:
         data = read_regular(path, MAX_BYTES)
@@ -278,7 +276,9 @@ def _read(path: str | Path, key: bytes | None = None) -> bytes:
     return data
 
 
-def _opened(data: bytes, path: str | Path) -> zipfile.ZipFile:
+def _opened(path: str | Path, key: bytes | None = None) -> tuple[zipfile.ZipFile, dict[str, Any]]:
+    """Return the archive of a model file, and what that says of itself."""
+    data = _read(path, key)
     try:
         archive = open_archive(data, times=TIMES)
     except ValueError as error:
@@ -287,10 +287,6 @@ def _opened(data: bytes, path: str | Path) -> zipfile.ZipFile:
         raise ModelFileError(
             f"{path} is no model file of skatter: it holds no {ABOUT} or no {MODEL}."
         )
-    return archive
-
-
-def _about(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
     try:
         about = _json(archive, ABOUT)
     except Refused as error:
@@ -300,7 +296,7 @@ def _about(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
             f"{path} has format {str(about.get('format'))[:20]!r}, and this version of skatter "
             f"reads {FORMAT}. Load it with the version that saved it."
         )
-    return about
+    return archive, about
 
 
 def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:

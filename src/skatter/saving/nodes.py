@@ -124,12 +124,8 @@ class Writer:
         if value.dtype.kind not in "biufU" or not (narrow or value.dtype.kind == "U"):
             raise Refused(f"it holds an array of {value.dtype}")
         # Equal arrays are written once; their order in memory may change the last bit of a product.
-        content = (
-            value.dtype.str,
-            value.shape,
-            np.isfortran(value),
-            sha256(value.tobytes()).digest(),
-        )
+        form = value.dtype.str, value.shape, np.isfortran(value)
+        content = *form, sha256(value.tobytes()).digest()
         place = self._places.setdefault(content, len(self.arrays))
         if place == len(self.arrays):
             self.arrays.append(value)
@@ -207,44 +203,55 @@ class Reader:
         if kind in _PLAIN:
             return node
         if kind is list:
-            return [self.value(each, depth + 1) for each in node]
+            return self._values(node, depth)
         if kind is not dict or len(node) != 1:
             raise Refused("a node is of no known kind")
         ((key, content),) = node.items()
-        make = getattr(self, f"_read_{key}", None) if key in READABLE else None
-        if make is None:
-            raise Refused(f"a node is of no known kind, {key[:100]!r}")
-        return make(content, depth)
+        match key:
+            case "tuple":
+                return tuple(self._values(content, depth))
+            case "set":
+                return set(_keys(self._values(content, depth)))
+            case "dict":
+                pairs = [_listed(each, 2) for each in _listed(content)]
+                keys = _keys(self._values([key for key, _ in pairs], depth))
+                values = self._values([each for _, each in pairs], depth)
+                return dict(zip(keys, values, strict=True))
+            case "slice":
+                ends = _listed(content, 3)
+                if not all(each is None or type(each) is int for each in ends):
+                    raise Refused("a slice has other ends than integers")
+                return slice(*ends)
+            case "array":
+                return self._arrays[_index(content, len(self._arrays))]
+            case "masked":
+                data, mask = self._values(_listed(content, 2), depth)
+                for each in (data, mask):
+                    if not isinstance(each, np.ndarray) or each.shape != data.shape:
+                        raise Refused("a masked array has another shape than its mask")
+                return np.ma.MaskedArray(data, mask.astype(bool))
+            case "strings":
+                return self._strings(content, depth)
+            case "scalar":
+                name, item = _listed(content, 2)
+                dtype = _known(name, DTYPES, "a dtype")
+                if type(item) is not {"b": bool, "i": int, "u": int, "f": float}.get(dtype.kind):
+                    raise Refused("a number is not of the type that it says")
+                return dtype.type(item)
+            case "dtype":
+                return _known(content, DTYPES, "a dtype")
+            case "type":
+                return _known(content, SCALAR_TYPES, "a scalar type")
+            case "random":
+                return self._random(content, depth)
+            case "part":
+                return self._parts[_index(content, len(self._parts))]
+        raise Refused(f"a node is of no known kind, {key[:100]!r}")
 
-    def _read_tuple(self, content: Any, depth: int) -> Any:
-        return tuple(self.value(each, depth + 1) for each in _listed(content))
+    def _values(self, nodes: Any, depth: int) -> list[Any]:
+        return [self.value(each, depth + 1) for each in _listed(nodes)]
 
-    def _read_set(self, content: Any, depth: int) -> Any:
-        return set(_keys([self.value(each, depth + 1) for each in _listed(content)]))
-
-    def _read_dict(self, content: Any, depth: int) -> Any:
-        pairs = [_listed(each, 2) for each in _listed(content)]
-        keys = _keys([self.value(key, depth + 1) for key, _ in pairs])
-        values = [self.value(each, depth + 1) for _, each in pairs]
-        return dict(zip(keys, values, strict=True))
-
-    def _read_slice(self, content: Any, depth: int) -> Any:
-        ends = _listed(content, 3)
-        if not all(each is None or type(each) is int for each in ends):
-            raise Refused("a slice has other ends than integers")
-        return slice(*ends)
-
-    def _read_array(self, content: Any, depth: int) -> Any:
-        return self._arrays[_index(content, len(self._arrays))]
-
-    def _read_masked(self, content: Any, depth: int) -> Any:
-        data, mask = (self.value(each, depth + 1) for each in _listed(content, 2))
-        for each in (data, mask):
-            if not isinstance(each, np.ndarray) or each.shape != data.shape:
-                raise Refused("a masked array has another shape than its mask")
-        return np.ma.MaskedArray(data, mask.astype(bool))
-
-    def _read_strings(self, content: Any, depth: int) -> Any:
+    def _strings(self, content: Any, depth: int) -> Any:
         shape, items = _listed(content, 2)
         shape = [_index(each, EMPTY) for each in _listed(shape)]
         out = np.empty(len(_listed(items)), dtype=object)
@@ -254,47 +261,29 @@ class Reader:
             out[place] = self.value(each, depth + 1)
         return out.reshape(shape)
 
-    def _read_scalar(self, content: Any, depth: int) -> Any:
-        name, item = _listed(content, 2)
-        dtype = self._read_dtype(name, depth)
-        kinds = {"b": bool, "i": int, "u": int, "f": float}
-        if type(item) is not kinds.get(dtype.kind):
-            raise Refused("a number is not of the type that it says")
-        return dtype.type(item)
-
-    def _read_dtype(self, content: Any, depth: int) -> Any:
-        if not isinstance(content, str) or content not in DTYPES:
-            raise Refused("a dtype is not known")
-        return DTYPES[content]
-
-    def _read_type(self, content: Any, depth: int) -> Any:
-        if not isinstance(content, str) or content not in SCALAR_TYPES:
-            raise Refused("a scalar type is not known")
-        return SCALAR_TYPES[content]
-
-    def _read_random(self, content: Any, depth: int) -> Any:
+    def _random(self, content: Any, depth: int) -> Any:
         """Check what NumPy does not: a bad place crashes, and a key of zeros never ends."""
-        key, place, more, last = (self.value(each, depth + 1) for each in _listed(content, 4))
+        key, place, more, last = self._values(_listed(content, 4), depth)
         whole = isinstance(key, np.ndarray) and key.shape == (624,) and key.dtype == np.uint32
-        if not (whole and key[1:].any() and type(place) is int and 0 <= place <= 624):
-            raise Refused("a random state is not as it should be")
-        if more not in (0, 1) or type(last) is not float or not np.isfinite(last):
+        inside = type(place) is int and 0 <= place <= 624
+        rest = more in (0, 1) and type(last) is float and np.isfinite(last)
+        if not (whole and key[1:].any() and inside and rest):
             raise Refused("a random state is not as it should be")
         found = np.random.RandomState(0)
         found.set_state(("MT19937", key, place, more, last))
         return found
-
-    def _read_part(self, content: Any, depth: int) -> Any:
-        return self._parts[_index(content, len(self._parts))]
-
-
-READABLE = {name[6:] for name in vars(Reader) if name.startswith("_read_")}
 
 
 def _listed(found: Any, length: int | None = None) -> list[Any]:
     if not isinstance(found, list) or len(found) != (len(found) if length is None else length):
         raise Refused("a node does not hold what it should")
     return found
+
+
+def _known(name: Any, table: dict[str, Any], what: str) -> Any:
+    if not isinstance(name, str) or name not in table:
+        raise Refused(f"{what} is not known")
+    return table[name]
 
 
 def _index(found: Any, limit: int) -> int:
@@ -312,26 +301,25 @@ def _keys(values: list[Any]) -> list[Any]:
     return values
 
 
-def build(value: Any, built: dict[Part, Any] | None = None) -> Any:
+def build(model: Part) -> Any:
     """Make objects of parts that are checked: attributes are set, and nothing is called."""
-    built = {} if built is None else built
-    kind = type(value)
-    if kind is Part:
-        if value not in built:
-            built[value] = _build(value, built)
-        return built[value]
-    if kind in (list, tuple):
-        return kind(build(each, built) for each in value)
-    if kind is dict:
-        return {key: build(each, built) for key, each in value.items()}
-    return value
+    built: dict[Part, Any] = {}
 
+    def made_of(value: Any) -> Any:
+        kind = type(value)
+        if kind in (list, tuple):
+            return kind(map(made_of, value))
+        if kind is dict:
+            return {key: made_of(each) for key, each in value.items()}
+        if kind is Part and value not in built:
+            built[value] = make(class_of(value.name), made_of(value.state))
+        return built[value] if kind is Part else value
 
-def _build(part: Part, built: dict[Part, Any]) -> Any:
-    state = build(part.state, built)
-    kind: Any = class_of(part.name)
-    if hasattr(kind, "_fields"):
-        return kind(**state)
-    made = object.__new__(kind)
-    vars(made).update(state)
-    return made
+    def make(kind: Any, state: dict[str, Any]) -> Any:
+        if hasattr(kind, "_fields"):
+            return kind(**state)
+        made = object.__new__(kind)
+        vars(made).update(state)
+        return made
+
+    return made_of(model)

@@ -6,12 +6,13 @@ data, except that attributes named in :data:`LEARNT` or :data:`OWN` must be as s
 arrays agree, and that those of :data:`OWN` must be there once it is fitted. A name alone in
 :data:`OWN` is specified in :data:`LEARNT`; ``a|b+c`` are alternatives. Of scikit-learn
 only the types of :data:`SCIKIT_LEARN` are known, with the attributes listed there and no others:
-compiled code trusts some of them blindly.
+compiled code trusts some of them blindly. What cannot be said in such words is a function below,
+marked by :func:`_agreement` with the types that it is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import fields, is_dataclass
 from functools import cache
 from inspect import signature
@@ -29,14 +30,7 @@ from skatter.hedging.weights import SELF_TRAINED
 from skatter.methods import METHODS
 from skatter.methods.base import Rival
 from skatter.parameters import Declared, rules_of
-from skatter.saving.specs import (
-    AS_WIDE,
-    Part,
-    Refused,
-    check_attributes,
-    class_of,
-    parts_in,
-)
+from skatter.saving.specs import AS_WIDE, Part, Refused, check_attributes, class_of, parts_in
 from skatter.trees import TreeEnsemble
 
 OURS = (
@@ -158,39 +152,40 @@ _Copies ids l e; shared_weight num
 _Side kernel @Kernel p; rows i n; samples f n p | none
 MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s; inner f s s
 Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
-CalibratedSVC classes_; machine_ @SupportVectors p; link_ @LogisticRegression c
+CalibratedSVC classes_; machine_ @SupportVectors p; machine_.classes i * <c;
+    link_ @LogisticRegression c; link_.classes_ l c
 SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
 KernelRidgeCV kernel_; samples_ f n p; coefficients_ f n; mean_ num; power_ num
 ChampionClassifier classes_; scaler_ @transform p; contenders_ [@Contender]; champion_ str
 ChampionRegressor scaler_ @transform p; contenders_ [@Contender]; champion_ str
 HedgedClassifier classes_; prior_; odds_ f m c; champion_ @ChampionClassifier p;
-    domain_scaler_ @DomainScaler p | none; members_ [@Member]; power_ num
+    domain_scaler_ @DomainScaler p | none; members_ [@Member] m; power_ num
 HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
-    members_ [@Member]; range_ [num]; shifts_ f d+1; source_error_ num; widening_ num
+    members_ [@Member]; range_ [num] 2; shifts_ f d+1; source_error_ num; widening_ num
 Contender name str; estimator @predict; score num
 Member name str; scaling = pooled domain; adapts bool; estimator @predict; weight num
-SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path];
-    candidates_ [@Candidate]; rounds_together_ [@Round]
+SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path] q;
+    candidates_ [@Candidate] q; rounds_together_ [@Round]
 Candidate scaling = none domain; weight num
 _Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
-ForestClassifier classes_; trees_ @TreeEnsemble p
-ForestRegressor trees_ @TreeEnsemble p
-BoostingClassifier classes_; trees_ @TreeEnsemble p
-BoostingRegressor trees_ @TreeEnsemble p
+ForestClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g c
+ForestRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
+BoostingClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g out
+BoostingRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
 *exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c
 AdaptiveSVM *machine; dual_coef_ f n out
 DAM *machine; dual_coef_ f n out
 LRESVM classes_; *exemplars; exemplar_weights_? f e
 LRESVMAdaptation *machine; *exemplars; exemplar_weights_ f e; dual_coef_ f n out
-EasyAdapt _copies @_Copies e; copy_ids_ l e
+EasyAdapt _copies @_Copies e; copy_ids_ l e; n_components_ int copies
 EasyAdaptSVM *machine; _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
 MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m;
-    marginal_distances_ f m s; marginal_gamma_ num; _unnamed none | int;
-    _embeddings @MeanEmbeddings p
+    marginal_distances_ f m s; marginal_gamma_ num; _unnamed none | int <m;
+    _embeddings @MeanEmbeddings p; _embeddings.inner f s s
 UndoBias classes_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
     _weights f s+1 out p | none; domain_intercept_ f s out
-HFA classes_; intercept_; source_coef_ f * out; target_coef_ f * out;
-    _source @_Side p; _target @_Side p
+HFA classes_; intercept_; source_coef_ f a out; target_coef_ f b out;
+    _source @_Side p; _source.rows i a; _target @_Side p; _target.rows i b
 Landmarks classes_; mean_; intercept_; coef_ f out p
 MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
 CORAL source_mean_; target_mean_; whitening_ @FullPower p | @ThinPower p;
@@ -201,8 +196,8 @@ JGSA source_map_ f p k; target_map_ f p k
 OptimalTransport X_source_ f n p; moved_ f n p
 LinearTransport source_mean_; target_mean_; map_ f p p
 SubspaceAlignment n_components_; source_mean_; target_mean_; source_map_ f p k; target_map_ f p k
-TSC n_components_; components_ f k p; _shares [num]; _anchors f n k;
-    _mean_gap f k; _neighbourhood @Neighbourhood p
+TSC n_components_; components_ f k p; _shares [num] 2; _anchors f n k;
+    _mean_gap f k; _neighbourhood @Neighbourhood p; _neighbourhood._samples f n p
 """
 )
 """Specifications of single types of ours, by the name of the class."""
@@ -338,16 +333,17 @@ def check_part(part: Part) -> None:
         must = _fields(part, kind, specs)
     else:
         must = _estimator(part, kind, specs)
-        specs = {**LEARNT, **{name: spec for name, spec in specs.items() if spec}}
+        specs = LEARNT | {name: spec for name, spec in specs.items() if spec}
     for name in must:
         if name not in part.state:
             raise Refused(f"{part.kind} has no {name}")
+    specs = {name.rstrip("?"): spec for name, spec in specs.items()}
     if not record:
         _check_parameters(part, kind)
-    plain = {name.rstrip("?"): spec for name, spec in specs.items()}
-    check_attributes(part, plain if record else {**plain, **PARAMETERS})
+        specs |= PARAMETERS
+    check_attributes(part, specs)
     _check_learnt(part, kind)
-    if part.kind in _AGREE and (record or _has_learnt(part, kind) or part.kind in _STEPPED):
+    if part.kind in _AGREE and (record or _has_learnt(part, kind) or part.kind in _COMPOSED):
         try:
             _AGREE[part.kind](part.state)
         except (AttributeError, LookupError, TypeError) as error:
@@ -360,9 +356,27 @@ def check_model(part: Part) -> None:
     _check(able, f"a {part.kind} is no model")
 
 
+def _check(holds: bool, reason: str) -> None:
+    if not holds:
+        raise Refused(reason)
+
+
 @cache
 def _parameters(kind: type) -> frozenset[str]:
     return frozenset(signature(kind).parameters)
+
+
+_BESIDE = {
+    *("memory", "transform_input", "radius", "nu", "epsilon", "probability"),
+    *("class_weight", "random_state", "_sklearn_output_config"),
+}
+"""What estimators of scikit-learn have beside their parameters and what they learn."""
+
+_STATELESS = {"FunctionTransformer", "Normalizer"}
+"""Estimators that need no fit."""
+
+_COMPOSED = {"Pipeline", "DomainPipeline", "ColumnTransformer"}
+"""Estimators whose parameters hold what they learn."""
 
 
 def _has_learnt(part: Part, kind: type) -> bool:
@@ -378,10 +392,6 @@ def _is_fitted(part: Part) -> bool:
     )
 
 
-_STATELESS = {"FunctionTransformer", "Normalizer"}
-"""Estimators that need no fit."""
-
-
 def _check_learnt(part: Part, kind: type) -> None:
     """Refuse what an estimator has learnt, or a record holds, where that has not learnt itself."""
     given = _parameters(kind) if issubclass(kind, BaseEstimator) else frozenset()
@@ -389,19 +399,10 @@ def _check_learnt(part: Part, kind: type) -> None:
     _check(all(map(_is_fitted, parts_in(learnt))), f"{part.kind} holds what is not fitted")
 
 
-_BESIDE = {
-    *("memory", "transform_input", "radius", "nu", "epsilon", "probability"),
-    *("class_weight", "random_state", "_sklearn_output_config"),
-}
-"""What estimators of scikit-learn have beside their parameters and what they learn."""
-
-
 def _strict(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     """Return what must be there of scikit-learn's: the parameters, and all that a fit leaves."""
     parameters = _parameters(kind)
-    known = parameters | _BESIDE | {name.rstrip("?") for name in specs}
-    if foreign := part.state.keys() - known:
-        raise Refused(f"{part.kind} knows no attribute {min(foreign)[:60]!r}")
+    _check_known(part, parameters | _BESIDE | {name.rstrip("?") for name in specs})
     learnt = {name for name in specs if not name.endswith("?")} - _BESIDE
     return parameters | learnt if _has_learnt(part, kind) else parameters
 
@@ -411,18 +412,25 @@ def _fields(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     must = frozenset(getattr(kind, "_fields", ()) or specs)
     if is_dataclass(kind):
         must = frozenset(field.name for field in fields(kind))
-    if foreign := part.state.keys() - must:
-        raise Refused(f"{part.kind} knows no attribute {min(foreign)[:60]!r}")
+    _check_known(part, must)
     return must
+
+
+def _check_known(part: Part, known: Set[str]) -> None:
+    if foreign := part.state.keys() - known:
+        raise Refused(f"{part.kind} knows no attribute {min(foreign)[:60]!r}")
 
 
 def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     """Return what ours must have; what is learnt must look like it, and hide no method."""
     parameters = _parameters(kind)
-    for name in part.state.keys() - parameters - _BESIDE:
-        learnt = name.endswith("_") or name.startswith("_")
-        if not learnt or name.startswith("__") or hasattr(kind, name) or not name.isidentifier():
-            raise Refused(f"{part.kind} knows no attribute {name[:60]!r}")
+    learnt = {
+        name
+        for name in part.state
+        if name.isidentifier() and (name.endswith("_") or name.startswith("_"))
+        if not name.startswith("__") and not hasattr(kind, name)
+    }
+    _check_known(part, parameters | _BESIDE | learnt)
     if not _has_learnt(part, kind):
         return parameters
     must = parameters | ({"source_ids_"} if issubclass(kind, Rival) else set())
@@ -435,7 +443,7 @@ def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     found = part.state.get("components_")
     if wide is not None and isinstance(found, np.ndarray) and found.shape[1:] != (wide,):
         raise Refused(f"components_ of {part.kind} are of other features")
-    return frozenset(name for name in must if not name.endswith("?"))
+    return frozenset(name for name in must if not name.endswith("?") and "." not in name)
 
 
 def _check_gram(state: dict[str, Any]) -> None:
@@ -494,13 +502,25 @@ def _plain_defaults(kind: type) -> dict[str, float]:
 
 # --- what must agree beyond sizes -----------------------------------------------------------------
 
+State = dict[str, Any]
+Agreement = Callable[[State], None]
 
-def _check(holds: bool, reason: str) -> None:
-    if not holds:
-        raise Refused(reason)
+_AGREE: dict[str, Agreement] = {}
+"""What refuses attributes that do not go together, by the name of the class."""
 
 
-def _check_kernel(state: dict[str, Any]) -> None:
+def _agreement(*kinds: str) -> Callable[[Agreement], Agreement]:
+    """Mark a function that refuses attributes of these types."""
+
+    def mark(check: Agreement) -> Agreement:
+        _AGREE.update(dict.fromkeys(kinds, check))
+        return check
+
+    return mark
+
+
+@_agreement("Kernel")
+def _check_kernel(state: State) -> None:
     known = set() if isinstance(state["metric"], Part) else {"gamma", "degree", "coef0"}
     _check(set(state["params"]) <= known, "a kernel has gamma, degree and coef0")
     numbers = [each for each in state["params"].values() if each is not None]
@@ -508,28 +528,22 @@ def _check_kernel(state: dict[str, Any]) -> None:
     _check(plain, "gamma, degree and coef0 are numbers")
 
 
-def _check_trees(state: dict[str, Any]) -> None:
+@_agreement("TreeEnsemble")
+def _check_trees(state: State) -> None:
     try:
         TreeEnsemble(**state)
     except (TypeError, ValueError) as error:
         raise Refused(str(error).rstrip(".")) from error
 
 
-def _check_tree_classifier(state: dict[str, Any]) -> None:
-    outputs, n = len(state["trees_"].state["baseline"]), len(state["classes_"])
-    _check(outputs == n or (outputs == 1 and n == 2), "the trees know other classes")
-
-
-def _check_tree_regressor(state: dict[str, Any]) -> None:
-    _check(len(state["trees_"].state["baseline"]) == 1, "the trees predict several numbers")
-
-
-def _check_regression(state: dict[str, Any]) -> None:
+@_agreement("LinearRegression", "Ridge", "RidgeCV")
+def _check_regression(state: State) -> None:
     several = np.ndim(state["intercept_"]) + 1
     _check(several == state["coef_"].ndim, "coef_ and intercept_ disagree")
 
 
-def _check_imputer(state: dict[str, Any]) -> None:
+@_agreement("SimpleImputer")
+def _check_imputer(state: State) -> None:
     learnt = vars(SimpleImputer().fit([[0.0]]))  # more of it in newer versions
     _check(learnt.keys() <= state.keys(), "SimpleImputer lacks something that it needs")
     plain = isinstance(state["missing_values"], str | int | float | None)
@@ -542,19 +556,17 @@ def _check_imputer(state: dict[str, Any]) -> None:
     _check(plain or not text, "SimpleImputer has no numbers to fill in")
 
 
-def _check_machine(state: dict[str, Any]) -> None:
-    right = state["_n_support"].sum() == len(state["support_"])
-    _check(bool(right), "_n_support and support_ of SVC disagree")
-    ties = state["break_ties"] and state["decision_function_shape"] == "ovo"
+@_agreement("SVC", "SVR")
+def _check_machine(state: State) -> None:
+    counts = state["_n_support"]
+    used = counts.sum() if "classes_" in state else counts[0]
+    _check(bool(used == len(state["support_"])), "_n_support and support_ disagree")
+    ties = state.get("break_ties") and state["decision_function_shape"] == "ovo"
     _check(not ties, "SVC breaks ties between pairs of classes")
 
 
-def _check_machine_of_numbers(state: dict[str, Any]) -> None:
-    right = state["_n_support"][0] == len(state["support_"])
-    _check(bool(right), "_n_support and support_ of SVR disagree")
-
-
-def _check_neighbours(state: dict[str, Any]) -> None:
+@_agreement("KNeighborsClassifier", "KNeighborsRegressor")
+def _check_neighbours(state: State) -> None:
     _check(1 <= state["n_neighbors"] <= state["n_samples_fit_"], "there are too few neighbours")
     _check(state["p"] > 0, "p of the metric is not positive")
     given = dict(state["effective_metric_params_"])
@@ -563,7 +575,8 @@ def _check_neighbours(state: dict[str, Any]) -> None:
     _check(right, "metrics may have the parameter p")
 
 
-def _check_encoder(state: dict[str, Any]) -> None:
+@_agreement("OneHotEncoder")
+def _check_encoder(state: State) -> None:
     """Ones are written into a matrix where these numbers say, unchecked."""
     none = [None] * state["n_features_in_"]
     enabled = state["_infrequent_enabled"]
@@ -598,29 +611,25 @@ def _width_of_column(known: Any, few: Any, way: Any, dropped: Any) -> int:
     return len(frequent) + 1
 
 
-def _check_scaler(state: dict[str, Any]) -> None:
+@_agreement("DomainScaler", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")
+def _check_scaler(state: State) -> None:
     """Refuse a scaler that lacks what it subtracts or divides by, or divides by zero."""
-    for asked, name in _SCALED:
+    needs = {"with_mean": "mean_", "with_std": "scale_"}
+    needs |= {"with_centering": "center_", "with_scaling": "scale_"}
+    for asked, name in needs.items():
         _check(not state.get(asked) or state[name] is not None, f"a scaler has no {name}")
     for name in {"scale_", "scales_"} & state.keys():
         _check(state[name] is None or bool((state[name] != 0).all()), f"{name} holds a zero")
 
 
-_SCALED = (
-    ("with_mean", "mean_"),
-    ("with_std", "scale_"),
-    ("with_centering", "center_"),
-    ("with_scaling", "scale_"),
-)
-"""Parameters of scalers, and what there must be where they are true."""
-
-
-def _check_discriminant(state: dict[str, Any]) -> None:
+@_agreement("LinearDiscriminantAnalysis")
+def _check_discriminant(state: State) -> None:
     needs = {"svd": {"scalings_", "xbar_"}, "eigen": {"scalings_"}, "lsqr": set()}
     _check(needs[state["solver"]] <= state.keys(), "the axes of the discriminants are missing")
 
 
-def _check_steps(state: dict[str, Any]) -> None:
+@_agreement("Pipeline", "DomainPipeline")
+def _check_steps(state: State) -> None:
     steps = state["steps"]
     right = len(steps) > 0 and all(
         isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in steps
@@ -665,13 +674,16 @@ def _takes_gaps(kind: type) -> bool:
     return bool(get_tags(kind()).input_tags.allow_nan)
 
 
-def _check_columns(state: dict[str, Any]) -> None:
+@_agreement("ColumnTransformer")
+def _check_columns(state: State) -> None:
     for name in ("transformers", "transformers_"):
         for each in state.get(name, ()):
             right = isinstance(each, tuple) and len(each) == 3 and isinstance(each[0], str)
             _check(right, "transformers make no ColumnTransformer")
             way, columns = each[1:]
-            right = way.can("transform") if isinstance(way, Part) else way in _WAYS
+            right = (
+                way.can("transform") if isinstance(way, Part) else way in ("drop", "passthrough")
+            )
             _check(right, "no transformer")
             plain = isinstance(columns, list | str | int | slice)
             names = columns if isinstance(columns, list) else []
@@ -683,10 +695,7 @@ def _check_columns(state: dict[str, Any]) -> None:
         _check_fitted_columns(state)
 
 
-_WAYS = ("drop", "passthrough")
-
-
-def _check_fitted_columns(state: dict[str, Any]) -> None:
+def _check_fitted_columns(state: State) -> None:
     """Refuse transformers of other columns than were asked for, or than each takes."""
     asked = [(name, columns) for name, _, columns in state["transformers"]]
     found = [(name, columns) for name, _, columns in state["transformers_"]]
@@ -704,13 +713,6 @@ def _check_fitted_columns(state: dict[str, Any]) -> None:
             _check(_is_fitted(way) and way.width in (None, n), f"{name} takes other columns")
 
 
-def _within(part: Part, state: dict[str, Any]) -> None:
-    """Refuse a classifier whose classes are no numbers of the outer one's."""
-    codes = part.inner[-1].state["classes_"]
-    right = codes.dtype.kind in "iu" and len(codes) > 0 and codes.min() >= 0
-    _check(right and codes.max() < len(state["classes_"]), "a member has other classes")
-
-
 def _predicts_a_number(part: Part) -> bool:
     """Tell a regressor of one output."""
     last = part.inner[-1]
@@ -718,7 +720,8 @@ def _predicts_a_number(part: Part) -> bool:
     return issubclass(class_of(last.name), RegressorMixin) and not several
 
 
-def _check_members(state: dict[str, Any]) -> None:
+@_agreement("ChampionClassifier", "ChampionRegressor", "HedgedRegressor")
+def _check_members(state: State) -> None:
     inside = [*state.get("contenders_", ()), *state.get("members_", ())]
     _check(len(inside) > 0, "there are no members")
     if "scaler_" in state:
@@ -730,7 +733,9 @@ def _check_members(state: dict[str, Any]) -> None:
         _check(estimator.width in (None, state["n_features_in_"]), "a member takes other features")
         if "classes_" in state:
             _check(estimator.can("predict_proba"), "a member has no probabilities")
-            _within(estimator, state)
+            codes = estimator.inner[-1].state["classes_"]
+            right = codes.dtype.kind in "iu" and len(codes) > 0 and codes.min() >= 0
+            _check(right and codes.max() < len(state["classes_"]), "a member has other classes")
         else:
             _check(_predicts_a_number(estimator), "a member does not predict one number")
     if "contenders_" in state:
@@ -738,70 +743,43 @@ def _check_members(state: dict[str, Any]) -> None:
         _check(state["champion_"] in names, "champion_ is none of the contenders")
 
 
-def _check_calibrated(state: dict[str, Any]) -> None:
-    codes, n = state["machine_"].state["classes"], len(state["classes_"])
-    _check(len(codes) > 0 and codes.max() < n, "machine_ has other classes")
-    _check(len(state["link_"].state["classes_"]) == len(state["classes_"]), "link_ disagrees")
-
-
-def _check_copies(state: dict[str, Any]) -> None:
-    width = state["n_features_in_"] * (len(state["copy_ids_"]) + 1)
-    _check(state["n_components_"] == width, "n_components_ and copy_ids_ disagree")
-
-
-def _check_hedged_classifier(state: dict[str, Any]) -> None:
+@_agreement("HedgedClassifier")
+def _check_hedged_classifier(state: State) -> None:
     _check_members(state)
-    _check(len(state["odds_"]) == len(state["members_"]), "odds_ and members_ disagree")
     for each in state["members_"]:
         right = each.state["name"] != SELF_TRAINED or each.state["estimator"].kind == SELF_TRAINED
         _check(right, "a member has the name of another")
 
 
-def _check_hedged_regressor(state: dict[str, Any]) -> None:
-    _check_members(state)
-    _check(len(state["range_"]) == 2, "range_ has two ends")
-
-
-def _check_kept(state: dict[str, Any]) -> None:
-    """Refuse samples of a kernel that takes rows of a Gram matrix, and vice versa."""
-    kept = state["X"] if "X" in state else state["samples"]
-    _check((kept is None) == _is_gram(state["kernel"]), "no samples for the kernel")
-
-
-def _check_sides(state: dict[str, Any]) -> None:
-    for side in ("source", "target"):
-        rows, samples = (state[f"_{side}"].state[name] for name in ("rows", "samples"))
-        _check(len(state[f"{side}_coef_"]) == len(rows), f"{side}_coef_ disagrees")
-        if samples is None:
-            _check_rows(rows, state)
-
-
-def _check_blocks(state: dict[str, Any]) -> None:
-    _check(state["_weights"] is not None or "X_fit_" in state, "UndoBias has no X_fit_")
-
-
-def _check_marginal(state: dict[str, Any]) -> None:
-    embeddings, place = state["_embeddings"].state, state["_unnamed"]
-    _check(place is None or place < len(state["marginal_ids_"]), "_unnamed is out of range")
-    _check(len(embeddings["inner"]) == len(state["source_ids_"]), "_embeddings disagree")
-    if embeddings["X"] is None:
-        _check_rows(embeddings["rows"], state)
-
-
-def _check_generalizer(state: dict[str, Any]) -> None:
+@_agreement("DomainGeneralizer")
+def _check_generalizer(state: State) -> None:
     _check_members(state)
     names = [Member(**each.state).title for each in state["members_"]]
     _check(all(name in state["powers_"] for name in names), "a member has no power")
 
 
-def _check_path(state: dict[str, Any]) -> None:
-    """Refuse steps of self-training that make other features than the next one takes."""
-    steps = [state[name] for name in ("scaler", "components", "neighbours")]
-    for first, then in pairwise([step for step in steps if step is not None]):
-        _check(first.gives == then.width, "the steps of a path disagree")
+@_agreement("_Side", "MeanEmbeddings")
+def _check_kept(state: State) -> None:
+    """Refuse samples of a kernel that takes rows of a Gram matrix, and vice versa."""
+    kept = state["X"] if "X" in state else state["samples"]
+    _check((kept is None) == _is_gram(state["kernel"]), "no samples for the kernel")
 
 
-def _check_paths(state: dict[str, Any]) -> None:
+@_agreement("HFA", "MarginalKernelSVM")
+def _check_rows_of_kept(state: State) -> None:
+    """Refuse rows that the Gram matrix does not have."""
+    for name in ("_source", "_target", "_embeddings"):
+        if name in state and _is_gram(state[name].state["kernel"]):
+            _check_rows(state[name].state["rows"], state)
+
+
+@_agreement("UndoBias")
+def _check_blocks(state: State) -> None:
+    _check(state["_weights"] is not None or "X_fit_" in state, "UndoBias has no X_fit_")
+
+
+@_agreement("SCAClassifier")
+def _check_paths(state: State) -> None:
     n, p = len(state["classes_"]), state["n_features_in_"]
     _check(len(state["paths_"]) == len(state["candidates_"]) > 0, "paths_ and candidates_ disagree")
     shared: dict[str, Any] = {}
@@ -816,12 +794,16 @@ def _check_paths(state: dict[str, Any]) -> None:
         _check(right, "paths_ disagree")
 
 
-def _check_codes(state: dict[str, Any]) -> None:
-    known = len(state["_neighbourhood"].state["_samples"])
-    _check(known == len(state["_anchors"]) and len(state["_shares"]) == 2, "_anchors disagree")
+@_agreement("_Path")
+def _check_path(state: State) -> None:
+    """Refuse steps of self-training that make other features than the next one takes."""
+    steps = [state[name] for name in ("scaler", "components", "neighbours")]
+    for first, then in pairwise([step for step in steps if step is not None]):
+        _check(first.gives == then.width, "the steps of a path disagree")
 
 
-def _check_table(state: dict[str, Any]) -> None:
+@_agreement("TableModel")
+def _check_table(state: State) -> None:
     for name in ("adapted", "plain"):
         steps = state[name].state["steps"]
         first = steps[0][1]
@@ -844,48 +826,3 @@ def _check_table(state: dict[str, Any]) -> None:
 
 def _all_text(values: Any) -> bool:
     return isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)
-
-
-_STEPPED = {"Pipeline", "DomainPipeline", "ColumnTransformer"}
-
-_AGREE: dict[str, Callable[[dict[str, Any]], None]] = {
-    "Kernel": _check_kernel,
-    "TreeEnsemble": _check_trees,
-    "ForestClassifier": _check_tree_classifier,
-    "BoostingClassifier": _check_tree_classifier,
-    "ForestRegressor": _check_tree_regressor,
-    "BoostingRegressor": _check_tree_regressor,
-    "LinearRegression": _check_regression,
-    "Ridge": _check_regression,
-    "RidgeCV": _check_regression,
-    "SimpleImputer": _check_imputer,
-    **dict.fromkeys(
-        ("DomainScaler", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"),
-        _check_scaler,
-    ),
-    "LinearDiscriminantAnalysis": _check_discriminant,
-    "SVC": _check_machine,
-    "SVR": _check_machine_of_numbers,
-    "KNeighborsClassifier": _check_neighbours,
-    "KNeighborsRegressor": _check_neighbours,
-    "OneHotEncoder": _check_encoder,
-    "Pipeline": _check_steps,
-    "DomainPipeline": _check_steps,
-    "ColumnTransformer": _check_columns,
-    "ChampionClassifier": _check_members,
-    "ChampionRegressor": _check_members,
-    "HedgedClassifier": _check_hedged_classifier,
-    "HedgedRegressor": _check_hedged_regressor,
-    "DomainGeneralizer": _check_generalizer,
-    "EasyAdapt": _check_copies,
-    "HFA": _check_sides,
-    "UndoBias": _check_blocks,
-    "_Side": _check_kept,
-    "MeanEmbeddings": _check_kept,
-    "MarginalKernelSVM": _check_marginal,
-    "CalibratedSVC": _check_calibrated,
-    "SCAClassifier": _check_paths,
-    "_Path": _check_path,
-    "TSC": _check_codes,
-    "TableModel": _check_table,
-}

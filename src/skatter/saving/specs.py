@@ -12,21 +12,23 @@ The words of a specification, with alternatives separated by ``|``:
                           ``d`` such float64, ``h`` such floats or NaN, ``v`` finite floats, ``g``
                           any floats, ``i`` integers from 0, ``w`` int32 from 0, ``l`` labels,
                           all different, ``o`` strings, ``b`` bools, ``x`` anything
-``d 0``                   an array of this very length
-``i n <c``                an array with numbers below c
+``d 0``, ``[num] 2``      an array, or a list, of this very length
+``i n <c``, ``int <c``    an array with numbers below c, one at least; one such number
 ``@Name``, ``@predict``   an object of this class; an estimator with this method, fitted
 ``@Name p``               one that takes p features
-``[...]``, ``{...}``      a list or tuple of these; a dict from strings to these
+``[...]``, ``[...] m``    a list or tuple of these; one of m of them
+``{...}``                 a dict from strings to these
 ========================  =========================================================================
 
-A letter is one size in all attributes of an object; ``*`` is any size, ``c-1`` and ``d+1`` are one
-less and one more, ``out`` is the number of outputs for c classes (1 for two) and ``pairs``
-that of their pairs.
+A letter is one size in all attributes of an object, and in those of objects inside it, which are
+named with a dot (``machine_.classes``); ``*`` is any size, ``c-1`` and ``d+1`` are one less and one
+more, ``out`` is the number of outputs for c classes (1 for two), ``pairs`` that of their pairs, and
+``copies`` that of p features for all and for each of e.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -40,7 +42,6 @@ from skatter.checks import LARGEST
 from skatter.tables.dates import PARTS
 
 Array = NDArray[Any]
-Sizes = list[tuple[str, int, str]]
 
 KINDS = {
     "f": "f",
@@ -60,6 +61,7 @@ KINDS = {
 DERIVED: dict[str, Callable[[Mapping[str, int]], int]] = {
     "out": lambda sizes: 1 if sizes["c"] == 2 else sizes["c"],
     "pairs": lambda sizes: sizes["c"] * (sizes["c"] - 1) // 2,
+    "copies": lambda sizes: sizes["p"] * (sizes["e"] + 1),
     "c-1": lambda sizes: sizes["c"] - 1,
     "d+1": lambda sizes: sizes["d"] + 1,
     "e+1": lambda sizes: sizes["e"] + 1,
@@ -211,98 +213,111 @@ def parts_in(value: Any) -> Iterator[Part]:
 
 def check_attributes(part: Part, specs: Mapping[str, str]) -> None:
     """Refuse a part whose attributes are not as specified, or whose sizes disagree."""
-    sizes: Sizes = []
-    limits: Sizes = []
+    checked = _Attributes()
     for name, spec in specs.items():
-        if name in part.state and not any(
-            _fits(part.state[name], each.split(), name, sizes, limits) for each in spec.split(" | ")
-        ):
-            raise Refused(f"{name} of {part.kind} is not as it should be ({spec})")
-    known = _agree(part, sizes)
-    for token, largest, name in limits:
-        if largest >= known.get(token, 0):
-            raise Refused(f"{name} of {part.kind} holds a number that is too large")
+        *path, last = name.split(".")
+        owner: Any = part
+        for step in path:
+            owner = owner.state.get(step) if isinstance(owner, Part) else None
+        if isinstance(owner, Part) and last in owner.state:
+            checked.name, ways = name, spec.split(" | ")
+            if not any(checked.fits(owner.state[last], way.split()) for way in ways):
+                raise Refused(f"{name} of {part.kind} is not as it should be ({spec})")
+    checked.agree(part.kind)
 
 
-def _agree(part: Part, sizes: Sizes) -> dict[str, int]:
-    known: dict[str, tuple[int, str]] = {}
-    for token, size, name in sizes:
-        if token not in DERIVED and known.setdefault(token, (size, name))[0] != size:
-            raise Refused(f"{known[token][1]} and {name} of {part.kind} disagree in their sizes")
-    found = {token: size for token, (size, _) in known.items()}
-    for token, size, name in sizes:
-        if token in DERIVED:
+class _Attributes:
+    """Values held against words: notes sizes, and numbers that have a limit, by their letters."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self._sizes: list[tuple[str, int, str]] = []
+        self._limits: list[tuple[str, int, str]] = []
+
+    def fits(self, value: Any, words: list[str]) -> bool:
+        """Tell whether a value of the attribute ``name`` is of the kind that the words say."""
+        word, rest = words[0], words[1:]
+        if word in _SIMPLE:
+            if not _SIMPLE[word](value):
+                return False
+            if rest and rest[0][0] == "<":
+                self._limits.append((rest[0][1:], int(value), self.name))
+                return True
+            return not rest or self._has_shape([int(value)], rest)
+        if word == "=":
+            return isinstance(value, str) and value in rest
+        if word[0] == "@":
+            return self._fits_part(value, word[1:], rest)
+        if word[0] in "[{":
+            return self._fits_members(value, words)
+        return self._fits_array(value, word, rest)
+
+    def agree(self, kind: str) -> None:
+        """Refuse sizes that are said to be two, and numbers beyond their limits."""
+        known: dict[str, tuple[int, str]] = {}
+        for token, size, name in self._sizes:
+            if token not in DERIVED and known.setdefault(token, (size, name))[0] != size:
+                raise Refused(f"{known[token][1]} and {name} of {kind} disagree in their sizes")
+        found = {token: size for token, (size, _) in known.items()}
+        for token, size, name in self._sizes:
             try:
-                right = DERIVED[token](found) == size
+                right = token not in DERIVED or DERIVED[token](found) == size
             except KeyError:
                 right = False
             if not right:
-                raise Refused(f"{name} of {part.kind} has the wrong size ({token})")
-    return found
+                raise Refused(f"{name} of {kind} has the wrong size ({token})")
+        for token, largest, name in self._limits:
+            if largest >= found.get(token, 0):
+                raise Refused(f"{name} of {kind} holds a number that is too large")
 
+    def _has_shape(self, shape: Sequence[int], words: list[str]) -> bool:
+        """Tell whether sizes are the numbers among the words, and note those with a letter."""
+        named = [pair for pair in zip(words, shape, strict=True) if pair[0] != "*"]
+        if any(word.isdigit() and int(word) != size for word, size in named):
+            return False
+        self._sizes += [(word, size, self.name) for word, size in named if not word.isdigit()]
+        return True
 
-def _fits(value: Any, words: list[str], name: str, sizes: Sizes, limits: Sizes) -> bool:
-    """Tell whether a value is of the kind that the words say, and note its sizes."""
-    word, rest = words[0], words[1:]
-    if word in _SIMPLE:
-        if word == "int" and rest and _SIMPLE[word](value):
-            sizes.append((rest[0], int(value), name))
-        return _SIMPLE[word](value)
-    if word == "=":
-        return isinstance(value, str) and value in rest
-    if word[0] == "@":
-        return _fits_part(value, word[1:], rest, name, sizes)
-    if word[0] in "[{":
-        inner = [word[1:], *rest]
-        inner[-1] = inner[-1][:-1]
-        of = _members(value, word[0])
-        return of is not None and all(_fits(each, inner, name, sizes, limits) for each in of)
-    return _fits_array(value, word, rest, name, sizes, limits)
+    def _fits_part(self, value: Any, kind: str, width: list[str]) -> bool:
+        if not isinstance(value, Part):
+            return False
+        if not (value.can(kind) if kind.islower() else value.kind == kind):
+            return False
+        return not width or value.width is None or self._has_shape([value.width], width)
 
+    def _fits_members(self, value: Any, words: list[str]) -> bool:
+        end = next(place for place, word in enumerate(words) if word[-1] in "]}") + 1
+        inner, size = " ".join(words[:end])[1:-1].split(), words[end:]
+        if not isinstance(value, dict if words[0][0] == "{" else list | tuple):
+            return False
+        if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+            return False
+        members = list(value.values()) if isinstance(value, dict) else value
+        right = not size or self._has_shape([len(members)], size)
+        return right and all(self.fits(each, inner) for each in members)
 
-def _members(value: Any, bracket: str) -> list[Any] | None:
-    if bracket == "[":
-        return list(value) if isinstance(value, list | tuple) else None
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return list(value.values())
-    return None
-
-
-def _fits_part(value: Any, kind: str, rest: list[str], name: str, sizes: Sizes) -> bool:
-    if not isinstance(value, Part):
-        return False
-    if not (value.can(kind) if kind.islower() else value.kind == kind):
-        return False
-    if rest and value.width is not None:
-        sizes.append((rest[0], value.width, name))
-    return True
-
-
-def _fits_array(
-    value: Any, letter: str, dims: list[str], name: str, sizes: Sizes, limits: Sizes
-) -> bool:
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in KINDS[letter]:
-        return False
-    limit = dims[-1][1:] if dims and dims[-1][0] == "<" else None
-    dims = dims if limit is None else dims[:-1]
-    exact = {"d": np.float64, "w": np.int32}.get(letter)
-    if value.ndim != len(dims) or (exact is not None and value.dtype != exact):
-        return False
-    named = [pair for pair in zip(dims, value.shape, strict=True) if pair[0] != "*"]
-    if any(dim.isdigit() and int(dim) != size for dim, size in named):
-        return False
-    if letter in "fdhvl" and value.dtype.kind == "f" and not _in_range(value, letter):
-        return False
-    if letter in "iw" and value.dtype.kind == "i" and value.size and value.min() < 0:
-        return False
-    if letter in "lo" and not all(isinstance(each, str) for each in _objects(value)):
-        return False
-    if letter == "l" and len(set(value.ravel().tolist())) < value.size:
-        return False
-    sizes.extend((dim, size, name) for dim, size in named if not dim.isdigit())
-    if limit is not None and value.size:
-        limits.append((limit, int(value.max()), name))
-    return True
+    def _fits_array(self, value: Any, letter: str, dims: list[str]) -> bool:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in KINDS[letter]:
+            return False
+        limit = dims[-1][1:] if dims and dims[-1][0] == "<" else None
+        dims = dims if limit is None else dims[:-1]
+        exact = {"d": np.float64, "w": np.int32}.get(letter)
+        if value.ndim != len(dims) or (exact is not None and value.dtype != exact):
+            return False
+        if letter in "fdhvl" and value.dtype.kind == "f" and not _in_range(value, letter):
+            return False
+        if letter in "iw" and value.dtype.kind == "i" and value.size and value.min() < 0:
+            return False
+        listed = value.ravel().tolist() if letter in "lo" else []
+        if value.dtype.kind == "O" and not all(isinstance(each, str) for each in listed):
+            return False
+        if letter == "l" and len(set(listed)) < value.size:
+            return False
+        if limit is not None:
+            if not value.size:
+                return False
+            self._limits.append((limit, int(value.max()), self.name))
+        return self._has_shape(value.shape, dims)
 
 
 def _in_range(value: Array, letter: str) -> bool:
@@ -310,10 +325,6 @@ def _in_range(value: Array, letter: str) -> bool:
     known = value[~np.isnan(value)] if letter == "h" else value
     limit = np.finfo(np.float64).max if letter in "vl" else LARGEST["float64"]
     return not known.size or -limit <= float(known.min()) <= float(known.max()) <= limit
-
-
-def _objects(array: Array) -> Iterator[Any]:
-    return iter(array.ravel().tolist() if array.dtype.kind == "O" else ())
 
 
 def _is_number(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -111,77 +112,65 @@ class AdaptationBound:
         return self.direct_total >= self.trivial_total
 
     def __str__(self) -> str:
-        sections = (
-            self._headline(),
-            _section("Measured", self._measured()),
-            _section("Bound on the target RMSE of h", self._rigorous()),
-            _section("As printed in the paper (not valid; squared loss)", self._printed()),
-            self._reading(),
-        )
-        return "\n\n".join(sections)
-
-    def _headline(self) -> str:
-        return (
+        headline = (
             f"Adaptation bound: {self.note}\n"
             f"{self.n_source} source and {self.n_target} target samples, radius {self.radius:g}, "
             f"sup k(x, x) = {self.B0:g}, alpha = {self.alpha:g}"
         )
-
-    def _measured(self) -> list[tuple[str, float]]:
-        return [
-            ("MMD of source and target, kernel k", self.mmd),
-            ("domain scatter, MMD²/4", self.domain_scatter),
-            ("MMD of source and target, kernel k²", self.mmd_squared_kernel),
-            ("discrepancy, exact", self.discrepancy),
-            ("discrepancy, bound by the MMD of k²", self.discrepancy_bound),
-            ("Rademacher complexity, Monte Carlo", self.rademacher.monte_carlo),
-            ("Rademacher complexity, bound", self.rademacher.bound),
-            ("scatter of the source", self.source_scatter.estimate),
-            ("    half-width, safe", self.source_scatter.half_width),
-            ("    half-width, printed", self.source_scatter.printed_half_width),
-            ("scatter of the target", self.target_scatter.estimate),
-            ("    half-width, safe", self.target_scatter.half_width),
-            ("    half-width, printed", self.target_scatter.printed_half_width),
+        tables = [
+            "\n".join([title, *(f"  {name:<46}{attrgetter(at)(self):>10.4f}" for name, at in rows)])
+            for title, rows in _TABLES.items()
         ]
-
-    def _rigorous(self) -> list[tuple[str, float]]:
-        return [
-            ("under the root: source loss of h against h'", self.source_loss),
-            ("under the root: discrepancy, exact", self.discrepancy),
-            ("under the root: concentration slack", self.slack),
-            ("    source sample to source, loss", self.generalisation_slack),
-            ("    source sample to source, discrepancy", self.source_deviation),
-            ("    target sample to target, discrepancy", self.target_deviation),
-            ("beside the root: target RMSE of h' (ASSUMED)", self.assumed_target_rmse),
-            ("total", self.total),
-            ("total by the shorter route", self.direct_total),
-            ("    its concentration slack", self.direct_slack),
-            ("what holds without any sample", self.trivial_total),
-        ]
-
-    def _printed(self) -> list[tuple[str, float]]:
-        return [
-            ("source loss of h", self.source_loss),
-            ("discrepancy, printed lemma", self.printed_discrepancy),
-            ("concentration slack, printed", self.printed_slack),
-            ("sum without the part nobody can observe", self.printed_total),
-        ]
-
-    def _reading(self) -> str:
         verdict = (
             "The bound says nothing here: as much holds without any sample. More samples or a\n"
             "smaller radius would help."
             if self.vacuous
             else "The shorter route says more than what holds without any sample."
         )
-        return (
+        reading = (
             "The target RMSE of h' is an assumption: that some hypothesis h' is good on the\n"
             f"target. Without target labels no sample can check it.\n{verdict}"
         )
+        return "\n\n".join([headline, *tables, reading])
 
 
-def _section(title: str, rows: list[tuple[str, float]]) -> str:
-    return "\n".join([title, *(f"  {name:<46}{value:>10.4f}" for name, value in rows)])
+_TABLES = {
+    "Measured": (
+        ("MMD of source and target, kernel k", "mmd"),
+        ("domain scatter, MMD²/4", "domain_scatter"),
+        ("MMD of source and target, kernel k²", "mmd_squared_kernel"),
+        ("discrepancy, exact", "discrepancy"),
+        ("discrepancy, bound by the MMD of k²", "discrepancy_bound"),
+        ("Rademacher complexity, Monte Carlo", "rademacher.monte_carlo"),
+        ("Rademacher complexity, bound", "rademacher.bound"),
+        ("scatter of the source", "source_scatter.estimate"),
+        ("    half-width, safe", "source_scatter.half_width"),
+        ("    half-width, printed", "source_scatter.printed_half_width"),
+        ("scatter of the target", "target_scatter.estimate"),
+        ("    half-width, safe", "target_scatter.half_width"),
+        ("    half-width, printed", "target_scatter.printed_half_width"),
+    ),
+    "Bound on the target RMSE of h": (
+        ("under the root: source loss of h against h'", "source_loss"),
+        ("under the root: discrepancy, exact", "discrepancy"),
+        ("under the root: concentration slack", "slack"),
+        ("    source sample to source, loss", "generalisation_slack"),
+        ("    source sample to source, discrepancy", "source_deviation"),
+        ("    target sample to target, discrepancy", "target_deviation"),
+        ("beside the root: target RMSE of h' (ASSUMED)", "assumed_target_rmse"),
+        ("total", "total"),
+        ("total by the shorter route", "direct_total"),
+        ("    its concentration slack", "direct_slack"),
+        ("what holds without any sample", "trivial_total"),
+    ),
+    "As printed in the paper (not valid; squared loss)": (
+        ("source loss of h", "source_loss"),
+        ("discrepancy, printed lemma", "printed_discrepancy"),
+        ("concentration slack, printed", "printed_slack"),
+        ("sum without the part nobody can observe", "printed_total"),
+    ),
+}
+"""What a bound shows of itself: titles, names and attributes."""
 
 
 def adaptation_bound(
@@ -261,10 +250,20 @@ def adaptation_bound(
     n_draws = check_integer("n_draws", n_draws, low=1)
     pair = read_pair(X_source, X_target, kernel, gamma, names=("X_source", "X_target"), least=2)
     B0 = kernel_bound(pair.K, bound)
-    loss = _check_source_loss(source_loss, 4 * radius**2 * B0)
+    loss = check_real("source_loss", 0.0 if source_loss is None else source_loss, low=0)
+    if loss > 4 * radius**2 * B0:
+        raise ValueError(
+            f"source_loss is {loss:g}, but two hypotheses in the ball differ by at most "
+            f"4 radius² B0 = {4 * radius**2 * B0:g}. Give a larger radius, one that holds both h "
+            "and h'."
+        )
     assumed = check_real("assumed_target_rmse", assumed_target_rmse, low=0)
     source, target = slice(pair.n_source), slice(pair.n_source, None)
     rademacher = ball_rademacher(pair.K[source, source], radius, n_draws, random_state)
+    source_scatter, target_scatter = (
+        sample_scatter_bound(pair.samples[own], pair.K[own, own], pair.kernel, B0, alpha)
+        for own in (source, target)
+    )
     shift = _shift(pair, radius, B0)
     slacks = _slacks(pair, rademacher.bound, radius, B0, alpha)
     under_root = loss + shift["discrepancy"]
@@ -277,8 +276,8 @@ def adaptation_bound(
         source_loss=loss,
         assumed_target_rmse=assumed,
         rademacher=rademacher,
-        source_scatter=_block_scatter_bound(pair, source, B0, alpha),
-        target_scatter=_block_scatter_bound(pair, target, B0, alpha),
+        source_scatter=source_scatter,
+        target_scatter=target_scatter,
         total=float(np.sqrt(under_root + slacks["slack"])) + assumed,
         direct_total=float(np.sqrt(under_root + slacks["direct_slack"])) + assumed,
         trivial_total=2 * radius * float(np.sqrt(B0)) + assumed,
@@ -305,43 +304,25 @@ def _shift(pair: Pair, radius: float, B0: float) -> dict[str, float]:
 
 def _slacks(pair: Pair, rad: float, radius: float, B0: float, alpha: float) -> dict[str, float]:
     """Concentration terms: from samples to distributions."""
-    n_s, n_t = pair.n_source, pair.n_target
+    n_s, n_t, r = pair.n_source, pair.n_target, radius * float(np.sqrt(B0))
+
+    def of_loss(n: int, alpha: float) -> float:
+        """2 q Rad + 3 B √(log(2/α)/(2 n)), q = 4 r and B = 4 r² for squared loss with |f| ≤ r."""
+        return 2 * (4 * r) * rad + 3 * (4 * r**2) * float(np.sqrt(np.log(2 / alpha) / (2 * n)))
+
+    def of_discrepancy(n: int, alpha: float) -> float:
+        """disc(P, P^) ≤ 4 Λ² ‖μ_P − μ_P^‖ in the feature space of k², whose sup is B0²."""
+        return 4 * radius**2 * mean_map_bound(n, B0**2, alpha)
+
     # Three events may fail: the loss on the source, and the mean map of k² in each domain.
-    each = alpha / 3
     terms = {
-        "generalisation_slack": _generalisation_slack(rad, radius, B0, n_s, each),
-        "source_deviation": _deviation(n_s, radius, B0, each),
-        "target_deviation": _deviation(n_t, radius, B0, each),
+        "generalisation_slack": of_loss(n_s, alpha / 3),
+        "source_deviation": of_discrepancy(n_s, alpha / 3),
+        "target_deviation": of_discrepancy(n_t, alpha / 3),
     }
     return {
         **terms,
         "slack": sum(terms.values()),
-        "direct_slack": _deviation(n_t, radius, B0, alpha),
-        "printed_slack": _generalisation_slack(rad, radius, B0, n_t, alpha),
+        "direct_slack": of_discrepancy(n_t, alpha),
+        "printed_slack": of_loss(n_t, alpha),
     }
-
-
-def _generalisation_slack(rad: float, radius: float, B0: float, n: int, alpha: float) -> float:
-    """2 q Rad + 3 B √(log(2/α)/(2 n)), q = 4 r and B = 4 r² for squared loss with |f| ≤ r."""
-    r = radius * float(np.sqrt(B0))
-    return 2 * (4 * r) * rad + 3 * (4 * r**2) * float(np.sqrt(np.log(2 / alpha) / (2 * n)))
-
-
-def _deviation(n: int, radius: float, B0: float, alpha: float) -> float:
-    """disc(P, P^) ≤ 4 Λ² ‖μ_P − μ_P^‖ in the feature space of k², whose sup is B0²."""
-    return 4 * radius**2 * mean_map_bound(n, B0**2, alpha)
-
-
-def _block_scatter_bound(pair: Pair, rows: slice, B0: float, alpha: float) -> ScatterBound:
-    return sample_scatter_bound(pair.samples[rows], pair.K[rows, rows], pair.kernel, B0, alpha)
-
-
-def _check_source_loss(source_loss: Any, largest: float) -> float:
-    """Refuse a loss that no two hypotheses of the ball can have."""
-    loss = check_real("source_loss", 0.0 if source_loss is None else source_loss, low=0)
-    if loss > largest:
-        raise ValueError(
-            f"source_loss is {loss:g}, but two hypotheses in the ball differ by at most "
-            f"4 radius² B0 = {largest:g}. Give a larger radius, one that holds both h and h'."
-        )
-    return loss
