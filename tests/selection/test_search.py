@@ -614,6 +614,7 @@ def never(A, B):
         ({"n_components": [True]}, "n_components must be an integer"),
         ({"n_components": []}, "n_components must name at least one"),
         ({"cv": 1}, "cv must be at least 2"),
+        ({"cv": []}, "cv has no fold"),
         ({"cv": 50}, "cv=50 folds need a class with 50 labelled source samples"),
     ],
     ids=str,

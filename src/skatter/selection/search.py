@@ -314,6 +314,8 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
                 # Splitters that take no groups say so each time.
                 warnings.filterwarnings("ignore", message="The groups parameter is ignored")
                 splits = list(splitter.split(rows, label, domains.domain[rows]))
+        if not splits:
+            raise ValueError("cv has no fold; give a number of folds, a splitter, or None.")
         return [rows[held] for _, held in splits]
 
     # --- the search -----------------------------------------------------------------------------
