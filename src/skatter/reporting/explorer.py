@@ -35,6 +35,9 @@ BUDGET = 2_400_000
 """Bytes of all coordinates."""
 MAX_WORK = 1e10
 """Products of two numbers that the criterion of all settings may take: a few seconds."""
+KERNEL = ("kernel", "degree", "coef0", "kernel_params")
+SOLUTION = ("ridge", "normalize", "scale", "tol", "reading")
+"""Parameters that the path has in common with the model."""
 FIGURES = ("total", "domain", "between_class", "within_class", "conditional_domain")
 
 
@@ -113,18 +116,8 @@ def explore(
 
 def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, float]:
     """Return SCA in the model's own feature space, and where on the path the model is."""
-    names = (
-        "kernel",
-        "degree",
-        "coef0",
-        "kernel_params",
-        "ridge",
-        "normalize",
-        "scale",
-        "tol",
-        "reading",
-    )
-    template = SCA(**{name: getattr(family, name) for name in names if hasattr(family, name)})
+    shared = {name: getattr(family, name) for name in (*KERNEL, *SOLUTION) if hasattr(family, name)}
+    template = SCA(**shared)
     gamma = family.kernel_.params.get("gamma")
     template.set_params(gamma=family.gamma if gamma is None else gamma, random_state=0)
     if space.kernel is None:

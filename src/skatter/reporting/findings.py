@@ -118,12 +118,10 @@ class Findings:
     @property
     def figure_names(self) -> list[tuple[str, str]]:
         """Figures of the path explorer: keys and names, without those that are not there."""
-        if self.path is None:
-            return []
-        there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
-        there -= {
-            key for key, line in zip(measures.NAMES, self.scatters, strict=True) if line.missing
-        }
+        figures = {} if self.path is None else self.path.figures
+        there = {key for key, values in figures.items() if values[0][0] is not None}
+        lines = zip(measures.NAMES, self.scatters, strict=True)
+        there -= {key for key, line in lines if line.missing}
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
     @property
@@ -131,21 +129,16 @@ class Findings:
         """What the pictures show, and how many rows are drawn, measured and predicted, if few."""
         n, by_kernel = self.samples.n, self.parts.components is not None
         predicted = n if self.predictions is None else len(self.predictions.rows)
-        counted = {
-            "drawn": (
-                len(self.drawn),
-                f"{len(self.drawn):,} of {n:,} rows are drawn, chosen at random.",
-            ),
-            "measured": (
-                self.n_measured,
-                f"Measured on {self.n_measured:,} of {n:,} rows, drawn at random.",
-            ),
-            "predicted": (predicted, f"{predicted:,} of {n:,} rows were predicted."),
-        }
         what = "kernel principal" if by_kernel else "principal"
         space = "feature space of the kernel" if by_kernel else "features that the model was given"
+
+        def few(number: int, words: str) -> str:
+            return "" if number == n else words.format(f"{number:,} of {n:,} rows")
+
         return {
-            **{name: "" if number == n else said for name, (number, said) in counted.items()},
+            "drawn": few(len(self.drawn), "{} are drawn, chosen at random."),
+            "measured": few(self.n_measured, "Measured on {}, drawn at random."),
+            "predicted": few(predicted, "{} were predicted."),
             "before": f"Two {what} components of what {self.parts.name} was given.",
             "space": f"in the {space}",
             "after": self._after_words(),
