@@ -190,7 +190,7 @@ class _Loop:
 
     def _hand_out(self) -> None:
         """Fill the pool; but give it cells that may have killed a worker one by one."""
-        self._book.n_workers = size = self._pool.size
+        self._book.n_workers = size = self._pool.size()
         if self._suspects:
             if not self._under_way:
                 self._submit(self._suspects.popleft())
@@ -222,7 +222,7 @@ class _Loop:
 
     def _call(self, cell: Cell) -> Future[dict[str, Any]]:
         try:
-            return self._pool.submit(partial(attempt, self._work, cell))
+            return self._pool.executor.submit(partial(attempt, self._work, cell))
         except self._pool.deaths as error:
             # A worker died while nobody looked: the same to us as a moment later.
             future: Future[dict[str, Any]] = Future()
@@ -233,7 +233,7 @@ class _Loop:
         """Wait for results, and keep them."""
         finished = self._wait()
         died = any(self._has_died(future) for future in finished)
-        if died and self._pool.one_for_all:
+        if died and self._pool.start is not None:
             finished = wait(self._under_way).done
         for future in finished:
             self._settle(future)
@@ -255,7 +255,7 @@ class _Loop:
         job = self._under_way[future]
         if not self._has_died(future):
             self._book.keep(job.cell, future.result())
-        elif self._pool.one_for_all and not job.alone:
+        elif self._pool.start is not None and not job.alone:
             del self._under_way[future]
             self._suspects.append(replace(job, alone=True))
             return
