@@ -92,6 +92,11 @@ def render_report(
             "versions": software,
             "date": date,
             "facts": _facts(results),
+            "contents": [
+                ("summary", "Summary"),
+                *((part["id"], part["title"]) for part in parts),
+                ("about", "About this run"),
+            ],
             "summary": _summary(results),
             "parts": parts,
             "sources": list(_sources(results)),

@@ -59,7 +59,7 @@ def _steps_of(parts: ModelParts) -> Iterator[tuple[str, str]]:
     for step in steps or [parts.model]:
         given = step.get_params(deep=False) if hasattr(step, "get_params") else {}
         said = (f"{name}={_said(value)}" for name, value in sorted(given.items()))
-        yield type(step).__name__, ", ".join(said)
+        yield type(step).__name__, ", ".join(said) or "no parameters"
 
 
 def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:

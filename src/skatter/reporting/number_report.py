@@ -30,6 +30,16 @@ from skatter.tables import to_numbers
 from skatter.tensors import Array
 
 HERE = "skatter.reporting"
+CONTENTS = {
+    "shift": "Shift",
+    "error": "How well",
+    "predictions": "Predictions",
+    "rows": "Rows to look at",
+    "settle": "What would settle it",
+    "members": "Who voted",
+    "about": "Settings",
+    "cite": "How to cite",
+}
 MAX_POINTS = 800
 """Points of the picture of both models."""
 N_LISTED = 10
@@ -151,6 +161,7 @@ def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]
     settled = list(say_settled(shown, by_labels, n_hidden, of_table=True, numbers=True))
     return {
         "title": _title(told, places) if title is None else printable(title),
+        "contents": CONTENTS.items(),
         "lead": f"{told.model.label} of {count(len(told.rows), 'row')} was predicted, from "
         f"{count(len(told.taught), 'label')} of the sources. The {model.ship} model is shipped."
         f"{asked.drawn}",
