@@ -218,9 +218,6 @@ def _stop(why: str) -> NoReturn:
     raise typer.Exit(1)
 
 
-# --- list -----------------------------------------------------------------------------------------
-
-
 @app.command("list")
 def list_suites(
     name: Annotated[
@@ -268,9 +265,6 @@ def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
     for label, words in rows:
         table.add_row(Text(f"  {label}"), Text(words))
     return table
-
-
-# --- run ------------------------------------------------------------------------------------------
 
 
 @app.command("run")
@@ -387,9 +381,6 @@ def _print_summary(console: Console, summary: Summary) -> None:
         console.print(Text(f"failed: {said}", style="red"))
 
 
-# --- table ----------------------------------------------------------------------------------------
-
-
 @app.command("table")
 @_with_request
 def show_tables(
@@ -434,9 +425,6 @@ def _print_table(
     return True
 
 
-# --- figure ---------------------------------------------------------------------------------------
-
-
 @app.command("figure")
 @_with_request
 def draw_figures(
@@ -467,9 +455,6 @@ def draw_figures(
     if not drawn:
         typer.echo("There is nothing to draw: not enough is finished yet.", err=True)
         raise typer.Exit(1)
-
-
-# --- report ---------------------------------------------------------------------------------------
 
 
 @app.command("report")
@@ -505,9 +490,6 @@ def report(
         force=force,
     )
     typer.echo(path)
-
-
-# --- export ---------------------------------------------------------------------------------------
 
 
 @app.command("export")

@@ -75,10 +75,9 @@ def render_report(
         raise ValueError(f"results must hold every suite once, got {', '.join(names)}.")
     software = {"skatter": "unknown", **(installed_versions() if versions is None else versions)}
     drawn = figures or {}
-    parts = [
-        _suite_part(each, f"suite-{i}", drawn.get(each.suite.name))
-        for i, each in enumerate(results, start=1)
-    ]
+    parts = [_summary(results)]
+    for i, each in enumerate(results, start=1):
+        parts.append(_suite_part(each, f"suite-{i}", drawn.get(each.suite.name)))
     return render_page(
         "skatter_bench",
         "report.html.j2",
@@ -93,11 +92,9 @@ def render_report(
             "date": date,
             "facts": _facts(results),
             "contents": [
-                ("summary", "Summary"),
                 *((part["id"], part["title"]) for part in parts),
                 ("about", "About this run"),
             ],
-            "summary": _summary(results),
             "parts": parts,
             "sources": list(_sources(results)),
         },
@@ -125,7 +122,16 @@ def _summary(results: Sequence[SuiteResults]) -> dict[str, Any]:
         for protocol, table in tables.items()
         if table is not None
     ]
-    return _part("summary", "Summary", panels)
+    return _part(
+        "summary",
+        "Summary",
+        panels,
+        "Average accuracy in percent over the tasks of a suite. A method that failed on a task, or "
+        "was not run on it, has no average there.",
+        shown="Average accuracies",
+        empty="No suite has accuracies to average.",
+        with_notes=False,
+    )
 
 
 def summary_of(results: Sequence[SuiteResults], protocol: str) -> Table | None:
@@ -156,10 +162,21 @@ def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> dict
     return _part(name, suite.title, panels, suite.note)
 
 
-def _part(name: str, title: str, panels: list[dict[str, Any]], note: str = "") -> dict[str, Any]:
+def _part(
+    name: str, title: str, panels: list[dict[str, Any]], note: str, **changes: Any
+) -> dict[str, Any]:
     """Return a section of the page; methods can be looked for where rows are methods."""
-    of_methods = all(panel["table"].corner == views.METHOD for panel in panels)
-    return {"id": name, "title": title, "panels": panels, "note": note, "of_methods": of_methods}
+    return {
+        "id": name,
+        "title": title,
+        "shown": title,
+        "panels": panels,
+        "note": note,
+        "of_methods": all(panel["table"].corner == views.METHOD for panel in panels),
+        "empty": "Nothing of this suite has been run yet.",
+        "with_notes": True,
+        **changes,
+    }
 
 
 def _panel(
