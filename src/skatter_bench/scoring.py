@@ -292,12 +292,13 @@ def _logistic(features: Features, settings: list[Values]) -> list[Array]:
     """Return what logistic regression predicts, from the smallest cost to the largest."""
     guesses: list[Array] = [np.empty(0)] * len(settings)
     models: dict[Any, LogisticRegression] = {}
-    for i in np.argsort([values.get(f"{JUDGE}C", 1.0) for values in settings], kind="stable"):
+    costs = [values.get(f"{JUDGE}C", 1.0) for values in settings]
+    for i in np.argsort(costs, kind="stable"):
         k = settings[i].get(K)
         leading = features.leading(k)
         model = models.setdefault(k, LogisticRegression(warm_start=True, max_iter=MAX_ITER))
-        model.set_params(C=settings[i].get(f"{JUDGE}C", 1.0))
-        guesses[i] = model.fit(leading.learn[features.train], features.label).predict(leading.score)
+        model.set_params(C=costs[i]).fit(leading.learn[features.train], features.label)
+        guesses[i] = model.predict(leading.score)
     return guesses
 
 
