@@ -8,7 +8,7 @@ read as they are without the script. The same results give the same bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,13 @@ TITLES: Mapping[str, str] = {
     "target-oracle": "Target oracle",
 }
 """Protocols as tabs name them."""
+
+EXTRAS: Mapping[str, Callable[[Sequence[Outcome]], Table]] = {
+    "method": views.costs_table,
+    "setting": views.settings_table,
+    "failure": views.failures_table,
+}
+"""Tables that are closed until somebody wants to see them, by what their rows are."""
 
 
 def write_report(
@@ -156,7 +163,10 @@ def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> dict
         outcomes = views.of_protocol(results, protocol)
         table, paper = views.page_table(suite, outcomes), views.paper_labels(suite, outcomes)
         pictures = [*drawn, *drawings_of(suite, outcomes)]
-        extras = list(_extras(outcomes))
+        tables = {what: make(outcomes) for what, make in EXTRAS.items()}
+        extras = [
+            (each, count(len(each.labels), what)) for what, each in tables.items() if each.labels
+        ]
         panels.append(_panel(f"{name}-{protocol}", protocol, table, paper, pictures, extras))
         drawn = []
     return _part(name, suite.title, panels, suite.note)
@@ -217,17 +227,6 @@ def _protocols(results: SuiteResults) -> list[str]:
     ran = dict.fromkeys(outcome.protocol for outcome in results.outcomes)
     order = dict.fromkeys((*results.suite.protocols, *ran))
     return sorted((name for name in order if name in ran), key=TARGET_ORACLE.__eq__)
-
-
-def _extras(outcomes: Sequence[Outcome]) -> Iterator[tuple[Table, str]]:
-    for make, what in (
-        (views.costs_table, "method"),
-        (views.settings_table, "setting"),
-        (views.failures_table, "failure"),
-    ):
-        table = make(outcomes)
-        if table.labels:
-            yield table, count(len(table.labels), what)
 
 
 def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:

@@ -120,7 +120,11 @@ class _Book:
 
     def _settle(self, cell: Cell, record: Record, kind: Kind) -> None:
         if _has_failed(record):
-            self._failed.append(Failure(cell.label, _reason(record), found=kind == "found"))
+            error = record["error"] or {}
+            reason = (
+                f"{error['type']}: {error['message']}" if error else record["scores"][0]["error"]
+            )
+            self._failed.append(Failure(cell.label, reason, found=kind == "found"))
         else:
             self._counts[kind] += 1
         self._estimate.settle(_contestant(cell), record["seconds"])
@@ -143,12 +147,6 @@ def _has_failed(record: Record) -> bool:
     scores = record["scores"]
     unscored = len(scores) > 0 and all("error" in score for score in scores)
     return record["status"] == "failed" or unscored
-
-
-def _reason(record: Record) -> str:
-    if record["error"] is not None:
-        return f"{record['error']['type']}: {record['error']['message']}"
-    return str(record["scores"][0]["error"])
 
 
 @dataclass(frozen=True)

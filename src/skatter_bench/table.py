@@ -186,25 +186,23 @@ def to_terminal(table: Table, *, width: int = 80, plain: bool = False) -> Group:
     from rich.text import Text
 
     marks = _PLAIN_MARKS if plain and table.has("mark") else dict.fromkeys(_PLAIN_MARKS, "")
-    columns = [_lines_of(column, marks, plain) for column in table.columns]
-    label = max(map(len, (table.corner, *table.labels)))
+    blocks: list[list[list[Text]]] = []
+    used = width
+    for column in table.columns:
+        lines = _lines_of(column, marks, plain)
+        need = _GAP + lines[0].cell_len
+        if used + need > width:
+            blocks.append([])
+            used = max(map(len, (table.corner, *table.labels)))
+        blocks[-1].append(lines)
+        used += need
     pieces: list[RenderableType] = [Text(table.title, style="bold")]
-    for part in _parts(label, columns, width):
-        pieces += [Text(), _block(table, part, plain)]
+    for block in blocks:
+        pieces += [Text(), _block(table.corner, table.labels, block, plain)]
     notes = _notes(table, "* best, + second.") if plain else _notes(table)
     if notes:
         pieces += [Text(), *(Text(note, style="" if plain else "dim") for note in notes)]
     return Group(*pieces)
-
-
-def to_text(table: Table, *, width: int = 80) -> str:
-    """Return the table as plain text for a terminal or a file."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    with console.capture() as captured:
-        console.print(to_terminal(table, width=width, plain=True))
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def _lines_of(column: Column, marks: Mapping[Mark, str], plain: bool) -> list[Text]:
@@ -227,21 +225,7 @@ def _lines_of(column: Column, marks: Mapping[Mark, str], plain: bool) -> list[Te
     return texts
 
 
-def _parts(label: int, columns: Sequence[list[Text]], width: int) -> list[list[list[Text]]]:
-    """Deal the columns out into blocks that fit, in their order; one column at least in each."""
-    parts: list[list[list[Text]]] = []
-    used = width
-    for column in columns:
-        need = _GAP + column[0].cell_len
-        if used + need > width:
-            parts.append([])
-            used = label
-        parts[-1].append(column)
-        used += need
-    return parts
-
-
-def _block(table: Table, part: Sequence[list[Text]], plain: bool) -> Lines:
+def _block(corner: str, labels: Sequence[str], columns: Sequence[list[Text]], plain: bool) -> Lines:
     from rich import box
     from rich.table import Table as Lines
     from rich.text import Text
@@ -250,10 +234,10 @@ def _block(table: Table, part: Sequence[list[Text]], plain: bool) -> Lines:
     style = "" if plain else "bold"
     look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
     lines = Lines(padding=(0, 1, 0, 0), header_style=style, **look)
-    for heading in (Text(table.corner), *(column[0] for column in part)):
+    for heading in (Text(corner), *(column[0] for column in columns)):
         lines.add_column(heading, overflow="fold")
-    for i, label in enumerate(table.labels, start=1):
-        lines.add_row(Text(label), *(column[i] for column in part))
+    for i, label in enumerate(labels, start=1):
+        lines.add_row(Text(label), *(column[i] for column in columns))
     return lines
 
 

@@ -277,7 +277,11 @@ def matrix_table(
     if others:
         names = ", ".join(results.rows.values())
         raise ValueError(f"outcomes must be of one method, got {names}; make a table for each.")
-    domains = _domains([task for _, task in results.places])
+    pairs = [task.split("->") for _, task in results.places]
+    if any(len(pair) != 2 for pair in pairs):
+        tasks = ", ".join(task for _, task in results.places)
+        raise ValueError(f"tasks must be named train->test, got {tasks}.")
+    domains = list(dict.fromkeys(domain for pair in pairs for domain in pair))
     ours = {place[1]: results.means([place], "accuracy")[0] for place in results.places}
     values = _with_margins(domains, {task: float(entry.value) for task, entry in ours.items()})
     theirs = _with_margins(domains, results.printed_row(row))
@@ -294,13 +298,6 @@ def matrix_table(
     notes = results.notes(_spread_note(columns, results), *results.paper_notes(), *margins)
     heading = f"{title or suite}: {results.rows[row]}, {results.protocol}"
     return Table(heading, "train \\ test", trains, columns, notes)
-
-
-def _domains(tasks: Sequence[str]) -> list[str]:
-    pairs = [task.split("->") for task in tasks]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"tasks must be named train->test, got {', '.join(tasks)}.")
-    return list(dict.fromkeys(domain for pair in pairs for domain in pair))
 
 
 def _with_margins(

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from skatter_bench.published import published
 from skatter_bench.results import Outcome
@@ -25,7 +26,7 @@ from skatter_bench.table import (
     to_html,
     to_latex,
     to_markdown,
-    to_text,
+    to_terminal,
 )
 from skatter_bench.views import (
     AVERAGE,
@@ -38,6 +39,14 @@ from skatter_bench.views import (
 )
 
 NAN = math.nan
+
+
+def to_text(table, width=80):
+    """The table as a terminal without colours shows it."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(to_terminal(table, width=width, plain=True))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def outcome(method="sca", task="A->W", accuracy=50.0, **changes):

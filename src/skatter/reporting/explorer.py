@@ -94,7 +94,9 @@ def explore(
     part = domains.take(rows)
     solver = FoldSolver(template, space.rows[rows], part)
     judge = _Judge(prepared[rows], part, truth[rows], k, len(settings))
-    found = [_padded(Z, k) for Z, _ in solver.solve(part, settings, k)]
+    solved = (Z for Z, _ in solver.solve(part, settings, k))
+    # Components that a setting does not have are zero.
+    found = [np.hstack([Z, np.zeros((len(Z), max(k - Z.shape[1], 0)))])[:, :k] for Z in solved]
     measured = [judge(Z) for Z in found]
     sizes = [np.abs(Z).max(axis=0) / FULL for Z in found]
     units = [np.where(size > 0, size, 1.0) for size in sizes]
@@ -148,11 +150,6 @@ def _on_path(parts: ModelParts) -> bool:
     """Whether the model is SCA at some β and δ."""
     learner = parts.learner
     return type(learner) in (SCA, KernelFisher) and not learns_from_numbers(learner)
-
-
-def _padded(Z: Array, k: int) -> Array:
-    """Return k columns; components that a setting does not have are zero."""
-    return np.hstack([Z, np.zeros((len(Z), max(k - Z.shape[1], 0)))])[:, :k]
 
 
 class _Judge:

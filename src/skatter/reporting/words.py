@@ -118,7 +118,9 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
     if by_labels is not None and by_labels.verdict == "decided":
         yield f"Ship the {by_labels.best} model: {by_labels.accuracy[by_labels.best]} are right."
     if benefit is not None:
-        yield _verdict(benefit)
+        doubt = "In doubt a vote of all classifiers is the safer choice. "
+        safer = doubt if benefit.verdict == "cannot tell" else ""
+        yield f"{benefit.reason} {safer}Expected {benefit.metric} there: {benefit.accuracy}."
     elif score is None:
         yield (
             "That was not asked: skatter.does_it_help compares this model with one that does not "
@@ -135,13 +137,6 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
         gain = score.share - score.plain
         side = "for neither" if not gain else "for it" if gain > 0 else "against it"
         yield f"That speaks {side}."
-
-
-def _verdict(benefit: Any) -> str:
-    """Say whether adapting is worth it, why, and how well it will do."""
-    doubt = "In doubt a vote of all classifiers is the safer choice. "
-    safer = doubt if benefit.verdict == "cannot tell" else ""
-    return f"{benefit.reason} {safer}Expected {benefit.metric} there: {benefit.accuracy}."
 
 
 def sides(samples: Samples) -> tuple[list[str], list[str]]:
