@@ -15,7 +15,7 @@ from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -201,21 +201,17 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
         request = Request(**{name: values[name] for name in shared})
         try:
             command(request, **{name: values[name] for name in own})
-        except ImportError as error:
-            _stop(f'{error}; all of it: pip install "skatter[bench]"')
-        except (OSError, ValueError) as error:
-            _stop(str(error))
+        except (ImportError, OSError, ValueError) as error:
+            bench = '; all of it: pip install "skatter[bench]"'
+            more = bench if isinstance(error, ImportError) else ""
+            typer.echo(f"skatter: {printable(f'{error}{more}')}", err=True)
+            raise typer.Exit(1) from None
 
     # What typer reads of a function.
     wrapped.__signature__ = Signature(  # type: ignore[attr-defined]
         [each.replace(kind=Parameter.KEYWORD_ONLY) for each in every]
     )
     return wrapped
-
-
-def _stop(why: str) -> NoReturn:
-    typer.echo(f"skatter: {printable(why)}", err=True)
-    raise typer.Exit(1)
 
 
 @app.command("list")
