@@ -30,10 +30,9 @@ from skatter.methods.plugins import all_methods
 from skatter_bench.cells import Cell, run_cell
 from skatter_bench.charts import figures_of
 from skatter_bench.contestants import Contestant
-from skatter_bench.progress import Event, Summary
 from skatter_bench.protocols import PROTOCOLS, TIMED
 from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
-from skatter_bench.runner import run
+from skatter_bench.runner import Event, Summary, run
 from skatter_bench.store import Records, Store, StoreError, open_store
 from skatter_bench.suites import SUITES, Suite, get_suite
 from skatter_bench.table import to_csv, to_html, to_latex, to_markdown

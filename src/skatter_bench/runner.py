@@ -15,32 +15,88 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
-from skatter_bench.progress import Estimate, Event, Failure, Kind, Summary
+from skatter_bench.cells import Cell
+from skatter_bench.measure import Cost
 from skatter_bench.store import Claim, Record, Store
 from skatter_bench.workers import Pool, Work, attempt, failure, open_pool, signature
 
 if TYPE_CHECKING:
     from distributed import Client
 
+Kind = Literal["found", "started", "done", "failed"]
+"""What happens to a cell."""
+
 PAUSE = 0.5
 """Seconds between two looks at cells that another run works on."""
 
 
-class Cell(Protocol):
-    """A piece of work: what the runner has to know of it."""
+@dataclass(frozen=True)
+class Event:
+    """What just happened, for a display of the progress.
 
-    @property
-    def key(self) -> str:
-        """64 hexadecimal digits that stand for it."""
+    ``done`` counts cells that are settled, failed ones included; ``seconds_left`` is None while
+    there is nothing to base an estimate on.
+    """
 
-    @property
-    def label(self) -> str:
-        """Short text for people who watch."""
+    kind: Kind
+    label: str
+    done: int
+    total: int
+    seconds_left: float | None
 
-    def spec(self) -> dict[str, Any]:
-        """Everything about it, as plain values."""
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that failed; ``found`` where an earlier run, or another one, recorded it."""
+
+    label: str
+    error: str
+    found: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run came to. The three numbers add up to the number of cells.
+
+    ``n_found`` were in the store or came from another run at the same time; ``n_failed`` count
+    those of earlier runs that were not to be tried again. ``seconds`` are by the clock.
+    """
+
+    n_done: int
+    n_found: int
+    n_failed: int
+    failed: tuple[Failure, ...]
+    seconds: float
+
+
+class Estimate:
+    """How long the cells that are left will take.
+
+    A cell is taken to need the mean time of the finished ones of its group, or of all finished
+    ones where its group has none.
+    """
+
+    def __init__(self, groups: Iterable[str]) -> None:
+        self._left = Counter(groups)
+        self._finished: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
+
+    def settle(self, group: str, seconds: float) -> None:
+        """Count a cell as finished."""
+        self._left[group] -= 1
+        self._finished[group] += 1
+        self._seconds[group] = self._seconds.get(group, 0.0) + seconds
+
+    def seconds_left(self, n_workers: int) -> float | None:
+        """Return the estimate for this many workers; None while no cell has finished."""
+        if not self._seconds:
+            return None
+        overall = sum(self._seconds.values()) / self._finished.total()
+        means = {group: total / self._finished[group] for group, total in self._seconds.items()}
+        work = sum(n * means.get(group, overall) for group, n in self._left.items())
+        return work / n_workers
 
 
 def run(
@@ -279,11 +335,5 @@ def _death(job: _Job, future: Future[dict[str, Any]]) -> dict[str, Any]:
     """Return the result of a cell whose worker died, and with it what it could have told."""
     error = future.exception()
     assert error is not None  # that is how the death is known
-    return {
-        **failure(error),
-        "warnings": [],
-        "seconds": time.perf_counter() - job.start,
-        "cpu_seconds": 0.0,
-        "peak_bytes": None,
-        **signature(),
-    }
+    cost = Cost(time.perf_counter() - job.start, 0.0, None)
+    return {**failure(error), "warnings": [], **cost._asdict(), **signature()}

@@ -11,19 +11,11 @@ import numpy as np
 
 from skatter.checks import take_rows
 from skatter.domains import UNLABELLED, Codes, Domains
-from skatter.reporting import measures
+from skatter.reporting import measures, predictions, views
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
 from skatter.reporting.explorer import Explorer, explore
 from skatter.reporting.model_parts import ModelParts, Space
-from skatter.reporting.predictions import (
-    DomainScores,
-    Predictions,
-    Score,
-    overall,
-    predict,
-    read_predictions,
-    score_domains,
-)
+from skatter.reporting.predictions import DomainScores, Predictions, Score
 from skatter.reporting.samples import (
     MAX_DRAWN,
     MAX_MEASURED,
@@ -32,15 +24,7 @@ from skatter.reporting.samples import (
     Samples,
     draw_rows,
 )
-from skatter.reporting.views import (
-    Colouring,
-    GroupPlace,
-    colour_by,
-    pack_view,
-    places,
-    view_after,
-    view_before,
-)
+from skatter.reporting.views import Colouring, GroupPlace
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.scatter.reading import check_table
 from skatter.tensors import Array
@@ -79,20 +63,24 @@ class Findings:
     @cached_property
     def score(self) -> Score | None:
         """On all labels that the fit did not see."""
-        return None if self.predictions is None else overall(self.samples, self.predictions)
+        return (
+            None
+            if self.predictions is None
+            else predictions.overall(self.samples, self.predictions)
+        )
 
     @cached_property
     def scores(self) -> list[DomainScores]:
         """Of each domain."""
         if self.predictions is None:
             return []
-        scores = score_domains(self.samples, self.predictions)
+        scores = predictions.score_domains(self.samples, self.predictions)
         return scores if any(each.hidden or each.seen for each in scores) else []
 
     @cached_property
     def places(self) -> list[GroupPlace]:
         """Where groups lie in the pictures."""
-        return places(self.colourings[:2], self.before, self.after)
+        return views.places(self.colourings[:2], self.before, self.after)
 
     @property
     def path(self) -> Explorer | None:
@@ -182,8 +170,8 @@ class Findings:
             "classes": self.samples.class_names,
             "domains": self.samples.domain_names,
             "colourings": [colouring.to_dict() for colouring in self.colourings],
-            "before": pack_view(self.before),
-            "after": None if self.after is None else pack_view(self.after),
+            "before": views.pack_view(self.before),
+            "after": None if self.after is None else views.pack_view(self.after),
             "explorer": None if self.path is None else self.path.to_dict(),
         }
 
@@ -212,18 +200,18 @@ def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     if parts.precomputed:
         raise ValueError(PRECOMPUTED)
     sample_domain, tell, given = asked.sample_domain, asked.tell, asked.predictions
-    made = None if given is None else read_predictions(samples, given)
+    made = None if given is None else predictions.read_predictions(samples, given)
     order = draw_rows(samples.domains, asked.random_state)
     drawn, few = np.sort(order[:MAX_DRAWN]), np.sort(order[:MAX_MEASURED])
     measured = np.searchsorted(drawn, few)
     tell("computing embeddings")
     ids = None if sample_domain is None else np.asarray(sample_domain)[drawn]
-    views = _View.of(parts, take_rows(samples.X, drawn), ids)
-    before, after = view_before(views.space, measured), views.after(measured)
+    both = _View.of(parts, take_rows(samples.X, drawn), ids)
+    before, after = views.view_before(both.space, measured), both.after(measured)
     tell("predicting")
-    found = made or predict(parts, samples, drawn, ids, views.prepared, views.features)
+    found = made or predictions.predict(parts, samples, drawn, ids, both.prepared, both.features)
     tell("measuring scatters and distances")
-    domains, near = samples.domains.take(few), views.take(measured)
+    domains, near = samples.domains.take(few), both.take(measured)
     spread = measure(near.space.geometry(), domains)
     scatters = measures.scatter_lines(spread, near.scatters(domains), domains)
     distances = measures.measure_distances(
@@ -255,7 +243,7 @@ class _View(NamedTuple):
         return _View(self.prepared[rows], self.space.take(rows), features)
 
     def after(self, learn: Codes) -> Array | None:
-        return None if self.features is None else view_after(self.features, learn)
+        return None if self.features is None else views.view_after(self.features, learn)
 
     def scatters(self, domains: Domains) -> Scatters | None:
         if self.features is None:
@@ -266,14 +254,14 @@ class _View(NamedTuple):
 def _colourings(samples: Samples, drawn: Codes, found: Predictions | None) -> list[Colouring]:
     """Return the ways to colour the points that say something."""
     domain = samples.domains.domain[drawn]
-    ways = [colour_by("domain", "Domain", samples.domain_names, domain)]
+    ways = [views.colour_by("domain", "Domain", samples.domain_names, domain)]
     if samples.class_names:
         truth = samples.truth[drawn]
-        ways.append(colour_by("class", "Class", samples.class_names, truth, "no label"))
+        ways.append(views.colour_by("class", "Class", samples.class_names, truth, "no label"))
     if found is not None:
         label = np.full(samples.n, UNLABELLED)
         label[found.rows] = found.predicted
         label = np.where(samples.domains.labelled, samples.domains.label, label)[drawn]
         names = samples.class_names
-        ways.append(colour_by("predicted", "Prediction", names, label, "not predicted"))
+        ways.append(views.colour_by("predicted", "Prediction", names, label, "not predicted"))
     return ways
