@@ -29,8 +29,6 @@ Method = tuple[str, str]
 """A contestant and its classifier."""
 Place = tuple[str, str]
 """A group and one of its tasks."""
-Span = tuple[str, Sequence[Place]]
-"""What a column is about: its name, and the places that it is a mean over."""
 
 ORACLE = (
     "Oracle: tuned on the target, by the very labels that the numbers are scored on. "
@@ -142,7 +140,7 @@ def accuracy_table(
     results = _Results(outcomes, published)
     columns = [
         Column(name, overall=name == AVERAGE, entries=results.accuracies(name, places))
-        for name, places in results.spans()
+        for name, places in results.spans().items()
     ]
     if is_collection(results.outcomes):
         lines = zip(*(column.entries for column in columns), strict=True)
@@ -176,13 +174,13 @@ def summary_table(
     papers, columns = [], []
     for suite, found in by_group(results.outcomes, "suite").items():
         own = _Results(found, published.get(suite))
+        own.rows = results.rows  # also those that were not run here
         papers += [own.paper] if own.paper else []
         groups = own.groups()
         for group, places in groups.items():
             hint = group if len(groups) > 1 else (titles or {}).get(suite, "")
             name = group if len(groups) > 1 else AVERAGE if len(places) > 1 else places[0][1]
-            entries = own.accuracies(name, places, results.rows)
-            columns.append(Column(suite, hint=hint, entries=entries))
+            columns.append(Column(suite, hint=hint, entries=own.accuracies(name, places)))
     means = "Mean over the tasks of a suite; no mean where a task is missing or failed."
     notes = results.notes(means, *_citation_notes(papers), failures=False)
     return results.table(title, map(_marked, columns), notes)
@@ -234,10 +232,9 @@ def runtime_table(
     units = [i for i, (contestant, _) in enumerate(results.rows) if contestant == reference]
     columns = []
     for group, places in results.groups().items():
-        found = zip(results.rows, results.means(places, "fit_seconds"), strict=True)
         seconds = [
             replace(entry, published=results.printed(row, group, places), spread=None)
-            for row, entry in found
+            for row, entry in zip(results.rows, results.means(places, "fit_seconds"), strict=True)
         ]
         columns.append(Column(group, "seconds", hint="seconds", entries=seconds))
         if units:
@@ -464,16 +461,16 @@ class _Results:
             groups[place[0]].append(place)
         return groups
 
-    def spans(self) -> list[Span]:
-        """Return what the columns of accuracies are about.
+    def spans(self) -> dict[str, list[Place]]:
+        """Return what the columns of accuracies are about, by their headings.
 
         One group: its tasks, and the average of several. Several groups: the average of each.
         """
         groups = self.groups()
         if len(groups) > 1:
-            return list(groups.items())
-        spans: list[Span] = [(place[1], [place]) for place in self.places]
-        return spans if len(spans) == 1 else [*spans, (AVERAGE, self.places)]
+            return groups
+        spans = {place[1]: [place] for place in self.places}
+        return spans if len(spans) == 1 else {**spans, AVERAGE: self.places}
 
     def table(self, title: str, columns: Iterable[Column], notes: Sequence[str]) -> Table:
         """Return a table whose rows are the methods."""
@@ -483,13 +480,10 @@ class _Results:
     # Numbers, ours and theirs.
 
     def means(
-        self,
-        places: Sequence[Place],
-        what: Literal["accuracy", "fit_seconds"],
-        rows: Iterable[Method] | None = None,
+        self, places: Sequence[Place], what: Literal["accuracy", "fit_seconds"]
     ) -> list[Entry]:
-        """Return the means over places of the means over runs, of all methods or of some."""
-        return [self._mean(row, places, what) for row in (rows or self.rows)]
+        """Return the means over places of the means over runs, of all methods."""
+        return [self._mean(row, places, what) for row in self.rows]
 
     def _mean(
         self, row: Method, places: Sequence[Place], what: Literal["accuracy", "fit_seconds"]
@@ -508,13 +502,12 @@ class _Results:
         mean = float(np.mean([np.mean([*own.values()]) for own in values]))
         return Entry(mean, spread=_spread(values))
 
-    def accuracies(
-        self, name: str, places: Sequence[Place], rows: Iterable[Method] | None = None
-    ) -> list[Entry]:
+    def accuracies(self, name: str, places: Sequence[Place]) -> list[Entry]:
         """Return our accuracies of a column with the published ones beside them."""
-        rows = list(rows or self.rows)
-        means = zip(rows, self.means(places, "accuracy", rows), strict=True)
-        return [replace(own, published=self.printed(row, name, places)) for row, own in means]
+        return [
+            replace(own, published=self.printed(row, name, places))
+            for row, own in zip(self.rows, self.means(places, "accuracy"), strict=True)
+        ]
 
     def printed_row(self, row: Method) -> Mapping[str, float]:
         """Return the published numbers of a method; none where the paper has no such row."""

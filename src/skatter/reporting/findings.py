@@ -24,7 +24,7 @@ from skatter.reporting.samples import (
     Samples,
     draw_rows,
 )
-from skatter.reporting.views import Colouring, GroupPlace
+from skatter.reporting.views import Colouring, Place
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.scatter.reading import check_table
 from skatter.tensors import Array
@@ -78,7 +78,7 @@ class Findings:
         return scores if any(each.hidden or each.seen for each in scores) else []
 
     @cached_property
-    def places(self) -> list[GroupPlace]:
+    def places(self) -> list[Place]:
         """Where groups lie in the pictures."""
         return views.places(self.colourings[:2], self.before, self.after)
 
