@@ -39,6 +39,7 @@ HIGHLIGHT = ("sca", "sca-printed")
 """Contestants that are written in colour."""
 FIGURE2_CLASSIFIERS = ("svm", "dam")
 _ACCENT = PALETTE[2]
+_GAINS = "What features gain over raw samples with the same classifier, in points of accuracy."
 
 
 # --- which charts show a suite ------------------------------------------------------------------
@@ -79,10 +80,7 @@ def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
     shown = [each for each in plain if each.classifier in FIGURE2_CLASSIFIERS]
     raw = {(each.group, each.classifier) for each in shown if each.contestant == RAW}
     if suite.published == "table4" and raw and raw == {(o.group, o.classifier) for o in shown}:
-        words = (
-            "What features gain over raw samples with the same classifier, in points of accuracy."
-        )
-        yield Drawing("gains", "Gains over raw samples", words, draw_figure2(shown))
+        yield Drawing("gains", "Gains over raw samples", _GAINS, draw_figure2(shown))
     if is_collection(plain):
         yield from _ranks(plain, "ranks", " Each set counts once.")
         return

@@ -292,8 +292,8 @@ BASES: Mapping[str, Callable[[], Any]] = {
     "Phishing": partial(HistGradientBoostingClassifier, random_state=0),
 }
 """The classifier behind every method, by column; in the suite our methods have those of our other
-suites. Theirs for Phishing is XGBoost; ours is
-scikit-learn's gradient boosting with histograms, the same kind of model."""
+suites. Theirs for Phishing is XGBoost; ours is scikit-learn's gradient boosting with histograms,
+the same kind of model."""
 
 _SKADA: Mapping[str, tuple[str, int, str, str]] = {
     "covariate shift": ("covariate_shift", 2, "source", "target"),
