@@ -435,15 +435,18 @@ def averages(own: Sequence[Section], title: str) -> str:
     best = (-values).argsort(axis=0).argsort(axis=0).min(axis=1) < SHOWN
     known = {outcome.label for outcome in every if named_in_paper(outcome)}
     kept = [
-        ((np.isnan(values[i]).any(), -np.nanmean(values[i])), row)
-        for i, row in enumerate(table.rows)
-        if best[i] or row.label in known
+        (np.isnan(values[i]).any(), -np.nanmean(values[i]), i)
+        for i, label in enumerate(table.labels)
+        if best[i] or label in known
     ]
-    rows = tuple(row for _, row in sorted(kept, key=lambda pair: pair[0]))
+    order = [i for *_, i in sorted(kept)]
+    columns = [replace(each, entries=[each.entries[i] for i in order]) for each in table.columns]
+    labels = [table.labels[i] for i in order]
     # Titles are written as "..., data": what is before the comma is said by the table's title.
     data = ((section.suite.name, section.suite.title.partition(", ")[2]) for section in own)
     legend = "; ".join(f"{name}: {words}" for name, words in data)
-    return to_markdown(replace(table, title=title, rows=rows, notes=(f"{legend}.",)))
+    notes = (f"{legend}.",)
+    return to_markdown(replace(table, title=title, labels=labels, columns=columns, notes=notes))
 
 
 def named_in_paper(outcome: Outcome) -> bool:

@@ -27,7 +27,7 @@ from skatter_bench.ranks import Ranking, rank
 from skatter_bench.results import Outcome
 from skatter_bench.scoring import seen_labels
 from skatter_bench.suites import Suite
-from skatter_bench.tasks import Problem, load_problem
+from skatter_bench.tasks import load_problem
 from skatter_bench.views import AVERAGE, accuracy_matrix, accuracy_table, by_group, is_collection
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ HIGHLIGHT = ("sca", "sca-printed")
 """Contestants that are written in colour."""
 FIGURE2_CLASSIFIERS = ("svm", "dam")
 _ACCENT = PALETTE[2]
+_GAINS = "What features gain over raw samples with the same classifier, in points of accuracy."
 
 
 # --- which charts show a suite ------------------------------------------------------------------
@@ -79,12 +80,7 @@ def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
     shown = [each for each in plain if each.classifier in FIGURE2_CLASSIFIERS]
     raw = {(each.group, each.classifier) for each in shown if each.contestant == RAW}
     if suite.published == "table4" and raw and raw == {(o.group, o.classifier) for o in shown}:
-        yield Drawing(
-            "gains",
-            "Gains over raw samples",
-            "What features gain over raw samples with the same classifier, in points of accuracy.",
-            draw_figure2(shown),
-        )
+        yield Drawing("gains", "Gains over raw samples", _GAINS, draw_figure2(shown))
     if is_collection(plain):
         yield from _ranks(plain, "ranks", " Each set counts once.")
         return
@@ -100,25 +96,21 @@ def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]
     complete = ~np.isnan(accuracies).any(axis=0)
     if len(accuracies) < 2 or complete.sum() < 3:
         return  # nothing to rank by, or nobody to rank
-    yield Drawing(
-        name,
-        "Mean ranks",
-        f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck.",
-        critical_difference_diagram(rank(accuracies, labels), highlight=_highlighted(outcomes)),
-    )
+    words = f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck."
+    ranking = rank(accuracies, labels)
+    figure = critical_difference_diagram(ranking, highlight=_highlighted(outcomes))
+    yield Drawing(name, "Mean ranks", words, figure)
 
 
 def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
     timed = [each for each in outcomes if each.error or math.isfinite(each.seconds)]
     if not timed or np.isnan(accuracy_matrix(timed)[0]).any(axis=0).all():
         return
-    yield Drawing(
-        name,
-        "Accuracy against time",
+    words = (
         f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
-        "line in both.",
-        accuracy_against_time(timed, highlight=_highlighted(timed)),
     )
+    figure = accuracy_against_time(timed, highlight=_highlighted(timed))
+    yield Drawing(name, "Accuracy against time", f"{words}line in both.", figure)
 
 
 def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:
@@ -133,26 +125,21 @@ def panels_of(
     known = {row.label: row for row in rows}
     order = suite.methods or tuple(row.name for row in rows)
     for outcome in sorted(outcomes, key=lambda each: order.index(each.contestant)):
-        if outcome.classifier == "1nn" and not outcome.error:
-            Z = _features(problem, known[outcome.label], outcome)
-            name = "Raw" if outcome.contestant == RAW else outcome.contestant.upper()
-            yield Panel(name, Z, problem.y, problem.domain, outcome.accuracy)
-
-
-def _features(problem: Problem, row: Contestant, outcome: Outcome) -> NDArray[Any]:
-    if row.name == RAW:
-        return np.asarray(problem.X)
-    y = seen_labels(problem, split(problem, TARGET, outcome.seed))
-    model = row.build(outcome.setting, outcome.seed)
-    return np.asarray(model.fit_transform(problem.X, y, sample_domain=problem.domain))
+        if outcome.classifier != "1nn" or outcome.error:
+            continue
+        name, Z = "Raw", problem.X
+        if outcome.contestant != RAW:
+            name, model = outcome.contestant.upper(), known[outcome.label]
+            y = seen_labels(problem, split(problem, TARGET, outcome.seed))
+            fitted = model.build(outcome.setting, outcome.seed)
+            Z = fitted.fit_transform(problem.X, y, sample_domain=problem.domain)
+        yield Panel(name, np.asarray(Z), problem.y, problem.domain, outcome.accuracy)
 
 
 # --- ranks --------------------------------------------------------------------------------------
 
 
-def critical_difference_diagram(
-    ranking: Ranking, *, title: str = "", highlight: Sequence[str] = ()
-) -> Figure:
+def critical_difference_diagram(ranking: Ranking, *, highlight: Sequence[str] = ()) -> Figure:
     """Draw mean ranks on a line; methods under one bar do not differ by more than luck."""
     n = len(ranking.methods)
     bars = _bars(ranking)
@@ -166,7 +153,6 @@ def critical_difference_diagram(
         y = _BAR_TOP + _BAR_STEP * level
         ax.plot([start, end], [y, y], color="0.15", lw=3.5, solid_capstyle="projecting")
     _draw_ranked_names(ax, ranking, top, highlight)
-    ax.set_title(title, loc="left", fontsize="medium", pad=14)
     add_note(figure, *_ranking_words(ranking))
     return figure
 
@@ -357,32 +343,25 @@ def _label_point(
     ax: Axes, name: str, point: tuple[float, float], taken: Sequence[Bbox], style: dict[str, Any]
 ) -> Bbox:
     """Write one name; where every spot covers something, take the one that covers least."""
-    tried = []
-    for spot in _SPOTS:
+    text = ax.annotate(name, point, xytext=(0, 0), textcoords="offset points", **style)
+
+    def cover(spot: tuple[int, int]) -> float:
         (ha, _), (_, va) = (_SIDES[int(np.sign(offset))] for offset in spot)
-        text = ax.annotate(
-            name, point, xytext=spot, textcoords="offset points", ha=ha, va=va, **style
-        )
-        box = text.get_window_extent()
-        tried.append((_cover(box, taken, ax.get_window_extent()), text, box, spot))
-        if tried[-1][0] == 0:
-            break
-    _, best, box, offset = min(tried, key=lambda each: each[0])
-    for _, text, _, _ in tried:
-        if text is not best:
-            text.remove()
-    if math.hypot(*offset) > _NEAR:
+        text.set(position=spot, ha=ha, va=va)
+        return _cover(text.get_window_extent(), taken, ax.get_window_extent())
+
+    best = next((spot for spot in _SPOTS if cover(spot) == 0), None) or min(_SPOTS, key=cover)
+    cover(best)
+    if math.hypot(*best) > _NEAR:
         line = {"arrowstyle": "-", "color": QUIET, "lw": 0.6, "shrinkA": 0, "shrinkB": 4}
-        ax.annotate("", point, xytext=offset, textcoords="offset points", arrowprops=line)
-    return box
+        ax.annotate("", point, xytext=best, textcoords="offset points", arrowprops=line)
+    return text.get_window_extent()
 
 
 def _cover(box: Bbox, taken: Sequence[Bbox], frame: Bbox) -> float:
     """Return the area of a label that covers others or leaves the panel."""
-    from matplotlib.transforms import Bbox
-
-    shared = [Bbox.intersection(box, other) for other in taken]
-    inside = Bbox.intersection(box, frame)
+    shared = [box.intersection(box, other) for other in taken]
+    inside = box.intersection(box, frame)
     outside = box.width * box.height - (0 if inside is None else inside.width * inside.height)
     return float(round(outside + sum(each.width * each.height for each in shared if each), 3))
 

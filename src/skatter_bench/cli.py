@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -26,16 +26,13 @@ from rich.text import Text
 
 from skatter.files import write_atomically
 from skatter.formatting import duration, printable
-from skatter.methods import Method
 from skatter.methods.plugins import all_methods
-from skatter.tables import TableError
 from skatter_bench.cells import Cell, run_cell
 from skatter_bench.charts import figures_of
 from skatter_bench.contestants import Contestant
-from skatter_bench.progress import Event, Summary
 from skatter_bench.protocols import PROTOCOLS, TIMED
 from skatter_bench.results import Outcome, SuiteResults, outcomes, plan, stamps, tidy, tidy_outcomes
-from skatter_bench.runner import run
+from skatter_bench.runner import Event, Summary, run
 from skatter_bench.store import Records, Store, StoreError, open_store
 from skatter_bench.suites import SUITES, Suite, get_suite
 from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
@@ -57,22 +54,78 @@ FORMATS = {"markdown": to_markdown, "latex": to_latex, "html": to_html, "csv": t
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
 
-@dataclass(frozen=True)
 class Request:
-    """What a user asks for, checked: which suites, under which protocols, and who takes part."""
+    """What a user asks for, checked before any work: its arguments are options of all commands."""
 
-    suites: list[Suite]
-    protocols: dict[str, tuple[str, ...]]
-    seeds: range
-    methods: Mapping[str, Method]
-    names: list[str] | None
-    grid: str
-    folder: Path
-    home: str | None
+    def __init__(
+        self,
+        suites: Annotated[
+            list[str],
+            typer.Argument(
+                metavar="SUITE...", help="See `skatter bench list`.", show_default=False
+            ),
+        ],
+        store: Annotated[
+            Path,
+            typer.Option(
+                "--store",
+                help="Folder of finished results, made if missing; or a packed file, to read.",
+            ),
+        ] = Path("skatter-bench"),
+        data_home: Annotated[
+            Path | None,
+            typer.Option(
+                "--data-home",
+                help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data.",
+                show_default=False,
+            ),
+        ] = None,
+        methods: Annotated[
+            str | None,
+            typer.Option("--methods", help="These alone, with commas between.", show_default=False),
+        ] = None,
+        method: Annotated[
+            list[str] | None,
+            typer.Option("--method", help="A method of yours, module:Class.", show_default=False),
+        ] = None,
+        protocol: Annotated[
+            str | None,
+            typer.Option(
+                "--protocol",
+                help=f"How settings are chosen, with commas between: {', '.join(PROTOCOLS)}. "
+                "Else the first that suits the suite.",
+                show_default=False,
+            ),
+        ] = None,
+        grid: Annotated[
+            Literal["coarse", "full"], typer.Option("--grid", help="How many settings are tried.")
+        ] = "coarse",
+        repeats: Annotated[
+            int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
+        ] = 1,
+    ) -> None:
+        if method:
+            sys.path.insert(0, "")  # a method of the user's lies where the user is
+        with _blame("--method"):
+            self._methods = all_methods(method or ())
+        with _blame("SUITE"):
+            self.suites = [get_suite(name) for name in suites or ()]
+        self._names = _listed(methods)
+        if self._names and method:
+            self._names += [name for name in self._methods if name not in all_methods()]
+        self.protocols = {suite.name: _protocols(suite, protocol) for suite in self.suites}
+        self._seeds, self._grid = range(repeats), grid
+        self.folder = store
+        self.home = None if data_home is None else str(data_home)
+        with _blame("--methods"):
+            for suite in self.suites:
+                self.rows(suite, suite.protocols[0])
 
     def rows(self, suite: Suite, protocol: str) -> list[Contestant]:
         """Return who takes part."""
-        return suite.contestants(protocol, grid=self.grid, names=self.names, methods=self.methods)
+        return suite.contestants(
+            protocol, grid=self._grid, names=self._names, methods=self._methods
+        )
 
     def parts(self) -> Iterator[tuple[Suite, str]]:
         """Yield every suite with each of its protocols."""
@@ -85,24 +138,20 @@ class Request:
         return [
             cell
             for suite, protocol in self.parts()
-            for cell in plan(suite, self.rows(suite, protocol), [protocol], self.seeds)
+            for cell in plan(suite, self.rows(suite, protocol), [protocol], self._seeds)
         ]
 
     def store(self) -> Records:
         """Return the store, which has to be there; it may be packed into one file."""
-        if not self.folder.exists():
-            raise typer.BadParameter(
-                f"there is no folder {self.folder}; run a suite first: skatter bench run table2.",
-                param_hint="--store",
-            )
-        try:
+        with _blame("--store", StoreError):
+            if not self.folder.exists():
+                remedy = "run a suite first: skatter bench run table2."
+                raise StoreError(f"there is no folder {self.folder}; {remedy}")
             return open_store(self.folder)
-        except StoreError as error:
-            raise typer.BadParameter(str(error), param_hint="--store") from None
 
     def outcomes(self, suite: Suite, protocol: str, store: Records) -> list[Outcome]:
         """Return what was reached so far."""
-        return outcomes(suite, self.rows(suite, protocol), protocol, store, self.seeds)
+        return outcomes(suite, self.rows(suite, protocol), protocol, store, self._seeds)
 
     def results(self, store: Records) -> list[SuiteResults]:
         """Return what was reached so far under every protocol, without suites that have nothing."""
@@ -113,92 +162,48 @@ class Request:
         return [results for results in found.values() if results.outcomes]
 
 
-# --- the options that commands share --------------------------------------------------------------
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",")]
 
 
-def _request(
-    suites: Annotated[
-        list[str],
-        typer.Argument(metavar="SUITE...", help="See `skatter bench list`.", show_default=False),
-    ],
-    store: Annotated[
-        Path,
-        typer.Option(
-            "--store",
-            help="Folder of finished results, made if missing; or a packed file, to read.",
-        ),
-    ] = Path("skatter-bench"),
-    data_home: Annotated[
-        Path | None,
-        typer.Option(
-            "--data-home",
-            help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data.",
-            show_default=False,
-        ),
-    ] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option("--methods", help="These alone, with commas between.", show_default=False),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", help="A method of yours, module:Class.", show_default=False),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol",
-            help=f"How settings are chosen, with commas between: {', '.join(PROTOCOLS)}. "
-            "Else the first that suits the suite.",
-            show_default=False,
-        ),
-    ] = None,
-    grid: Annotated[
-        Literal["coarse", "full"], typer.Option("--grid", help="How many settings are tried.")
-    ] = "coarse",
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
-    ] = 1,
-) -> Request:
-    """Check everything that was asked for, before any work."""
-    if method:
-        sys.path.insert(0, "")  # a method of the user's lies where the user is
-    with _blame("--method"):
-        known = all_methods(method or ())
-    with _blame("SUITE"):
-        chosen = [get_suite(name) for name in suites or ()]
-    asked = None if methods is None else [name.strip() for name in methods.split(",")]
-    if asked is not None and method:
-        asked += [name for name in known if name not in all_methods()]
-    protocols = {suite.name: _protocols(suite, protocol) for suite in chosen}
-    home = None if data_home is None else str(data_home)
-    request = Request(chosen, protocols, range(repeats), known, asked, grid, store, home)
-    with _blame("--methods"):
-        for suite in chosen:
-            request.rows(suite, suite.protocols[0])
-    return request
+def _protocols(suite: Suite, asked: str | None) -> Sequence[str]:
+    names = _listed(asked) or suite.protocols[:1]
+    with _blame("--protocol"):
+        for name in names:
+            if name not in suite.protocols:
+                known = ", ".join(suite.protocols)
+                raise ValueError(f"{name!r} does not suit {suite.name}; choose from {known}.")
+    return names
+
+
+@contextmanager
+def _blame(option: str, kind: type[Exception] = ValueError) -> Iterator[None]:
+    """Turn a bad value into a message that names the option."""
+    try:
+        yield
+    except kind as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def _with_request(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :func:`_request`; it receives them as one request.
+    """Give a command the options of a :class:`Request`; it receives them as one.
 
     Where it declares one of them itself, that declaration counts.
     """
-    shared = signature(_request, eval_str=True).parameters
+    shared = signature(Request, eval_str=True).parameters
     own = dict(signature(command, eval_str=True).parameters)
     del own["request"]
     every = sorted({**shared, **own}.values(), key=lambda each: each.default is not Parameter.empty)
 
     @wraps(command)
     def wrapped(**values: Any) -> None:
-        request = _request(**{name: values[name] for name in shared})
+        request = Request(**{name: values[name] for name in shared})
         try:
             command(request, **{name: values[name] for name in own})
-        except ImportError as error:
-            typer.echo(f'skatter: {error}; all of it: pip install "skatter[bench]"', err=True)
-            raise typer.Exit(1) from None
-        except StoreError as error:
-            typer.echo(f"skatter: {printable(str(error))}", err=True)
+        except (ImportError, OSError, ValueError) as error:
+            bench = '; all of it: pip install "skatter[bench]"'
+            more = bench if isinstance(error, ImportError) else ""
+            typer.echo(f"skatter: {printable(f'{error}{more}')}", err=True)
             raise typer.Exit(1) from None
 
     # What typer reads of a function.
@@ -206,31 +211,6 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
         [each.replace(kind=Parameter.KEYWORD_ONLY) for each in every]
     )
     return wrapped
-
-
-def _protocols(suite: Suite, asked: str | None) -> tuple[str, ...]:
-    if asked is None:
-        return suite.protocols[:1]
-    names = tuple(name.strip() for name in asked.split(","))
-    for name in names:
-        if name not in suite.protocols:
-            raise typer.BadParameter(
-                f"{name!r} does not suit {suite.name}; choose from {', '.join(suite.protocols)}.",
-                param_hint="--protocol",
-            )
-    return names
-
-
-@contextmanager
-def _blame(option: str) -> Iterator[None]:
-    """Turn a bad value into a message that names the option."""
-    try:
-        yield
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
-
-
-# --- list -----------------------------------------------------------------------------------------
 
 
 @app.command("list")
@@ -282,9 +262,6 @@ def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-# --- run ------------------------------------------------------------------------------------------
-
-
 @app.command("run")
 @_with_request
 def run_suites(
@@ -307,7 +284,7 @@ def run_suites(
     errors = Console(stderr=True, highlight=False)
     ready = [_with_data(suite, request.home, errors) for suite in request.suites]
     whole = ready == request.suites
-    request = replace(request, suites=[suite for suite in ready if suite.tasks])
+    request.suites = [suite for suite in ready if suite.tasks]
     if not request.suites:
         raise typer.Exit(1)
     folder = Store(request.folder)
@@ -325,9 +302,6 @@ def run_suites(
                 retry_failed=retry_failed,
                 on_event=show,
             )
-    except (StoreError, ConnectionError, ImportError, ValueError) as error:
-        errors.print(Text(f"skatter: {error}"))
-        raise typer.Exit(1) from None
     except KeyboardInterrupt:
         errors.print("Stopped; everything finished is kept. Run it again to go on.")
         raise typer.Exit(130) from None
@@ -342,14 +316,11 @@ def run_suites(
 
 
 def _with_data(suite: Suite, data_home: str | None, console: Console) -> Suite:
-    """Leave out tasks whose data are not here, and say so; stop where they are damaged."""
+    """Leave out tasks whose data are not here, and say so; damaged ones end the command."""
     tasks, missing = [], defaultdict(list)
     for task in suite.tasks:
         try:
             load_data(task, data_home)
-        except ValueError as error:
-            console.print(Text(f"skatter: {error}"))
-            raise typer.Exit(1) from None
         except (FileNotFoundError, ImportError) as error:
             missing[str(error)].append(task.name)
         else:
@@ -405,9 +376,6 @@ def _print_summary(console: Console, summary: Summary) -> None:
         console.print(Text(f"failed: {said}", style="red"))
 
 
-# --- table ----------------------------------------------------------------------------------------
-
-
 @app.command("table")
 @_with_request
 def show_tables(
@@ -452,9 +420,6 @@ def _print_table(
     return True
 
 
-# --- figure ---------------------------------------------------------------------------------------
-
-
 @app.command("figure")
 @_with_request
 def draw_figures(
@@ -487,9 +452,6 @@ def draw_figures(
         raise typer.Exit(1)
 
 
-# --- report ---------------------------------------------------------------------------------------
-
-
 @app.command("report")
 @_with_request
 def report(
@@ -511,25 +473,18 @@ def report(
             rows = request.rows(suite, request.protocols[suite.name][0])
             figures[suite.name] = figures_of(suite, found, rows, request.home)["panels"]
     stamp = stamps(store)
-    try:
-        path = write_report(
-            out,
-            results,
-            title="skatter bench",
-            machine=stamp.machine,
-            command=f"skatter bench run {' '.join(suite.name for suite in request.suites)}",
-            versions=stamp.versions,
-            date=stamp.finished,
-            figures=figures,
-            force=force,
-        )
-    except (OSError, TableError) as error:
-        typer.echo(f"skatter: {error}", err=True)
-        raise typer.Exit(1) from None
+    path = write_report(
+        out,
+        results,
+        title="skatter bench",
+        machine=stamp.machine,
+        command=f"skatter bench run {' '.join(suite.name for suite in request.suites)}",
+        versions=stamp.versions,
+        date=stamp.finished,
+        figures=figures,
+        force=force,
+    )
     typer.echo(path)
-
-
-# --- export ---------------------------------------------------------------------------------------
 
 
 @app.command("export")

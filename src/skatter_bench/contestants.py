@@ -118,9 +118,7 @@ def contestants(
     if sparse:
         tags = {name: get_tags(method.estimator()) for name, method in fit.items()}
         fit = {name: method for name, method in fit.items() if tags[name].input_tags.sparse}
-    if names is not None:
-        _check_names(names, fit, setting)
-        fit = {name: method for name, method in fit.items() if name in names}
+    fit = _chosen(names, fit, setting)
     judges = [name for name in classifiers if name != SETS]
     plain = dict.fromkeys(("1nn", "svm", "logistic", *judges))
     rows = [_raw(classifier, grid) for classifier in plain if names is None or RAW in names]
@@ -139,14 +137,11 @@ def regressors(
     *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
 ) -> list[Contestant]:
     """Return the rows of a table where labels are numbers."""
-    fit = {name: methods[name] for name in NUMBERS}
-    if names is not None:
-        _check_names(names, fit, "regression")
+    fit = _chosen(names, {name: methods[name] for name in NUMBERS}, "regression")
     rows = [_raw(each, grid) for each in REGRESSORS if names is None or RAW in names]
     for name, method in fit.items():
-        if names is None or name in names:
-            tuned = Tuning(fixed=NUMBERS[name].fixed) if grid == "none" else NUMBERS[name]
-            rows.append(_contestant(name, method, "ridge", tuned, grid))
+        tuned = Tuning(fixed=NUMBERS[name].fixed) if grid == "none" else NUMBERS[name]
+        rows.append(_contestant(name, method, "ridge", tuned, grid))
     return rows
 
 
@@ -167,11 +162,15 @@ def _fits(method: Method, setting: str) -> bool:
     return "several sources" not in asks and not issubclass(method.estimator, Generalizer)
 
 
-def _check_names(names: Sequence[str], known: Mapping[str, Method], setting: str) -> None:
-    for name in names:
+def _chosen(
+    names: Sequence[str] | None, known: Mapping[str, Method], setting: str
+) -> dict[str, Method]:
+    """Return the methods that were asked for; None is all."""
+    for name in names or ():
         if name != RAW and name not in known:
             hint = did_you_mean(name, [RAW, *known]) or f" Known: {', '.join(known)}."
             raise ValueError(f"no method {name!r} for {setting}.{hint}")
+    return {name: known[name] for name in known if names is None or name in names}
 
 
 def _raw(classifier: str, grid: str) -> Contestant:

@@ -11,15 +11,13 @@ import platform
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What a call took.
 
     Seconds of the processor are those of all threads; ``peak_bytes`` is how far the peak of memory

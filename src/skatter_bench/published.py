@@ -114,10 +114,9 @@ def published(key: str) -> Published:
 
 @cache
 def _read() -> dict[str, Published]:
-    folder = files("skatter_bench")
-    contents = [json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in FILES]
-    return {
-        key: Published(key=key, citation=content["citation"], **table)
-        for content in contents
-        for key, table in content["tables"].items()
-    }
+    found = {}
+    for name in FILES:
+        content = json.loads(files("skatter_bench").joinpath(name).read_text(encoding="utf-8"))
+        for key, table in content["tables"].items():
+            found[key] = Published(key=key, citation=content["citation"], **table)
+    return found

@@ -8,8 +8,7 @@ read as they are without the script. The same results give the same bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from skatter.formatting import count, duration
 from skatter.pages import check_path, read_part, render_page, write_page
 from skatter.versions import versions as installed_versions
 from skatter_bench import views
-from skatter_bench.charts import drawings_of, inline_svg
+from skatter_bench.charts import Drawing, drawings_of, inline_svg
 from skatter_bench.protocols import TARGET_ORACLE, say_protocol
 from skatter_bench.published import published
 from skatter_bench.results import Outcome, SuiteResults
@@ -35,76 +34,12 @@ TITLES: Mapping[str, str] = {
 }
 """Protocols as tabs name them."""
 
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure inside the page: ``svg`` is markup, the rest is text."""
-
-    title: str
-    caption: str
-    svg: str
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One protocol of one part of the page: its numbers, and what stands below them.
-
-    Extras are tables that are closed until somebody wants to see them, each with a count of its
-    rows in words; ``paper`` holds the labels of the paper's methods.
-    """
-
-    id: str
-    protocol: str
-    table: Table
-    pictures: tuple[Picture, ...] = ()
-    extras: tuple[tuple[Table, str], ...] = ()
-    paper: frozenset[str] = frozenset()
-
-    @property
-    def title(self) -> str:
-        """Name of the protocol."""
-        return TITLES.get(self.protocol, self.protocol)
-
-    @property
-    def words(self) -> str:
-        """What the protocol does."""
-        return say_protocol(self.protocol)
-
-    @property
-    def oracle(self) -> bool:
-        """Whether target labels chose the settings."""
-        return self.protocol == TARGET_ORACLE
-
-    @property
-    def caption(self) -> str:
-        """What to say of a table besides what is in it."""
-        bound = " Tuned on target labels: an upper bound." if self.oracle else ""
-        return f"Protocol: {self.title}.{bound}"
-
-    @property
-    def mixes_paper(self) -> bool:
-        """Whether some rows are the paper's and others are not."""
-        return len({row.label in self.paper for row in self.table.rows}) > 1
-
-    @property
-    def has_published(self) -> bool:
-        """Whether there are published numbers to hide."""
-        return self.table.has("published")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A section of the page; its panels show one protocol each."""
-
-    id: str
-    title: str
-    panels: tuple[Panel, ...]
-    note: str = ""
-
-    @property
-    def of_methods(self) -> bool:
-        """Whether its rows are methods, which can be looked for by name."""
-        return all(panel.table.corner == views.METHOD for panel in self.panels)
+EXTRAS: Mapping[str, Callable[[Sequence[Outcome]], Table]] = {
+    "method": views.costs_table,
+    "setting": views.settings_table,
+    "failure": views.failures_table,
+}
+"""Tables that are closed until somebody wants to see them, by what their rows are."""
 
 
 def write_report(
@@ -147,9 +82,9 @@ def render_report(
         raise ValueError(f"results must hold every suite once, got {', '.join(names)}.")
     software = {"skatter": "unknown", **(installed_versions() if versions is None else versions)}
     drawn = figures or {}
-    parts = [
-        _part(each, f"suite-{i}", drawn.get(each.suite.name)) for i, each in enumerate(results, 1)
-    ]
+    parts = [_summary(results)]
+    for i, each in enumerate(results, start=1):
+        parts.append(_suite_part(each, f"suite-{i}", drawn.get(each.suite.name)))
     return render_page(
         "skatter_bench",
         "report.html.j2",
@@ -163,7 +98,10 @@ def render_report(
             "versions": software,
             "date": date,
             "facts": _facts(results),
-            "summary": _summary(results),
+            "contents": [
+                *((part["id"], part["title"]) for part in parts),
+                ("about", "About this run"),
+            ],
             "parts": parts,
             "sources": list(_sources(results)),
         },
@@ -182,15 +120,25 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
     }
 
 
-def _summary(results: Sequence[SuiteResults]) -> Part:
+def _summary(results: Sequence[SuiteResults]) -> dict[str, Any]:
     labels = (views.paper_labels(each.suite, each.outcomes) for each in results)
     paper = frozenset().union(*labels)
-    panels = tuple(
-        Panel(f"summary-{protocol}", protocol, table, paper=paper)
-        for protocol in TITLES
-        if (table := summary_of(results, protocol)) is not None
+    tables = {protocol: summary_of(results, protocol) for protocol in TITLES}
+    panels = [
+        _panel(f"summary-{protocol}", protocol, table, paper)
+        for protocol, table in tables.items()
+        if table is not None
+    ]
+    return _part(
+        "summary",
+        "Summary",
+        panels,
+        "Average accuracy in percent over the tasks of a suite. A method that failed on a task, or "
+        "was not run on it, has no average there.",
+        shown="Average accuracies",
+        empty="No suite has accuracies to average.",
+        with_notes=False,
     )
-    return Part("summary", "Summary", panels)
 
 
 def summary_of(results: Sequence[SuiteResults], protocol: str) -> Table | None:
@@ -206,19 +154,72 @@ def summary_of(results: Sequence[SuiteResults], protocol: str) -> Table | None:
     )
 
 
-def _part(results: SuiteResults, name: str, figure: Figure | None) -> Part:
+def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> dict[str, Any]:
     """Return the section of a suite; a figure drawn elsewhere stands under its first protocol."""
-    title = results.suite.title
-    drawn = () if figure is None else (_picture(figure, f"{name}-drawn", title, f"{title}."),)
-    panels = tuple(
-        _panel(results, protocol, f"{name}-{protocol}", () if i else drawn)
-        for i, protocol in enumerate(_protocols(results))
-    )
-    return Part(name, title, panels, results.suite.note)
+    suite = results.suite
+    drawn = [] if figure is None else [Drawing("drawn", suite.title, f"{suite.title}.", figure)]
+    panels = []
+    for protocol in _protocols(results):
+        outcomes = views.of_protocol(results, protocol)
+        table, paper = views.page_table(suite, outcomes), views.paper_labels(suite, outcomes)
+        pictures = [*drawn, *drawings_of(suite, outcomes)]
+        tables = {what: make(outcomes) for what, make in EXTRAS.items()}
+        extras = [
+            (each, count(len(each.labels), what)) for what, each in tables.items() if each.labels
+        ]
+        panels.append(_panel(f"{name}-{protocol}", protocol, table, paper, pictures, extras))
+        drawn = []
+    return _part(name, suite.title, panels, suite.note)
 
 
-def _picture(figure: Figure, name: str, title: str, caption: str) -> Picture:
-    return Picture(title, caption, inline_svg(figure, name=name, title=title))
+def _part(
+    name: str, title: str, panels: list[dict[str, Any]], note: str, **changes: Any
+) -> dict[str, Any]:
+    """Return a section of the page; methods can be looked for where rows are methods."""
+    return {
+        "id": name,
+        "title": title,
+        "shown": title,
+        "panels": panels,
+        "note": note,
+        "of_methods": all(panel["table"].corner == views.METHOD for panel in panels),
+        "empty": "Nothing of this suite has been run yet.",
+        "with_notes": True,
+        **changes,
+    }
+
+
+def _panel(
+    name: str,
+    protocol: str,
+    table: Table,
+    paper: frozenset[str],
+    pictures: Sequence[Drawing] = (),
+    extras: Sequence[tuple[Table, str]] = (),
+) -> dict[str, Any]:
+    """Return one protocol of a section: its numbers, and what stands below them.
+
+    ``paper`` holds the labels of the paper's methods. Extras are tables that are closed until
+    somebody wants to see them, each with a count of its rows in words.
+    """
+    title, oracle = TITLES.get(protocol, protocol), protocol == TARGET_ORACLE
+    bound = " Tuned on target labels: an upper bound." if oracle else ""
+    return {
+        "id": name,
+        "title": title,
+        "words": say_protocol(protocol),
+        "oracle": oracle,
+        "caption": f"Protocol: {title}.{bound}",
+        "table": table,
+        "paper": paper,
+        "mixes_paper": len({label in paper for label in table.labels}) > 1,
+        "has_published": table.has("published"),
+        "pictures": [
+            (each, inline_svg(each.figure, name=f"{name}-{each.name}", title=each.title))
+            for each in pictures
+        ],
+        "extras": extras,
+    }
 
 
 def _protocols(results: SuiteResults) -> list[str]:
@@ -226,33 +227,6 @@ def _protocols(results: SuiteResults) -> list[str]:
     ran = dict.fromkeys(outcome.protocol for outcome in results.outcomes)
     order = dict.fromkeys((*results.suite.protocols, *ran))
     return sorted((name for name in order if name in ran), key=TARGET_ORACLE.__eq__)
-
-
-def _panel(results: SuiteResults, protocol: str, name: str, drawn: tuple[Picture, ...]) -> Panel:
-    outcomes = views.of_protocol(results, protocol)
-    pictures = (
-        _picture(each.figure, f"{name}-{each.name}", each.title, each.caption)
-        for each in drawings_of(results.suite, outcomes)
-    )
-    return Panel(
-        name,
-        protocol,
-        views.page_table(results.suite, outcomes),
-        pictures=(*drawn, *pictures),
-        extras=tuple(_extras(outcomes)),
-        paper=views.paper_labels(results.suite, outcomes),
-    )
-
-
-def _extras(outcomes: Sequence[Outcome]) -> Iterator[tuple[Table, str]]:
-    for make, what in (
-        (views.costs_table, "method"),
-        (views.settings_table, "setting"),
-        (views.failures_table, "failure"),
-    ):
-        table = make(outcomes)
-        if table.rows:
-            yield table, count(len(table.rows), what)
 
 
 def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:

@@ -15,32 +15,88 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
-from skatter_bench.progress import Estimate, Event, Failure, Kind, Summary
+from skatter_bench.cells import Cell
+from skatter_bench.measure import Cost
 from skatter_bench.store import Claim, Record, Store
 from skatter_bench.workers import Pool, Work, attempt, failure, open_pool, signature
 
 if TYPE_CHECKING:
     from distributed import Client
 
+Kind = Literal["found", "started", "done", "failed"]
+"""What happens to a cell."""
+
 PAUSE = 0.5
 """Seconds between two looks at cells that another run works on."""
 
 
-class Cell(Protocol):
-    """A piece of work: what the runner has to know of it."""
+@dataclass(frozen=True)
+class Event:
+    """What just happened, for a display of the progress.
 
-    @property
-    def key(self) -> str:
-        """64 hexadecimal digits that stand for it."""
+    ``done`` counts cells that are settled, failed ones included; ``seconds_left`` is None while
+    there is nothing to base an estimate on.
+    """
 
-    @property
-    def label(self) -> str:
-        """Short text for people who watch."""
+    kind: Kind
+    label: str
+    done: int
+    total: int
+    seconds_left: float | None
 
-    def spec(self) -> dict[str, Any]:
-        """Everything about it, as plain values."""
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that failed; ``found`` where an earlier run, or another one, recorded it."""
+
+    label: str
+    error: str
+    found: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run came to. The three numbers add up to the number of cells.
+
+    ``n_found`` were in the store or came from another run at the same time; ``n_failed`` count
+    those of earlier runs that were not to be tried again. ``seconds`` are by the clock.
+    """
+
+    n_done: int
+    n_found: int
+    n_failed: int
+    failed: tuple[Failure, ...]
+    seconds: float
+
+
+class Estimate:
+    """How long the cells that are left will take.
+
+    A cell is taken to need the mean time of the finished ones of its group, or of all finished
+    ones where its group has none.
+    """
+
+    def __init__(self, groups: Iterable[str]) -> None:
+        self._left = Counter(groups)
+        self._finished: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
+
+    def settle(self, group: str, seconds: float) -> None:
+        """Count a cell as finished."""
+        self._left[group] -= 1
+        self._finished[group] += 1
+        self._seconds[group] = self._seconds.get(group, 0.0) + seconds
+
+    def seconds_left(self, n_workers: int) -> float | None:
+        """Return the estimate for this many workers; None while no cell has finished."""
+        if not self._seconds:
+            return None
+        overall = sum(self._seconds.values()) / self._finished.total()
+        means = {group: total / self._finished[group] for group, total in self._seconds.items()}
+        work = sum(n * means.get(group, overall) for group, n in self._left.items())
+        return work / n_workers
 
 
 def run(
@@ -120,7 +176,11 @@ class _Book:
 
     def _settle(self, cell: Cell, record: Record, kind: Kind) -> None:
         if _has_failed(record):
-            self._failed.append(Failure(cell.label, _reason(record), found=kind == "found"))
+            error = record["error"] or {}
+            reason = (
+                f"{error['type']}: {error['message']}" if error else record["scores"][0]["error"]
+            )
+            self._failed.append(Failure(cell.label, reason, found=kind == "found"))
         else:
             self._counts[kind] += 1
         self._estimate.settle(_contestant(cell), record["seconds"])
@@ -143,12 +203,6 @@ def _has_failed(record: Record) -> bool:
     scores = record["scores"]
     unscored = len(scores) > 0 and all("error" in score for score in scores)
     return record["status"] == "failed" or unscored
-
-
-def _reason(record: Record) -> str:
-    if record["error"] is not None:
-        return f"{record['error']['type']}: {record['error']['message']}"
-    return str(record["scores"][0]["error"])
 
 
 @dataclass(frozen=True)
@@ -190,7 +244,7 @@ class _Loop:
 
     def _hand_out(self) -> None:
         """Fill the pool; but give it cells that may have killed a worker one by one."""
-        self._book.n_workers = size = self._pool.size
+        self._book.n_workers = size = self._pool.size()
         if self._suspects:
             if not self._under_way:
                 self._submit(self._suspects.popleft())
@@ -222,7 +276,7 @@ class _Loop:
 
     def _call(self, cell: Cell) -> Future[dict[str, Any]]:
         try:
-            return self._pool.submit(partial(attempt, self._work, cell))
+            return self._pool.executor.submit(partial(attempt, self._work, cell))
         except self._pool.deaths as error:
             # A worker died while nobody looked: the same to us as a moment later.
             future: Future[dict[str, Any]] = Future()
@@ -233,7 +287,7 @@ class _Loop:
         """Wait for results, and keep them."""
         finished = self._wait()
         died = any(self._has_died(future) for future in finished)
-        if died and self._pool.one_for_all:
+        if died and self._pool.start is not None:
             finished = wait(self._under_way).done
         for future in finished:
             self._settle(future)
@@ -255,7 +309,7 @@ class _Loop:
         job = self._under_way[future]
         if not self._has_died(future):
             self._book.keep(job.cell, future.result())
-        elif self._pool.one_for_all and not job.alone:
+        elif self._pool.start is not None and not job.alone:
             del self._under_way[future]
             self._suspects.append(replace(job, alone=True))
             return
@@ -281,11 +335,5 @@ def _death(job: _Job, future: Future[dict[str, Any]]) -> dict[str, Any]:
     """Return the result of a cell whose worker died, and with it what it could have told."""
     error = future.exception()
     assert error is not None  # that is how the death is known
-    return {
-        **failure(error),
-        "warnings": [],
-        "seconds": time.perf_counter() - job.start,
-        "cpu_seconds": 0.0,
-        "peak_bytes": None,
-        **signature(),
-    }
+    cost = Cost(time.perf_counter() - job.start, 0.0, None)
+    return {**failure(error), "warnings": [], **cost._asdict(), **signature()}

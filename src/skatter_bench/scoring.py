@@ -20,7 +20,7 @@ from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from skatter.domains import UNLABELLED, Codes, Mask, read_domains
+from skatter.domains import UNLABELLED, Codes, read_domains
 from skatter.methods import DAM
 from skatter.methods.plugins import load_object
 from skatter.pipeline import make_domain_pipeline
@@ -141,14 +141,11 @@ def _predict(contestant: Contestant, values: Values, fold: _Fold) -> Array:
     model.fit(problem.X[fold.split.learn], **fold.seen())
     if contestant.classifier == SETS:
         sets = model[-1].predict_set(problem.X[score], sample_domain=problem.domain[score])
-        return _right_of(sets, model[-1].classes_, problem.y[score])
+        truth = problem.y[score]
+        # The true class where it is among those predicted, and no class elsewhere.
+        right = (sets & (truth[:, None] == model[-1].classes_)).any(axis=1)
+        return np.where(right, truth, UNLABELLED)
     return model.predict(problem.X[score], sample_domain=problem.domain[score])
-
-
-def _right_of(sets: Mask, classes: Array, truth: Array) -> Array:
-    """Return the true class where it is among those predicted, and no class elsewhere."""
-    right = (sets & (truth[:, None] == classes)).any(axis=1)
-    return np.where(right, truth, UNLABELLED)
 
 
 def seen_labels(problem: Problem, split: Split) -> Array:
@@ -292,12 +289,13 @@ def _logistic(features: Features, settings: list[Values]) -> list[Array]:
     """Return what logistic regression predicts, from the smallest cost to the largest."""
     guesses: list[Array] = [np.empty(0)] * len(settings)
     models: dict[Any, LogisticRegression] = {}
-    for i in np.argsort([values.get(f"{JUDGE}C", 1.0) for values in settings], kind="stable"):
+    costs = [values.get(f"{JUDGE}C", 1.0) for values in settings]
+    for i in np.argsort(costs, kind="stable"):
         k = settings[i].get(K)
         leading = features.leading(k)
         model = models.setdefault(k, LogisticRegression(warm_start=True, max_iter=MAX_ITER))
-        model.set_params(C=settings[i].get(f"{JUDGE}C", 1.0))
-        guesses[i] = model.fit(leading.learn[features.train], features.label).predict(leading.score)
+        model.set_params(C=costs[i]).fit(leading.learn[features.train], features.label)
+        guesses[i] = model.predict(leading.score)
     return guesses
 
 

@@ -211,8 +211,11 @@ class PackedStore:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.folder = Path(path).expanduser()
         try:
-            text = _unpack(read_regular(self.folder, MAX_PACKED)).decode()
-            records = [json.loads(line) for line in text.split("\n") if line]
+            unpacker = lzma.LZMADecompressor(memlimit=MAX_DICTIONARY)
+            text = unpacker.decompress(read_regular(self.folder, MAX_PACKED), max_length=MAX_PACKED)
+            if not unpacker.eof:
+                raise ValueError(f"it breaks off, or unpacks to more than {MAX_PACKED:,} bytes")
+            records = [json.loads(line) for line in text.decode().split("\n") if line]
         except (OSError, ValueError, RecursionError, lzma.LZMAError) as error:
             raise StoreError(f"{self.folder} is not a packed store: {error}") from error
         for record in records:
@@ -248,15 +251,6 @@ def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> in
     text = "".join(f"{line}\n" for line in lines).encode()
     write_atomically(Path(path), lambda part: part.write_bytes(lzma.compress(text, preset=9)))
     return len(lines)
-
-
-def _unpack(data: bytes) -> bytes:
-    """Return what a packed store holds, or raise a ValueError where it is not whole or too much."""
-    unpacker = lzma.LZMADecompressor(memlimit=MAX_DICTIONARY)
-    text = unpacker.decompress(data, max_length=MAX_PACKED)
-    if not unpacker.eof:
-        raise ValueError(f"it breaks off, or unpacks to more than {MAX_PACKED:,} bytes")
-    return text
 
 
 def open_store(path: str | os.PathLike[str]) -> Records:

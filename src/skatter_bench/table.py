@@ -13,10 +13,10 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from skatter.formatting import duration
 
@@ -31,44 +31,7 @@ Kind = Literal[
 Mark = Literal["best", "second", ""]
 
 FAILED, ABSENT = "failed", "n/a"
-_TEXTS = ("words", "setting", "error")
 _GAP = 2
-
-
-@dataclass(frozen=True)
-class Column:
-    """A heading with an optional hint below it and a group above it, and what its entries are."""
-
-    name: str
-    kind: Kind = "percent"
-    hint: str = ""
-    group: str = ""
-    overall: bool = False
-    """Whether it sums up other columns."""
-
-    @property
-    def words(self) -> bool:
-        """Whether it holds text."""
-        return self.kind in _TEXTS
-
-    @property
-    def order(self) -> str:
-        """Which way it is sorted first: the best on top, and text from A to Z."""
-        return "descending" if self.kind == "percent" else "ascending"
-
-    def ours(self, entry: Entry) -> str:
-        """Write our value, or what stands in its place."""
-        if isinstance(entry.value, str):
-            return entry.value
-        return entry.note if math.isnan(entry.value) else number(entry.value, self.kind)
-
-    def spread(self, entry: Entry) -> str:
-        """Write the spread; empty where there is none."""
-        return "" if entry.spread is None else number(entry.spread)
-
-    def printed(self, entry: Entry) -> str:
-        """Write the published number; empty where there is none."""
-        return "" if entry.published is None else number(entry.published, self.kind)
 
 
 @dataclass(frozen=True)
@@ -92,7 +55,44 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Row:
+class Column:
+    """A heading, what stands under it, and what that is; ``overall`` columns sum up others."""
+
+    name: str
+    kind: Kind = "percent"
+    hint: str = ""
+    group: str = ""
+    overall: bool = False
+    entries: Sequence[Entry] = ()
+
+    @property
+    def words(self) -> bool:
+        """Whether it holds text."""
+        return self.kind in ("words", "setting", "error")
+
+    @property
+    def order(self) -> str:
+        """Which way it is sorted first: the best on top, and text from A to Z."""
+        return "descending" if self.kind == "percent" else "ascending"
+
+    def ours(self, entry: Entry) -> str:
+        """Write our value, or what stands in its place."""
+        if isinstance(entry.value, str):
+            return entry.value
+        return entry.note if math.isnan(entry.value) else number(entry.value, self.kind)
+
+    def printed(self, entry: Entry) -> str:
+        """Write the published number; empty where there is none."""
+        return "" if entry.published is None else number(entry.published, self.kind)
+
+    def texts(self, entry: Entry) -> tuple[str, str]:
+        """Return our number with its spread, and the published one in brackets."""
+        spread = "" if entry.spread is None else f" ± {number(entry.spread)}"
+        printed = self.printed(entry)
+        return self.ours(entry) + spread, f"({printed})" if printed else ""
+
+
+class Row(NamedTuple):
     """A label and one entry for every column."""
 
     label: str
@@ -105,14 +105,20 @@ class Table:
 
     title: str
     corner: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
+    labels: Sequence[str]
+    columns: Sequence[Column]
+    notes: Sequence[str] = ()
+
+    @property
+    def rows(self) -> list[Row]:
+        """The same, row by row."""
+        entries = zip(*(column.entries for column in self.columns), strict=True)
+        return [Row(*row) for row in zip(self.labels, entries, strict=True)]
 
     def column(self, name: str, group: str = "") -> dict[str, Entry]:
         """Return the entries of a column by the labels of their rows."""
-        place = [(column.name, column.group) for column in self.columns].index((name, group))
-        return {row.label: row.entries[place] for row in self.rows}
+        columns = {(column.name, column.group): column for column in self.columns}
+        return dict(zip(self.labels, columns[name, group].entries, strict=True))
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -123,17 +129,8 @@ class Table:
 
     def has(self, what: Literal["mark", "spread", "published"]) -> bool:
         """Whether any entry has a mark, a spread or a published number."""
-        return any(getattr(entry, what) not in ("", None) for _, entry in self.entries())
-
-    def entries(self) -> Iterable[tuple[Column, Entry]]:
-        """Yield every entry with its column, row by row."""
-        for row in self.rows:
-            yield from zip(self.columns, row.entries, strict=True)
-
-    def select(self, places: Sequence[int]) -> Table:
-        """Return some of the columns, in the order given."""
-        rows = (Row(row.label, tuple(row.entries[j] for j in places)) for row in self.rows)
-        return replace(self, columns=tuple(self.columns[j] for j in places), rows=tuple(rows))
+        entries = chain.from_iterable(column.entries for column in self.columns)
+        return any(getattr(entry, what) not in ("", None) for entry in entries)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Let ``console.print(table)`` fit the table to the terminal."""
@@ -143,19 +140,16 @@ class Table:
 
 def side_by_side(tables: Sequence[Table]) -> Table:
     """Join tables with the same kind of rows; a row that one lacks was not run there."""
-    labels = dict.fromkeys(row.label for table in tables for row in table.rows)
-    found = [{row.label: row.entries for row in table.rows} for table in tables]
+    labels = dict.fromkeys(chain.from_iterable(table.labels for table in tables))
     absent = Entry(note=ABSENT, reason="Not run.")
-    rows = []
-    for label in labels:
-        parts = [
-            own.get(label, (absent,) * len(table.columns))
-            for table, own in zip(tables, found, strict=True)
-        ]
-        rows.append(Row(label, tuple(chain(*parts))))
-    columns = tuple(column for table in tables for column in table.columns)
-    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
-    return replace(tables[0], columns=columns, rows=tuple(rows), notes=notes)
+    columns = []
+    for table in tables:
+        for column in table.columns:
+            found = dict(zip(table.labels, column.entries, strict=True))
+            entries = [found.get(label, absent) for label in labels]
+            columns.append(replace(column, entries=entries))
+    notes = dict.fromkeys(chain.from_iterable(table.notes for table in tables))
+    return replace(tables[0], labels=list(labels), columns=columns, notes=list(notes))
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -173,21 +167,14 @@ def number(value: float, kind: Kind = "percent") -> str:
     return f"{'×' if kind == 'times' else ''}{value:.{digits}f}"
 
 
-def _texts(column: Column, entry: Entry) -> tuple[str, str]:
-    """Return our number with its spread, and the published one in brackets."""
-    spread, printed = column.spread(entry), column.printed(entry)
-    ours = column.ours(entry) + (f" ± {spread}" if spread else "")
-    return ours, f"({printed})" if printed else ""
-
-
 def _notes(table: Table, legend: str = "Bold: best; underlined: second.") -> list[str]:
     return [*([legend] if table.has("mark") else []), *table.notes]
 
 
 # --- terminal -----------------------------------------------------------------------------------
 
-_PLAIN_MARKS = {"best": "*", "second": "+", "": " "}
-_STYLES = {"best": "bold", "second": "underline", "": ""}
+_PLAIN_MARKS: Mapping[Mark, str] = {"best": "*", "second": "+", "": " "}
+_STYLES: Mapping[Mark, str] = {"best": "bold", "second": "underline", "": ""}
 
 
 def to_terminal(table: Table, *, width: int = 80, plain: bool = False) -> Group:
@@ -198,39 +185,35 @@ def to_terminal(table: Table, *, width: int = 80, plain: bool = False) -> Group:
     from rich.console import Group
     from rich.text import Text
 
-    columns = [_lines_of(table, j, plain) for j in range(len(table.columns))]
-    label = max(len(text) for text in (table.corner, *(row.label for row in table.rows)))
+    marks = _PLAIN_MARKS if plain and table.has("mark") else dict.fromkeys(_PLAIN_MARKS, "")
+    blocks: list[list[list[Text]]] = []
+    used = width
+    for column in table.columns:
+        lines = _lines_of(column, marks, plain)
+        need = _GAP + lines[0].cell_len
+        if used + need > width:
+            blocks.append([])
+            used = max(map(len, (table.corner, *table.labels)))
+        blocks[-1].append(lines)
+        used += need
     pieces: list[RenderableType] = [Text(table.title, style="bold")]
-    for part in _parts(label, columns, width):
-        pieces += [Text(), _block(table, part, plain)]
+    for block in blocks:
+        pieces += [Text(), _block(table.corner, table.labels, block, plain)]
     notes = _notes(table, "* best, + second.") if plain else _notes(table)
     if notes:
         pieces += [Text(), *(Text(note, style="" if plain else "dim") for note in notes)]
     return Group(*pieces)
 
 
-def to_text(table: Table, *, width: int = 80) -> str:
-    """Return the table as plain text for a terminal or a file."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    with console.capture() as captured:
-        console.print(to_terminal(table, width=width, plain=True))
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
-
-
-def _lines_of(table: Table, j: int, plain: bool) -> list[Text]:
+def _lines_of(column: Column, marks: Mapping[Mark, str], plain: bool) -> list[Text]:
     """Return the heading and the entries of a column, all of one width, their parts aligned."""
     from rich.text import Text
 
-    column, entries = table.columns[j], [row.entries[j] for row in table.rows]
-    marks = _PLAIN_MARKS if plain and table.has("mark") else dict.fromkeys(_PLAIN_MARKS, "")
-    pairs = [_texts(column, entry) for entry in entries]
-    room = max(len(own + marks[entry.mark]) for (own, _), entry in zip(pairs, entries, strict=True))
-    behind = max(len(printed) for _, printed in pairs)
+    pairs = [column.texts(entry) for entry in column.entries]
+    ours = [own + marks[e.mark] for (own, _), e in zip(pairs, column.entries, strict=True)]
+    room, behind = max(map(len, ours)), max(len(printed) for _, printed in pairs)
     texts = [Text(column.name)]
-    for entry, (own, printed) in zip(entries, pairs, strict=True):
-        own += marks[entry.mark]
+    for entry, own, (_, printed) in zip(column.entries, ours, pairs, strict=True):
         text = Text(" " * (room - len(own)))
         text.append(own, style="" if plain else _STYLES[entry.mark])
         if behind:
@@ -242,21 +225,7 @@ def _lines_of(table: Table, j: int, plain: bool) -> list[Text]:
     return texts
 
 
-def _parts(label: int, columns: Sequence[list[Text]], width: int) -> list[list[list[Text]]]:
-    """Deal the columns out into blocks that fit, in their order; one column at least in each."""
-    parts: list[list[list[Text]]] = []
-    used = width
-    for column in columns:
-        need = _GAP + column[0].cell_len
-        if used + need > width:
-            parts.append([])
-            used = label
-        parts[-1].append(column)
-        used += need
-    return parts
-
-
-def _block(table: Table, part: Sequence[list[Text]], plain: bool) -> Lines:
+def _block(corner: str, labels: Sequence[str], columns: Sequence[list[Text]], plain: bool) -> Lines:
     from rich import box
     from rich.table import Table as Lines
     from rich.text import Text
@@ -265,10 +234,10 @@ def _block(table: Table, part: Sequence[list[Text]], plain: bool) -> Lines:
     style = "" if plain else "bold"
     look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
     lines = Lines(padding=(0, 1, 0, 0), header_style=style, **look)
-    for heading in (Text(table.corner), *(column[0] for column in part)):
+    for heading in (Text(corner), *(column[0] for column in columns)):
         lines.add_column(heading, overflow="fold")
-    for i, row in enumerate(table.rows, start=1):
-        lines.add_row(Text(row.label), *(column[i] for column in part))
+    for i, label in enumerate(labels, start=1):
+        lines.add_row(Text(label), *(column[i] for column in columns))
     return lines
 
 
@@ -280,10 +249,8 @@ def _filled(
 ) -> list[list[str]]:
     """Return the headings and the rows as texts."""
     heads = [escape(text) for text in (table.corner, *(column.name for column in table.columns))]
-    return [
-        heads,
-        *([escape(row.label), *map(write, table.columns, row.entries)] for row in table.rows),
-    ]
+    rows = ([escape(label), *map(write, table.columns, own)] for label, own in table.rows)
+    return [heads, *rows]
 
 
 def to_markdown(table: Table) -> str:
@@ -304,7 +271,7 @@ def _markdown(text: str) -> str:
 
 def _markdown_entry(column: Column, entry: Entry) -> str:
     sign = {"best": "**", "second": "*", "": ""}[entry.mark]
-    ours, theirs = _texts(column, entry)
+    ours, theirs = column.texts(entry)
     return f"{sign}{_markdown(ours)}{sign} {theirs}".strip()
 
 
@@ -359,7 +326,7 @@ def _latex(text: str) -> str:
 
 
 def _latex_entry(column: Column, entry: Entry) -> str:
-    ours, theirs = map(_latex, _texts(column, entry))
+    ours, theirs = map(_latex, column.texts(entry))
     if entry.mark:
         ours = rf"\{'textbf' if entry.mark == 'best' else 'underline'}{{{ours}}}"
     return rf"{ours} {{\scriptsize {theirs}}}" if theirs else ours
@@ -397,7 +364,7 @@ def to_html(table: Table) -> str:
 
 
 def _html_entry(column: Column, entry: Entry) -> str:
-    ours, theirs = map(html.escape, _texts(column, entry))
+    ours, theirs = map(html.escape, column.texts(entry))
     if entry.mark:
         tag = "strong" if entry.mark == "best" else "u"
         ours = f"<{tag}>{ours}</{tag}>"
@@ -409,19 +376,15 @@ def _html_entry(column: Column, entry: Entry) -> str:
 
 def to_csv(table: Table) -> str:
     """Return the table as CSV with all digits, and columns for spreads and published numbers."""
-    parts: list[tuple[int, str, str]] = []
-    for j, column in enumerate(table.columns):
-        own = [row.entries[j] for row in table.rows]
-        parts.append((j, column.name, "value"))
-        parts += [
-            (j, f"{column.name} {what}", what)
-            for what in ("spread", "published")
-            if any(getattr(entry, what) is not None for entry in own)
-        ]
+    columns = [(table.corner, table.labels)]
+    for column in table.columns:
+        for what in ("value", "spread", "published"):
+            values = [getattr(entry, what) for entry in column.entries]
+            if what == "value" or any(value is not None for value in values):
+                name = column.name if what == "value" else f"{column.name} {what}"
+                columns.append((name, ["" if value != value else value for value in values]))
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
-    lines.writerow([table.corner, *(name for _, name, _ in parts)])
-    for row in table.rows:
-        values = (getattr(row.entries[j], what) for j, _, what in parts)
-        lines.writerow([row.label, *("" if value != value else value for value in values)])
+    lines.writerow([name for name, _ in columns])
+    lines.writerows(zip(*(values for _, values in columns), strict=True))
     return out.getvalue()

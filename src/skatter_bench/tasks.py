@@ -187,22 +187,18 @@ def load_problem(task: Task, data_home: str | None = None) -> Problem:
     learn = from_source | (from_target & (part != "test") & (task.setting == "adaptation"))
     test = from_target & (part != "train")
     rows = np.flatnonzero(learn | test)
-    problem = Problem(
-        data.X[rows],
+    X = data.X[rows]
+    steps = PREPARATIONS[task.prepare](data)
+    if steps is not None:
+        with warnings.catch_warnings():
+            # A category that no source has is no surprise where the target is not seen.
+            warnings.filterwarnings("ignore", message="Found unknown categories")
+            X = steps.fit(data.X[learn]).transform(X)
+    return Problem(
+        X,
         data.y[rows],
         data.domain[rows],
         learn=np.flatnonzero(learn[rows]),
         labelled=np.flatnonzero(from_source[rows]),
         test=np.flatnonzero(test[rows]),
     )
-    return _prepared(problem, PREPARATIONS[task.prepare](data))
-
-
-def _prepared(problem: Problem, steps: Pipeline | None) -> Problem:
-    if steps is None:
-        return problem
-    with warnings.catch_warnings():
-        # A category that no source has is no surprise where the target is not seen.
-        warnings.filterwarnings("ignore", message="Found unknown categories")
-        X = steps.fit(problem.X[problem.learn]).transform(problem.X)
-    return Problem(X, problem.y, problem.domain, problem.learn, problem.labelled, problem.test)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from statistics import median
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from skatter_bench.published import published as published_table
 from skatter_bench.ranks import duels, mean_ranks
 from skatter_bench.results import Outcome, SuiteResults
 from skatter_bench.suites import Suite
-from skatter_bench.table import ABSENT, FAILED, Column, Entry, Mark, Row, Table, side_by_side
+from skatter_bench.table import ABSENT, FAILED, Column, Entry, Mark, Table, side_by_side
 
 Method = tuple[str, str]
 """A contestant and its classifier."""
@@ -47,6 +48,8 @@ LEAST_TASKS = 6
 MANY_GROUPS = 12
 """More groups than this are a collection: each counts once in its average and mean rank."""
 
+_NOT_RUN = Entry(note=ABSENT, reason="Not run.")
+_NOT_EVERYWHERE = Entry(note=ABSENT, reason="Not run on every task.")
 _ERROR_LENGTH = 160
 
 
@@ -74,20 +77,22 @@ def page_table(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
     if not has_averages(suite) or len(groups) == 1:
         if AVERAGE not in {column.name for column in table.columns}:
             return table
-        places = range(len(table.columns))
-        return table.select(sorted(places, key=lambda j: not table.columns[j].overall))
-    averages = (replace(each, group="Averages", overall=True) for each in table.columns)
-    parts = [replace(table, columns=tuple(averages))]
+        return replace(table, columns=sorted(table.columns, key=lambda each: not each.overall))
+    parts = [_headed(table, "Averages", overall=True)]
     for group, own in groups.items():
-        tasks = _without_overall(table_of(suite, own))
-        columns = tuple(replace(each, group=group) for each in tasks.columns)
-        parts.append(replace(tasks, columns=columns))
+        parts.append(_headed(_without_overall(table_of(suite, own)), group))
     return side_by_side(parts)
+
+
+def _headed(table: Table, group: str, **changes: Any) -> Table:
+    """Put one heading over all columns."""
+    columns = [replace(each, group=group, **changes) for each in table.columns]
+    return replace(table, columns=columns)
 
 
 def _without_overall(table: Table) -> Table:
     """Leave out columns that sum up others."""
-    return table.select([j for j, column in enumerate(table.columns) if not column.overall])
+    return replace(table, columns=[each for each in table.columns if not each.overall])
 
 
 def has_averages(suite: Suite) -> bool:
@@ -132,36 +137,26 @@ def accuracy_table(
     there are many, their average comes first, and ranks are those of groups. Several seeds or
     draws of a task are averaged.
     """
-    results = _Results(outcomes)
-    suite, protocol = results.only("suite"), results.only("protocol")
-    paper = _beside(published, protocol)
-    spans = results.spans()
-    columns = [Column(name, overall=name == AVERAGE) for name in spans]
-    entries = [
-        [results.accuracy(row, name, places, paper) for name, places in spans.items()]
-        for row in results.rows
+    results = _Results(outcomes, published)
+    columns = [
+        Column(name, overall=name == AVERAGE, entries=results.accuracies(name, places))
+        for name, places in results.spans().items()
     ]
     if is_collection(results.outcomes):
-        columns = [Column(AVERAGE, overall=True), *columns]
-        entries = [[_mean_entry(line), *line] for line in entries]
-    if len(results.places) > 1 and _add_ranks(results, entries):
-        columns.append(Column(MEAN_RANK, "rank", overall=True))
-    rows = _rows(results.rows.values(), _mark_columns(entries, columns))
-    notes = (
-        *_protocol_notes(protocol),
-        *_spread_notes(results, rows),
-        *_paper_notes(results, paper),
-        *_withheld_notes(published, paper),
-        *results.failures(),
-    )
-    return Table(f"{title or suite}, {protocol}", METHOD, tuple(columns), rows, notes)
+        lines = zip(*(column.entries for column in columns), strict=True)
+        means = [_mean_entry(line) for line in lines]
+        columns.insert(0, Column(AVERAGE, overall=True, entries=means))
+    if len(results.places) > 1 and (ranks := _rank_entries(results)):
+        columns.append(Column(MEAN_RANK, "rank", overall=True, entries=ranks))
+    notes = results.notes(_spread_note(columns, results), *results.paper_notes())
+    return results.table(title or results.only("suite"), map(_marked, columns), notes)
 
 
 def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
     """Return accuracies, tasks by methods, and the methods; nan where there is none."""
     table = _without_overall(accuracy_table(outcomes))
-    rows = [[entry.value for entry in row.entries] for row in table.rows]
-    return np.array(rows).T, [row.label for row in table.rows]
+    columns = [[entry.value for entry in column.entries] for column in table.columns]
+    return np.array(columns), list(table.labels)
 
 
 def summary_table(
@@ -176,28 +171,19 @@ def summary_table(
     ``published`` has the key of the paper's table by name of the suite, ``titles`` its title.
     """
     results = _Results(outcomes)
-    protocol = results.only("protocol")
-    papers, columns, parts = [], [], []
+    papers, columns = [], []
     for suite, found in by_group(results.outcomes, "suite").items():
-        own, paper = _Results(found), _beside(published.get(suite), protocol)
-        papers += [] if paper is None else [paper]
+        own = _Results(found, published.get(suite))
+        own.rows = results.rows  # also those that were not run here
+        papers += [own.paper] if own.paper else []
         groups = own.groups()
         for group, places in groups.items():
             hint = group if len(groups) > 1 else (titles or {}).get(suite, "")
-            columns.append(Column(suite, hint=hint))
             name = group if len(groups) > 1 else AVERAGE if len(places) > 1 else places[0][1]
-            parts.append((own, name, places, paper))
-    entries = [
-        [own.accuracy(row, name, places, paper) for own, name, places, paper in parts]
-        for row in results.rows
-    ]
-    rows = _rows(results.rows.values(), _mark_columns(entries, columns))
-    notes = (
-        *_protocol_notes(protocol),
-        "Mean over the tasks of a suite; no mean where a task is missing or failed.",
-        *_citation_notes(papers),
-    )
-    return Table(f"{title}, {protocol}", METHOD, tuple(columns), rows, notes)
+            columns.append(Column(suite, hint=hint, entries=own.accuracies(name, places)))
+    means = "Mean over the tasks of a suite; no mean where a task is missing or failed."
+    notes = results.notes(means, *_citation_notes(papers), failures=False)
+    return results.table(title, map(_marked, columns), notes)
 
 
 def is_collection(outcomes: Iterable[Outcome]) -> bool:
@@ -213,21 +199,18 @@ def _mean_entry(line: Sequence[Entry]) -> Entry:
     return Entry(float(np.mean([entry.value for entry in line])))
 
 
-def _add_ranks(results: _Results, entries: list[list[Entry]]) -> bool:
-    """Append mean ranks over all tasks to the rows that have them all; say if there are any."""
-    ranked = [[place] for place in results.places]
+def _rank_entries(results: _Results) -> list[Entry]:
+    """Return mean ranks of the rows that have all tasks; none where there are not two of them."""
+    ranked: Iterable[Sequence[Place]] = [[place] for place in results.places]
     if is_collection(results.outcomes):
-        ranked = list(results.groups().values())
-    found = [[results.entry(row, places, "accuracy") for places in ranked] for row in results.rows]
-    whole = [[entry.value for entry in line] for line in found if not any(e.missing for e in line)]
-    if len(whole) < 2:
-        return False
-    ranks = iter(mean_ranks(np.transpose(whole)))
-    for line, own in zip(entries, found, strict=True):
-        gaps = any(entry.missing for entry in own)
-        absent = Entry(note=ABSENT, reason="Not run on every task.")
-        line.append(absent if gaps else Entry(float(next(ranks))))
-    return True
+        ranked = results.groups().values()
+    found = [results.means(places, "accuracy") for places in ranked]
+    values = np.array([[entry.value for entry in column] for column in found], dtype=float)
+    whole = ~np.isnan(values).any(axis=0)
+    if whole.sum() < 2:
+        return []
+    ranks = iter(mean_ranks(values[:, whole]))
+    return [Entry(float(next(ranks))) if complete else _NOT_EVERYWHERE for complete in whole]
 
 
 # --- times ------------------------------------------------------------------------------------
@@ -245,38 +228,24 @@ def runtime_table(
     Machines differ, so that only multiples compare with the published ones. Times are
     ``fit_seconds``, averaged over the tasks of a group.
     """
-    results = _Results(outcomes)
-    protocol = results.only("protocol")
-    paper = None if published is None else published_table(published)
-    unit = next((row for row in results.rows if row[0] == reference), None)
-    columns: list[Column] = []
-    entries: list[list[Entry]] = [[] for _ in results.rows]
+    results = _Results(outcomes, published)
+    units = [i for i, (contestant, _) in enumerate(results.rows) if contestant == reference]
+    columns = []
     for group, places in results.groups().items():
-        seconds = {
-            row: replace(
-                results.entry(row, places, "fit_seconds"),
-                published=_printed(paper, row, group, places),
-                spread=None,
-            )
-            for row in results.rows
-        }
-        columns.append(Column(group, "seconds", hint="seconds"))
-        if unit is not None:
-            columns.append(Column(f"{group}, × {reference}", "times"))
-        for row, line in zip(results.rows, entries, strict=True):
-            line.append(seconds[row])
-            if unit is not None:
-                line.append(_multiple(seconds[row], seconds[unit]))
-    missing = [f"No multiples: {reference} is not among the methods."] if unit is None else []
-    notes = (
-        *_protocol_notes(protocol),
+        seconds = [
+            replace(entry, published=results.printed(row, group, places), spread=None)
+            for row, entry in zip(results.rows, results.means(places, "fit_seconds"), strict=True)
+        ]
+        columns.append(Column(group, "seconds", hint="seconds", entries=seconds))
+        if units:
+            times = [_multiple(entry, seconds[units[0]]) for entry in seconds]
+            columns.append(Column(f"{group}, × {reference}", "times", entries=times))
+    notes = results.notes(
         "Time to learn with the chosen setting and to predict the target, mean over tasks.",
-        *missing,
-        *_citation_notes([] if paper is None else [paper]),
-        *results.failures(),
+        "" if units else f"No multiples: {reference} is not among the methods.",
+        *_citation_notes([results.paper] if results.paper else []),
     )
-    rows = _rows(results.rows.values(), entries)
-    return Table(f"{title}, {protocol}", METHOD, tuple(columns), rows, notes)
+    return results.table(title, columns, notes)
 
 
 def _multiple(entry: Entry, unit: Entry) -> Entry:
@@ -300,58 +269,37 @@ def matrix_table(
     :math:`100\,(\text{self} - \text{mean others}) / \text{self}`; the last row holds means over the
     other domains to learn from, and means of the margins.
     """
-    results = _Results(outcomes)
-    suite, protocol = results.only("suite"), results.only("protocol")
-    row, *others = results.rows
+    results = _Results(outcomes, published)
+    suite, (row, *others) = results.only("suite"), results.rows
     if others:
         names = ", ".join(results.rows.values())
         raise ValueError(f"outcomes must be of one method, got {names}; make a table for each.")
-    paper = _beside(published, protocol)
-    domains = _domains([task for _, task in results.places])
-    ours = {place[1]: results.entry(row, [place], "accuracy") for place in results.places}
-    name = None if paper is None else paper.name_of(*row)
-    printed = paper.values[name] if paper is not None and name is not None else {}
-    rows = _rows([*domains, OTHERS], _matrix_entries(domains, ours, printed))
-    notes = (
-        *_protocol_notes(protocol),
-        *_spread_notes(results, rows),
-        *_paper_notes(results, paper),
-        *(_margin_notes(paper, rows) if paper is not None else ()),
-        *results.failures(),
-    )
-    columns = tuple(Column(name) for name in (*domains, SELF, OTHERS, DROP))
-    heading = f"{title or suite}: {results.rows[row]}, {protocol}"
-    return Table(heading, "train \\ test", columns, rows, notes)
-
-
-def _domains(tasks: Sequence[str]) -> list[str]:
-    pairs = [task.split("->") for task in tasks]
+    pairs = [task.split("->") for _, task in results.places]
     if any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"tasks must be named train->test, got {', '.join(tasks)}.")
-    return list(dict.fromkeys(domain for pair in pairs for domain in pair))
-
-
-def _matrix_entries(
-    domains: Sequence[str], ours: Mapping[str, Entry], printed: Mapping[str, float]
-) -> list[list[Entry]]:
-    absent = Entry(note=ABSENT, reason="Not run.")
+        tasks = ", ".join(task for _, task in results.places)
+        raise ValueError(f"tasks must be named train->test, got {tasks}.")
+    domains = list(dict.fromkeys(domain for pair in pairs for domain in pair))
+    ours = {place[1]: results.means([place], "accuracy")[0] for place in results.places}
     values = _with_margins(domains, {task: float(entry.value) for task, entry in ours.items()})
-    theirs = _with_margins(domains, printed)
+    theirs = _with_margins(domains, results.printed_row(row))
 
-    def entry(value: float, other: float) -> Entry:
-        own = absent if math.isnan(value) else Entry(value)
+    def entry(train: str, test: str) -> Entry:
+        value, other = values[train, test], theirs[train, test]
+        # The matrix itself, inside its margins, knows spreads and failures.
+        own = ours.get(f"{train}->{test}", _NOT_RUN if math.isnan(value) else Entry(value))
         return replace(own, published=None if math.isnan(other) else other)
 
-    entries = [list(map(entry, *lines)) for lines in zip(values, theirs, strict=True)]
-    # The matrix itself, inside its margins, knows spreads and failures.
-    for i, train in enumerate(domains):
-        for j, test in enumerate(domains):
-            own = ours.get(f"{train}->{test}", absent)
-            entries[i][j] = replace(own, published=entries[i][j].published)
-    return entries
+    trains, tests = [*domains, OTHERS], [*domains, SELF, OTHERS, DROP]
+    columns = [Column(test, entries=[entry(train, test) for train in trains]) for test in tests]
+    margins = _margin_notes(results.paper, theirs) if results.paper else []
+    notes = results.notes(_spread_note(columns, results), *results.paper_notes(), *margins)
+    heading = f"{title or suite}: {results.rows[row]}, {results.protocol}"
+    return Table(heading, "train \\ test", trains, columns, notes)
 
 
-def _with_margins(domains: Sequence[str], values: Mapping[str, float]) -> list[list[float]]:
+def _with_margins(
+    domains: Sequence[str], values: Mapping[str, float]
+) -> dict[tuple[str, str], float]:
     """Return the matrix with its margins on the right and below; nan where something is missing."""
     square = np.array([[values.get(f"{a}->{b}", math.nan) for b in domains] for a in domains])
     own = np.diag(square)
@@ -360,21 +308,20 @@ def _with_margins(domains: Sequence[str], values: Mapping[str, float]) -> list[l
     body = np.column_stack([square, own, others, 100 * (own - others) / own])
     below = (square.sum(axis=0) - own) / n_others
     drop = 100 * (own.mean() - others.mean()) / own.mean()
-    return np.vstack([body, [*below, own.mean(), others.mean(), drop]]).tolist()
+    whole = np.vstack([body, [*below, own.mean(), others.mean(), drop]])
+    names = product([*domains, OTHERS], [*domains, SELF, OTHERS, DROP])
+    return dict(zip(names, whole.ravel().tolist(), strict=True))
 
 
-def _margin_notes(paper: Published, rows: Sequence[Row]) -> list[str]:
+def _margin_notes(paper: Published, margins: Mapping[tuple[str, str], float]) -> list[str]:
     """Say where the paper prints other margins than its own matrix gives."""
-    domains = [row.label for row in rows[:-1]]
-    slips = []
-    for row in rows:
-        computed = dict(zip((*domains, SELF, OTHERS, DROP), row.entries, strict=True))
-        for name, printed in paper.summary.get(row.label, {}).items():
-            entry = computed.get(name)
-            if entry is None or entry.published is None or isinstance(printed, str):
-                continue
-            if abs(entry.published - printed) > ROUNDING:
-                slips.append(f"{printed:.2f} as {name} of {row.label} ({entry.published:.2f})")
+    slips = [
+        f"{printed:.2f} as {name} of {row} ({margins[row, name]:.2f})"
+        for row, own in paper.summary.items()
+        for name, printed in own.items()
+        if not isinstance(printed, str)
+        and abs(margins.get((row, name), math.nan) - printed) > ROUNDING
+    ]
     if not slips:
         return []
     return [f"Margins are recomputed from the matrix; the paper prints {', '.join(slips)}."]
@@ -385,66 +332,51 @@ def _margin_notes(paper: Published, rows: Sequence[Row]) -> list[str]:
 
 def settings_table(outcomes: Sequence[Outcome]) -> Table:
     """List what was chosen for every method and task, and how it did in the folds."""
-    columns = (
-        Column("Chosen setting", "setting"),
-        Column("In the folds", hint="percent"),
-        Column("On the target", hint="percent"),
-    )
+    chosen = [each for each in outcomes if not each.error and each.setting]
+    settings = [Entry(setting_words(each.setting)) for each in chosen]
+    in_folds = [_measured(each.selection_score) for each in chosen]
+    on_target = [_measured(each.accuracy) for each in chosen]
     return _list_of(
         "Chosen settings",
-        [each for each in outcomes if not each.error and each.setting],
-        columns,
-        lambda each: (
-            Entry(setting_words(each.setting)),
-            _measured(each.selection_score),
-            _measured(each.accuracy),
-        ),
+        chosen,
+        Column("Chosen setting", "setting", entries=settings),
+        Column("In the folds", hint="percent", entries=in_folds),
+        Column("On the target", hint="percent", entries=on_target),
     )
 
 
 def failures_table(outcomes: Sequence[Outcome]) -> Table:
     """List what failed, and why."""
-    return _list_of(
-        "Failures",
-        [each for each in outcomes if each.error],
-        (Column("Error", "error"),),
-        lambda each: (Entry(each.error),),
-    )
+    failed = [each for each in outcomes if each.error]
+    errors = [Entry(each.error) for each in failed]
+    return _list_of("Failures", failed, Column("Error", "error", entries=errors))
 
 
-def _list_of(
-    title: str,
-    outcomes: Sequence[Outcome],
-    columns: tuple[Column, ...],
-    entries: Callable[[Outcome], tuple[Entry, ...]],
-) -> Table:
-    """Lay out one row for each outcome: its task, its run where there are several, its entries."""
-    repeated = len({_run(each) for each in outcomes}) > 1
-    which = (Column("Run", "words", hint="seed, draw"),) if repeated else ()
-
-    def row(each: Outcome) -> Row:
-        run = (Entry(f"{each.seed}, {each.draw}"),) if repeated else ()
-        return Row(each.label, (Entry(each.task), *run, *entries(each)))
-
-    return Table(
-        title, METHOD, (Column("Task", "words"), *which, *columns), tuple(map(row, outcomes))
-    )
+def _list_of(title: str, outcomes: Sequence[Outcome], *columns: Column) -> Table:
+    """Lay out one row for each outcome: its task, its run where there are several, the columns."""
+    which = [Column("Task", "words", entries=[Entry(each.task) for each in outcomes])]
+    if len({_run(each) for each in outcomes}) > 1:
+        runs = [Entry(f"{each.seed}, {each.draw}") for each in outcomes]
+        which.append(Column("Run", "words", hint="seed, draw", entries=runs))
+    return Table(title, METHOD, [each.label for each in outcomes], [*which, *columns])
 
 
 def costs_table(outcomes: Sequence[Outcome]) -> Table:
     """Say what every method cost: all of its work, one fit, and memory."""
+    methods = by_group(outcomes, "label")
+    fits, peaks = [], []
+    for own in methods.values():
+        times = [each.fit_seconds for each in own if math.isfinite(each.fit_seconds)]
+        fits.append(_measured(median(times) if times else None))
+        sizes = (each.peak_bytes for each in own if each.peak_bytes is not None)
+        peaks.append(_measured(max(sizes, default=None)))
+    work = [_measured(cpu_seconds(own)) for own in methods.values()]
     columns = (
-        Column("CPU time", "duration", "all folds and settings"),
-        Column("One fit", "duration", "median over tasks"),
-        Column("Memory", "memory", "largest growth"),
+        Column("CPU time", "duration", "all folds and settings", entries=work),
+        Column("One fit", "duration", "median over tasks", entries=fits),
+        Column("Memory", "memory", "largest growth", entries=peaks),
     )
-    rows = []
-    for label, own in by_group(outcomes, "label").items():
-        fits = [each.fit_seconds for each in own if math.isfinite(each.fit_seconds)]
-        peaks = [each.peak_bytes for each in own if each.peak_bytes is not None]
-        costs = cpu_seconds(own), median(fits) if fits else None, max(peaks, default=None)
-        rows.append(Row(label, tuple(map(_measured, costs))))
-    return Table("Time and memory", METHOD, columns, tuple(rows))
+    return Table("Time and memory", METHOD, list(methods), columns)
 
 
 def cpu_seconds(outcomes: Iterable[Outcome]) -> float:
@@ -479,12 +411,12 @@ def setting_words(setting: Mapping[str, Any]) -> str:
 
 
 class _Results:
-    """Outcomes by method and place, in the order in which they come.
+    """Outcomes of one protocol by method and place, beside the paper where that compares.
 
     A place is a task of a group: two groups may have tasks of the same name.
     """
 
-    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+    def __init__(self, outcomes: Iterable[Outcome], published: str | None = None) -> None:
         self.outcomes = list(outcomes)
         if not self.outcomes:
             raise ValueError("outcomes are empty: there is nothing to put into a table.")
@@ -495,7 +427,6 @@ class _Results:
             self.rows[row] = each.label
             self._runs.setdefault((row, place), []).append(each)
         self.places = list(dict.fromkeys(place for _, place in self._runs))
-        self.n_runs = max(len(runs) for runs in self._runs.values())
         counts = Counter(
             (each.suite, each.protocol, each.group, each.label, each.task, *_run(each))
             for each in self.outcomes
@@ -506,6 +437,12 @@ class _Results:
                 f"outcomes hold {label} on {task} with seed {seed} and draw {draw} "
                 f"{count} times; give each run once."
             )
+        self.protocol = self.only("protocol")
+        paper = None if published is None else published_table(published)
+        # An upper bound compares with upper bounds alone.
+        alike = paper is not None and paper.tuned_on_target == (self.protocol == TARGET_ORACLE)
+        self.paper = paper if alike else None
+        self._withheld = None if alike else paper
 
     def only(self, attribute: Literal["suite", "protocol"]) -> str:
         """Return the one suite or protocol of all outcomes."""
@@ -535,10 +472,23 @@ class _Results:
         spans = {place[1]: [place] for place in self.places}
         return spans if len(spans) == 1 else {**spans, AVERAGE: self.places}
 
-    def entry(
+    def table(self, title: str, columns: Iterable[Column], notes: Sequence[str]) -> Table:
+        """Return a table whose rows are the methods."""
+        labels = list(self.rows.values())
+        return Table(f"{title}, {self.protocol}", METHOD, labels, list(columns), notes)
+
+    # Numbers, ours and theirs.
+
+    def means(
+        self, places: Sequence[Place], what: Literal["accuracy", "fit_seconds"]
+    ) -> list[Entry]:
+        """Return the means over places of the means over runs, of all methods."""
+        return [self._mean(row, places, what) for row in self.rows]
+
+    def _mean(
         self, row: Method, places: Sequence[Place], what: Literal["accuracy", "fit_seconds"]
     ) -> Entry:
-        """Return the mean over places of the means over runs; one gap leaves no mean."""
+        """Return the mean of one method; one gap leaves none."""
         runs = [self._runs.get((row, place), []) for place in places]
         failed = {each.task: each for own in runs for each in own if _failed(each)}
         if failed:
@@ -547,31 +497,77 @@ class _Results:
                 why = next(iter(failed.values())).error or "no reason given"
             return Entry(note=FAILED, reason=why)
         if not all(runs):
-            several = len(places) > 1
-            return Entry(note=ABSENT, reason="Not run on every task." if several else "Not run.")
+            return _NOT_EVERYWHERE if len(places) > 1 else _NOT_RUN
         values = [{_run(each): getattr(each, what) for each in own} for own in runs]
-        return Entry(
-            float(np.mean([np.mean([*own.values()]) for own in values])), spread=_spread(values)
-        )
+        mean = float(np.mean([np.mean([*own.values()]) for own in values]))
+        return Entry(mean, spread=_spread(values))
 
-    def accuracy(
-        self, row: Method, name: str, places: Sequence[Place], paper: Published | None
-    ) -> Entry:
-        """Return our accuracy with the published one beside it."""
-        printed = _printed(paper, row, name, places)
-        return replace(self.entry(row, places, "accuracy"), published=printed)
+    def accuracies(self, name: str, places: Sequence[Place]) -> list[Entry]:
+        """Return our accuracies of a column with the published ones beside them."""
+        return [
+            replace(own, published=self.printed(row, name, places))
+            for row, own in zip(self.rows, self.means(places, "accuracy"), strict=True)
+        ]
 
-    def failures(self) -> list[str]:
+    def printed_row(self, row: Method) -> Mapping[str, float]:
+        """Return the published numbers of a method; none where the paper has no such row."""
+        method = None if self.paper is None else self.paper.name_of(*row)
+        return {} if self.paper is None or method is None else self.paper.values[method]
+
+    def printed(self, row: Method, name: str, places: Sequence[Place]) -> float | None:
+        """Return the published number of a column, or the mean of those of its tasks."""
+        values = self.printed_row(row)
+        if name in values:
+            return values[name]
+        known = [values[task] for _, task in places if task in values]
+        return float(np.mean(known)) if len(known) == len(places) else None
+
+    # Notes.
+
+    def notes(self, *between: str, failures: bool = True) -> list[str]:
+        """Return the notes of a table: the protocol, what is between, and what failed."""
+        oracle = self.protocol == TARGET_ORACLE
+        first = ORACLE if oracle else say_protocol(self.protocol)
+        return [*filter(None, (first, *between)), *(self._failures() if failures else ())]
+
+    def _failures(self) -> Iterator[str]:
         """Say for every place that failed how often, and why the first time."""
-        said = []
         for (row, (_, task)), runs in self._runs.items():
             broken = [each for each in runs if _failed(each)]
             if broken:
                 often = f" in {len(broken)} of {len(runs)} runs" if len(runs) > 1 else ""
                 why = " ".join((broken[0].error or "no reason given").split())
                 short = why if len(why) <= _ERROR_LENGTH else f"{why[:_ERROR_LENGTH]} ..."
-                said.append(f"{self.rows[row]} failed on {task}{often}: {short}")
-        return said
+                yield f"{self.rows[row]} failed on {task}{often}: {short}"
+
+    @property
+    def n_runs(self) -> int:
+        """Most runs of a method on a task."""
+        return max(len(runs) for runs in self._runs.values())
+
+    def paper_notes(self) -> Iterator[str]:
+        """Cite the paper, and say where its averages or its test sets are not what they seem."""
+        if self._withheld is not None:
+            how = "target" if self._withheld.tuned_on_target else "source"
+            key = _said(self._withheld.key)
+            yield f"The paper chose the settings of its {key} by {how} labels: no comparison."
+        if self.paper is None:
+            return
+        yield from _citation_notes([self.paper])
+        shown = {self.paper.name_of(*row) for row in self.rows}
+        wrong = {n: pair for n, pair in self.paper.misprinted_averages().items() if n in shown}
+        if wrong and set(self.paper.tasks) == {task for _, task in self.places}:
+            slips = (f"{printed:.2f} for {n} ({own:.2f})" for n, (printed, own) in wrong.items())
+            yield f"Averages are recomputed from the rows; the paper prints {', '.join(slips)}."
+        n_test = self.paper.n_test
+        sizes = {each.task: each.n_test for each in self.outcomes if not _failed(each)}
+        other = [
+            f"{task} {size:,} (paper {n_test[task]:,})"
+            for task, size in sizes.items()
+            if n_test.get(task, size) != size
+        ]
+        if other:
+            yield f"Test samples differ from the paper's: {', '.join(other)}."
 
 
 def _run(outcome: Outcome) -> tuple[int, int]:
@@ -593,57 +589,24 @@ def _spread(values: Sequence[Mapping[tuple[int, int], float]]) -> float | None:
     return float(np.std([np.mean([own[run] for own in values]) for run in runs], ddof=1))
 
 
-def _beside(key: str | None, protocol: str) -> Published | None:
-    """Return the paper's table where it compares: an upper bound with upper bounds alone."""
-    if key is None:
-        return None
-    paper = published_table(key)
-    return paper if paper.tuned_on_target == (protocol == TARGET_ORACLE) else None
+def _spread_note(columns: Sequence[Column], results: _Results) -> str:
+    if all(entry.spread is None for column in columns for entry in column.entries):
+        return ""
+    return f"Mean ± standard deviation over up to {results.n_runs} runs (seeds and draws)."
 
 
-def _printed(
-    paper: Published | None, row: Method, name: str, places: Sequence[Place]
-) -> float | None:
-    """Return the published number of a column, or the mean of those of its tasks."""
-    method = None if paper is None else paper.name_of(*row)
-    if paper is None or method is None:
-        return None
-    value = paper.value(method, name)
-    if value is not None:
-        return value
-    values = [paper.value(method, task) for _, task in places]
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
+def _citation_notes(papers: Sequence[Published]) -> list[str]:
+    if not papers:
+        return []
+    names = ", ".join(dict.fromkeys(_said(paper.key) for paper in papers))
+    caption = f" ({papers[0].caption})" if len(papers) == 1 else ""
+    return [f"In brackets: {names}{caption} of {papers[0].citation}."]
 
 
-def _rows(labels: Iterable[str], entries: Sequence[Sequence[Entry]]) -> tuple[Row, ...]:
-    return tuple(Row(label, tuple(line)) for label, line in zip(labels, entries, strict=True))
-
-
-def _mark_columns(entries: list[list[Entry]], columns: Sequence[Column]) -> list[list[Entry]]:
-    for j, column in enumerate(columns):
-        sign = -1 if column.kind == "rank" else 1
-        marks = mark([sign * float(line[j].value) for line in entries])
-        for line, place in zip(entries, marks, strict=True):
-            line[j] = replace(line[j], mark=place)
-    return entries
-
-
-def mark(values: Sequence[float]) -> list[Mark]:
-    """Mark the largest value and the second largest; equal ones, as printed, share a mark.
-
-    Nothing is marked where there is nothing to compare.
-    """
-    shown = [round(value, 2) for value in values]
-    known = [value for value in shown if not math.isnan(value)]
-    places = sorted(set(known), reverse=True)
-    if len(known) < 2:
-        return [""] * len(shown)
-    marks: dict[float, Mark] = dict(zip(places, ("best", "second"), strict=False))
-    return [marks.get(value, "") for value in shown]
-
-
-# --- notes --------------------------------------------------------------------------------------
+def _said(key: str) -> str:
+    """Write a key in words."""
+    word = key.rstrip("0123456789")
+    return f"{word} {key[len(word) :]}"
 
 
 def _test_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -664,58 +627,23 @@ def _test_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
 
 
-def _protocol_notes(protocol: str) -> list[str]:
-    if protocol == TARGET_ORACLE:
-        return [ORACLE]
-    said = say_protocol(protocol)
-    return [said] if said else []
+def _marked(column: Column) -> Column:
+    """Mark the best entry of a column and the second; the smallest rank is the best."""
+    sign = -1 if column.kind == "rank" else 1
+    marks = mark([sign * float(entry.value) for entry in column.entries])
+    marked = zip(column.entries, marks, strict=True)
+    return replace(column, entries=[replace(entry, mark=place) for entry, place in marked])
 
 
-def _spread_notes(results: _Results, rows: Sequence[Row]) -> list[str]:
-    if all(entry.spread is None for row in rows for entry in row.entries):
-        return []
-    return [f"Mean ± standard deviation over up to {results.n_runs} runs (seeds and draws)."]
+def mark(values: Sequence[float]) -> list[Mark]:
+    """Mark the largest value and the second largest; equal ones, as printed, share a mark.
 
-
-def _citation_notes(papers: Sequence[Published]) -> list[str]:
-    if not papers:
-        return []
-    names = ", ".join(dict.fromkeys(_said(paper.key) for paper in papers))
-    caption = f" ({papers[0].caption})" if len(papers) == 1 else ""
-    return [f"In brackets: {names}{caption} of {papers[0].citation}."]
-
-
-def _withheld_notes(key: str | None, shown: Published | None) -> list[str]:
-    if key is None or shown is not None:
-        return []
-    how = "target" if published_table(key).tuned_on_target else "source"
-    return [f"The paper chose the settings of its {_said(key)} by {how} labels: no comparison."]
-
-
-def _said(key: str) -> str:
-    """Write a key in words."""
-    word = key.rstrip("0123456789")
-    return f"{word} {key[len(word) :]}"
-
-
-def _paper_notes(results: _Results, paper: Published | None) -> list[str]:
-    """Cite the paper, and say where its averages or its test sets are not what they seem."""
-    if paper is None:
-        return []
-    notes = _citation_notes([paper])
-    shown = {paper.name_of(*row) for row in results.rows}
-    wrong = {n: pair for n, pair in paper.misprinted_averages().items() if n in shown}
-    if wrong and set(paper.tasks) == {task for _, task in results.places}:
-        slips = ", ".join(
-            f"{printed:.2f} for {n} ({own:.2f})" for n, (printed, own) in wrong.items()
-        )
-        notes.append(f"Averages are recomputed from the rows; the paper prints {slips}.")
-    sizes = {each.task: each.n_test for each in results.outcomes if not _failed(each)}
-    other = [
-        f"{task} {size:,} (paper {paper.n_test[task]:,})"
-        for task, size in sizes.items()
-        if paper.n_test.get(task, size) != size
-    ]
-    if other:
-        notes.append(f"Test samples differ from the paper's: {', '.join(other)}.")
-    return notes
+    Nothing is marked where there is nothing to compare.
+    """
+    shown = [round(value, 2) for value in values]
+    known = [value for value in shown if not math.isnan(value)]
+    places = sorted(set(known), reverse=True)
+    if len(known) < 2:
+        return [""] * len(shown)
+    marks: dict[float, Mark] = dict(zip(places, ("best", "second"), strict=False))
+    return [marks.get(value, "") for value in shown]

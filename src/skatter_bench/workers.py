@@ -19,8 +19,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -62,14 +63,8 @@ def attempt(work: Work, cell: Any) -> dict[str, Any]:
         warnings.simplefilter("default")
         outcome, cost = measure(partial(_try, work, cell))
     texts = (f"{each.category.__name__}: {each.message}" for each in caught)
-    return {
-        **outcome,
-        "warnings": list(dict.fromkeys(texts)),
-        "seconds": cost.seconds,
-        "cpu_seconds": cost.cpu_seconds,
-        "peak_bytes": cost.peak_bytes,
-        **signature(),
-    }
+    said = list(dict.fromkeys(texts))
+    return {**outcome, "warnings": said, **cost._asdict(), **signature()}
 
 
 def _try(work: Work, cell: Any) -> dict[str, Any]:
@@ -122,117 +117,86 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
+@dataclass
 class Pool:
-    """Where calls are made: in the process that asks, so that a debugger works; or in others.
+    """Where calls are made: an executor, how many calls at a time, and what ends it.
 
-    ``deaths`` are what a future raises where its process died; ``one_for_all`` says that one death
-    takes along everything that the pool was given, so that nobody knows whose fault it was.
+    ``deaths`` are what a future raises where its process died; ``start`` makes the executor anew
+    where one death takes along everything that it was given, so that nobody knows whose fault it
+    was.
     """
 
+    executor: Executor
+    size: Callable[[], int]
+    close: Callable[[Executor], None]
     deaths: tuple[type[BaseException], ...] = ()
-    one_for_all = False
+    start: Callable[[], Executor] | None = None
 
-    @property
-    def size(self) -> int:
-        """How many calls are made at the same time."""
-        return 1
+    def restart(self) -> None:
+        """Make the pool usable again after a death; Dask starts a worker again that died."""
+        if self.start is not None:
+            self.close(self.executor)
+            self.executor = self.start()
 
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Have a call made."""
+
+class _Here(Executor):
+    """The process that asks, so that a debugger works."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_result(call())
+        future.set_result(call(*args, **options))
         return future
 
-    def restart(self) -> None:
-        """Make the pool usable again after a death."""
 
-    def close(self) -> None:
-        """End the pool, with everything that is under way."""
+def _local(n_jobs: int) -> Pool:
+    """Return this process, or processes on this machine, by loky."""
+    if not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be a number of processes, or negative to count back from the number "
+            f"of cores, got {n_jobs!r}."
+        )
+    n_jobs = joblib.effective_n_jobs(n_jobs)
+    if n_jobs == 1:
+        return Pool(_Here(), lambda: 1, _Here.shutdown)
 
-
-class Processes(Pool):
-    """Processes on this machine, by loky."""
-
-    deaths = (TerminatedWorkerError,)
-    one_for_all = True
-
-    def __init__(self, n_jobs: int) -> None:
-        self._n_jobs = n_jobs
-        self._executor = self._start()
-
-    @property
-    def size(self) -> int:
-        """Number of processes."""
-        return self._n_jobs
-
-    def _start(self) -> ProcessPoolExecutor:
+    def start() -> ProcessPoolExecutor:
+        parent = (os.getpid(),)
         return ProcessPoolExecutor(
-            self.size, env=ONE_THREAD, initializer=_start_worker, initargs=(os.getpid(),)
+            n_jobs, env=ONE_THREAD, initializer=_start_worker, initargs=parent
         )
 
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Have a call made by the next free process."""
-        return self._executor.submit(call)
-
-    def restart(self) -> None:
-        """Start new processes."""
-        self.close()
-        self._executor = self._start()
-
-    def close(self) -> None:
-        """End the processes."""
-        self._executor.shutdown(wait=True, kill_workers=True)
+    end = partial(ProcessPoolExecutor.shutdown, wait=True, kill_workers=True)
+    return Pool(start(), lambda: n_jobs, end, (TerminatedWorkerError,), start)
 
 
-class Cluster(Pool):
-    """The workers of a Dask cluster, one call at a time on each.
+def _cluster(client: Client) -> Pool:
+    """Return the workers of a Dask cluster, one call at a time on each."""
+    from distributed import KilledWorker
 
-    Dask itself starts a worker again that died, and gives a call up after several deaths.
-    """
-
-    def __init__(self, client: Client) -> None:
-        from distributed import KilledWorker
-
-        self.deaths = (KilledWorker,)
-        self._client = client
-        self._executor = client.get_executor(pure=False)
-        try:
-            client.wait_for_workers(1, timeout=WORKER_SECONDS)
-        except TimeoutError as error:
-            raise ConnectionError(
-                f"the Dask scheduler at {client.scheduler.address} has no workers. Start some with "
-                "`dask worker --nthreads 1`."
-            ) from error
-
-    @property
-    def size(self) -> int:
-        """Number of workers at this moment, at least one."""
-        return max(1, len(self._client.nthreads()))
-
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Have a call made by a worker."""
-        return self._executor.submit(call)
-
-    def close(self) -> None:
-        """Cancel what is under way."""
-        self._executor.shutdown(wait=False)
+    try:
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError as error:
+        raise ConnectionError(
+            f"the Dask scheduler at {client.scheduler.address} has no workers. Start some with "
+            "`dask worker --nthreads 1`."
+        ) from error
+    return Pool(
+        client.get_executor(pure=False),
+        lambda: max(1, len(client.nthreads())),
+        lambda executor: executor.shutdown(wait=False),
+        (KilledWorker,),
+    )
 
 
 @contextmanager
 def open_pool(n_jobs: int, dask: str | Client | None) -> Iterator[Pool]:
     """Open the pool that a user asked for; close it at the end."""
-    if dask is None:
-        if not isinstance(n_jobs, int) or n_jobs == 0:
-            raise ValueError(
-                f"n_jobs must be a number of processes, or negative to count back from the number "
-                f"of cores, got {n_jobs!r}."
-            )
-        n_jobs = joblib.effective_n_jobs(n_jobs)
-        with closing(Pool() if n_jobs == 1 else Processes(n_jobs)) as pool:
+    with nullcontext() if dask is None else _connect(dask) as client:
+        pool = _local(n_jobs) if client is None else _cluster(client)
+        try:
             yield pool
-    else:
-        with _connect(dask) as client, closing(Cluster(client)) as cluster:
-            yield cluster
+        finally:
+            pool.close(pool.executor)
 
 
 @contextmanager

@@ -19,8 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from toy_cells import Piece, do, read_log, read_workers
 
 from skatter_bench import store as store_module
-from skatter_bench.progress import Estimate, Event, Failure
-from skatter_bench.runner import run
+from skatter_bench.runner import Estimate, Event, Failure, run
 from skatter_bench.store import Store, StoreError
 
 N_PIECES = 40

@@ -14,8 +14,7 @@ import pytest
 from toy_cells import Piece, do, read_log, read_workers
 
 from skatter_bench import workers
-from skatter_bench.progress import Event
-from skatter_bench.runner import run
+from skatter_bench.runner import Event, run
 from skatter_bench.store import Store
 
 COSTS = ("seconds", "cpu_seconds", "peak_bytes", "finished")

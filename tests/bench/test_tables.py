@@ -13,20 +13,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from skatter_bench.published import published
 from skatter_bench.results import Outcome
 from skatter_bench.table import (
     Column,
     Entry,
-    Row,
     Table,
     number,
     to_csv,
     to_html,
     to_latex,
     to_markdown,
-    to_text,
+    to_terminal,
 )
 from skatter_bench.views import (
     AVERAGE,
@@ -39,6 +39,14 @@ from skatter_bench.views import (
 )
 
 NAN = math.nan
+
+
+def to_text(table, width=80):
+    """The table as a terminal without colours shows it."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(to_terminal(table, width=width, plain=True))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def outcome(method="sca", task="A->W", accuracy=50.0, **changes):
@@ -429,7 +437,7 @@ def test_a_console_shows_marks_in_its_own_way(require, surf):
 
 def test_markup_in_names_is_printed_as_it_is(require):
     require("rich", "cli")
-    table = Table("[red]x[/red]", "[b]", (Column("[i]t[/i]"),), (Row("[u]", (Entry(1.0),)),))
+    table = Table("[red]x[/red]", "[b]", ["[u]"], [Column("[i]t[/i]", entries=[Entry(1.0)])])
     text = to_text(table)
     assert all(name in text for name in ("[red]x[/red]", "[b]", "[i]t[/i]", "[u]"))
 
@@ -451,7 +459,7 @@ def test_every_markdown_row_has_all_columns(surf):
 
 def test_markdown_escapes_what_would_not_be_text():
     nasty = "a|b*c_d<script>`x`\nnew"
-    table = Table(nasty, nasty, (Column(nasty),), (Row(nasty, (Entry(note=nasty),)),), (nasty,))
+    table = Table(nasty, nasty, [nasty], [Column(nasty, entries=[Entry(note=nasty)])], [nasty])
     text = to_markdown(table)
     assert "<script" not in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
@@ -493,8 +501,9 @@ def test_latex_is_sound(surf, tmp_path):
 
 
 def test_latex_escapes_what_would_be_a_command(tmp_path):
-    row = Row(NASTY, (Entry(1.0, 2.0, "best", 0.5), Entry(note="n/a")))
-    table = Table(NASTY, NASTY, (Column(NASTY), Column("b", "times")), (row,), (NASTY,))
+    first = Column(NASTY, entries=[Entry(1.0, 2.0, "best", 0.5)])
+    second = Column("b", "times", entries=[Entry(note="n/a")])
+    table = Table(NASTY, NASTY, [NASTY], [first, second], [NASTY])
     text = to_latex(table)
     assert_sound_latex(text, 2)
     assert r"x\_1 \& 50\% of \$9 \#2 \{a\} \textbackslash{}b" in text
@@ -541,13 +550,13 @@ def test_html_has_a_value_to_sort_by_in_every_cell(surf):
 
 
 def test_html_leaves_missing_values_empty_and_says_why():
-    table = Table("t", "m", (Column("a"),), (Row("x", (Entry(note="failed", published=2.0),)),))
+    table = Table("t", "m", ["x"], [Column("a", entries=[Entry(note="failed", published=2.0)])])
     assert '<td data-value="">failed <small>(2.00)</small></td>' in to_html(table)
 
 
 def test_html_escapes_scripts_everywhere():
     nasty = '"><script>alert(1)</script>'
-    table = Table(nasty, nasty, (Column(nasty),), (Row(nasty, (Entry(note=nasty),)),), (nasty,))
+    table = Table(nasty, nasty, [nasty], [Column(nasty, entries=[Entry(note=nasty)])], [nasty])
     tags = read_html(to_html(table))
     assert "script" not in {tag for tag, _ in tags}
     assert [attrs["data-value"] for tag, attrs in tags if "data-value" in attrs] == [nasty, ""]
@@ -574,8 +583,9 @@ def test_csv_has_every_number_with_all_its_digits(surf):
 
 
 def test_csv_leaves_missing_values_empty_and_quotes_names():
-    row = Row('a, "b"', (Entry(note="failed"), Entry(1.5, spread=0.25)))
-    table = Table("t", "m", (Column("x"), Column("y")), (row,))
+    columns = [Column("x", entries=[Entry(note="failed")])]
+    columns.append(Column("y", entries=[Entry(1.5, spread=0.25)]))
+    table = Table("t", "m", ['a, "b"'], columns)
     assert list(csv.reader(io.StringIO(to_csv(table)))) == [
         ["m", "x", "y", "y spread"],
         ['a, "b"', "", "1.5", "0.25"],

@@ -66,23 +66,24 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
     for ax, (attribute, words) in zip(axes, PANELS.items(), strict=True):
         for candidate in candidates:
             _draw_line(ax, candidate, attribute, _look(candidate, candidates))
-        _lay_out(ax, words, in_percent=attribute != "trust")
+        ax.set_title(words, loc="left", fontsize="medium")
+        ax.set_xlabel("round")
+        canvas.count_in_integers(ax.xaxis)
+        if attribute != "trust":
+            canvas.count_in_percent(ax.yaxis)
+        canvas.open_frame(ax, grid="y")
     rounds = [each for candidate in candidates for each in candidate.rounds]
     later = max((each.changed for each in rounds if each.number > 1), default=0.0)
     if later > 0:  # in a first round all is new: lines come in from above, or it would flatten them
         axes[1].set_ylim(-0.04 * later, 1.15 * later)
-    names = [f"{_name(each)}: {percent(each.weight)}" for each in candidates]
+    scaling = {"none": "as they are", "domain": "scaled"}
+    names = [f"{scaling[c.scaling]}, {c.ridge:g}: {percent(c.weight)}" for c in candidates]
     handles = [line for line in axes[-1].lines if line.get_gid() == "candidate"]
     canvas.legend_beside(axes[-1], handles, names, title="samples, ridge: weight")
     if title is not None:
         figure.suptitle(title)
     canvas.add_note(figure, "Large markers: the round that was kept, with the highest criterion.")
     return figure
-
-
-def _name(candidate: Candidate) -> str:
-    scaling = "as they are" if candidate.scaling == "none" else "scaled"
-    return f"{scaling}, {candidate.ridge:g}"
 
 
 def _look(candidate: Candidate, candidates: tuple[Candidate, ...]) -> dict[str, Any]:
@@ -105,12 +106,3 @@ def _draw_line(ax: Axes, candidate: Candidate, attribute: str, look: dict[str, A
     if kept is not None:
         large = look | {"linestyle": "", "markersize": 9, "markeredgecolor": "white"}
         ax.plot([kept.number], [getattr(kept, attribute)], **large)
-
-
-def _lay_out(ax: Axes, words: str, *, in_percent: bool) -> None:
-    ax.set_title(words, loc="left", fontsize="medium")
-    ax.set_xlabel("round")
-    canvas.count_in_integers(ax.xaxis)
-    if in_percent:
-        canvas.count_in_percent(ax.yaxis)
-    canvas.open_frame(ax, grid="y")

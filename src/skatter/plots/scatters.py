@@ -93,15 +93,15 @@ def plot_scatters(
     for shares, name, (colour, shift) in zip(pair, names, looks, strict=True):
         places = np.arange(len(MEASURES)) + shift
         bars = ax.barh(places, shares, _HEIGHT, color=colour, label=name)
-        numbers = [percent(share) for share in shares]
-        for row in absent:
-            numbers[row] = ""
+        rows = zip(MEASURES, shares, strict=True)
+        numbers = ["" if each.name in absent else percent(share) for each, share in rows]
         for text in ax.bar_label(bars, numbers, fontsize="small", padding=3):
             # A number may stand on the line.
             text.set_path_effects([withStroke(linewidth=3, foreground="white")])
-    for row in absent:
-        missing = f" none: {MEASURES[row].missing}"
-        ax.text(0, row, missing, va="center", fontsize="small", color=canvas.QUIET)
+    for row, each in enumerate(MEASURES):
+        if each.name in absent:
+            words = f" none: {each.missing}"
+            ax.text(0, row, words, va="center", fontsize="small", color=canvas.QUIET)
     title = f"Scatters of {type(found).__name__}" if title is None else title
     canvas.write_title(ax, title, "as shares of the total scatter, the line at 100 %")
     _lay_out(ax, max(1.0, *pair[0], *pair[1]))
@@ -123,25 +123,20 @@ def absent_scatters(domains: Domains) -> dict[str, str]:
     """Return the scatters that these domains and labels do not have, and why."""
     shared = np.zeros((len(domains.classes), domains.n_domains), dtype=bool)
     shared[domains.label[domains.labelled], domains.domain[domains.labelled]] = True
-    there = {
-        "domain": domains.n_domains > 1,
-        "conditional_domain": bool((shared.sum(axis=1) > 1).any()),
-        "between_class": int(shared.any(axis=1).sum()) > 1,
-        "within_class": bool(shared.any()),
-    }
-    return {each.name: each.missing for each in MEASURES if not there[each.name]}
+    in_two = bool((shared.sum(axis=1) > 1).any())
+    return _reasons(domains.n_domains, int(shared.any(axis=1).sum()), in_two)
 
 
-def _absent(model: ScatterComponents) -> list[int]:
-    """Return the rows of scatters that the model could not measure."""
-    there = {
-        "domain": len(model.domain_ids_) > 1,
-        # No class that is labelled in two domains: zero, and not only small.
-        "conditional_domain": model.scatter_["before"].conditional_domain > 0,
-        "between_class": len(model.classes_) > 1,
-        "within_class": len(model.classes_) > 0,
-    }
-    return [row for row, measure in enumerate(MEASURES) if not there[measure.name]]
+def _absent(model: ScatterComponents) -> dict[str, str]:
+    """Return the scatters that the model could not measure, and why."""
+    # No class that is labelled in two domains: zero, and not only small.
+    in_two = model.scatter_["before"].conditional_domain > 0
+    return _reasons(len(model.domain_ids_), len(model.classes_), in_two)
+
+
+def _reasons(n_domains: int, n_classes: int, in_two: bool) -> dict[str, str]:
+    there = (n_domains > 1, in_two, n_classes > 1, n_classes > 0)
+    return {m.name: m.missing for m, has in zip(MEASURES, there, strict=True) if not has}
 
 
 def _lay_out(ax: Axes, longest: float) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.components import ScatterComponents
 from skatter.formatting import percent
 from skatter.plots import canvas
 from skatter.plots.models import components_of
@@ -55,9 +54,13 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None, title: str | None = Non
     """
     found = components_of(model)
     eigenvalues = np.asarray(found.eigenvalues_, dtype=float)
-    whole, words = _whole(found)
+    whole, words = float(np.sum(eigenvalues)), "the sum of these eigenvalues"
+    if isinstance(found, KPCA):
+        whole, words = found.scatter_["before"].total, "the total scatter"
     shares = eigenvalues / whole if whole > 0 else np.zeros_like(eigenvalues)
-    leading = _leading(shares)
+    # The components that hold most of the whole; rounding must not ask for one more.
+    reached = np.flatnonzero(np.cumsum(shares) >= MOST - 1e-12)
+    leading = int(reached[0]) + 1 if len(reached) else len(shares)
     if ax is None:
         ax = canvas.new_figure(figsize=(6, 4)).subplots()
     places = np.arange(1, len(eigenvalues) + 1)
@@ -72,20 +75,6 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None, title: str | None = Non
     canvas.count_in_integers(ax.xaxis)
     canvas.open_frame(ax)
     return ax
-
-
-def _whole(model: ScatterComponents) -> tuple[float, str]:
-    """Return what the eigenvalues are parts of, and its name."""
-    if isinstance(model, KPCA):
-        return model.scatter_["before"].total, "the total scatter"
-    return float(np.sum(model.eigenvalues_)), "the sum of these eigenvalues"
-
-
-def _leading(shares: NDArray[Any]) -> int:
-    """Count the components that hold most of the whole; all, where they do not hold that much."""
-    # Rounding must not ask for one component more.
-    reached = np.flatnonzero(np.cumsum(shares) >= MOST - 1e-12)
-    return int(reached[0]) + 1 if len(reached) else len(shares)
 
 
 def _note(shares: NDArray[Any], leading: int, words: str) -> str:

@@ -26,13 +26,14 @@ _MOST = 6
 
 def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what the foot of a page shows, and the version that every page has."""
-    software = versions()
+    software, own = versions(), parts.citation
+    cited = [] if not own or "Scatter Component Analysis" in own else [own]
     return {
         "version": software["skatter"],
         "versions": software,
-        "steps": steps_of(parts),
+        "steps": list(_steps_of(parts)),
         "settings": shown_settings(settings),
-        "citations": citations(parts),
+        "citations": [*cited, PAPER],
     }
 
 
@@ -52,28 +53,24 @@ def who_voted(
     ]
 
 
-def steps_of(parts: ModelParts) -> list[tuple[str, str]]:
-    """Return every step of the model with its parameters, in the order of the data."""
+def _steps_of(parts: ModelParts) -> Iterator[tuple[str, str]]:
+    """Yield every step of the model with its parameters, in the order of the data."""
     steps = [*parts.head, *([] if parts.learner is None else [parts.learner])]
-    if not steps:
-        steps = [parts.model]
-    return [(type(step).__name__, _parameters(step)) for step in steps]
-
-
-def _parameters(step: Any) -> str:
-    given = step.get_params(deep=False) if hasattr(step, "get_params") else {}
-    return ", ".join(f"{name}={_said(value)}" for name, value in sorted(given.items()))
+    for step in steps or [parts.model]:
+        given = step.get_params(deep=False) if hasattr(step, "get_params") else {}
+        said = (f"{name}={_said(value)}" for name, value in sorted(given.items()))
+        yield type(step).__name__, ", ".join(said) or "no parameters"
 
 
 def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return settings as names and words; what is inside others gets a name with a dot."""
     # Members have a table of their own.
     shown = {name: value for name, value in (settings or {}).items() if name != "members"}
-    return [(printable(name), _said(value)) for name, value in _flat(shown, "") if _is_there(value)]
-
-
-def _is_there(value: Any) -> bool:
-    return not (isinstance(value, str | list | tuple) and not value)
+    return [
+        (printable(name), _said(value))
+        for name, value in _flat(shown, "")
+        if value or not isinstance(value, str | list | tuple)
+    ]
 
 
 def _flat(settings: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:
@@ -97,9 +94,3 @@ def _said(value: Any) -> str:
     else:
         text = printable(" ".join(str(value).split()))
     return shorten(text, _LONGEST)
-
-
-def citations(parts: ModelParts) -> list[str]:
-    """Return whom to cite: the method's own source, and the paper on SCA."""
-    own = parts.citation
-    return [PAPER] if not own or "Scatter Component Analysis" in own else [own, PAPER]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ _EDGE, _SIDE = 60, 332
 
 
 class Bar(NamedTuple):
-    """One eigenvalue as a rectangle."""
+    """One eigenvalue as a rectangle; ``tick`` says whether its number stands under it."""
 
     number: int
     value: float
@@ -26,16 +25,6 @@ class Bar(NamedTuple):
     width: float
     height: float
     tick: bool
-
-    @property
-    def fine(self) -> bool:
-        """Whether its number is left out where the chart is small."""
-        return self.number % 5 != 0
-
-    @property
-    def middle(self) -> float:
-        """Where its number stands."""
-        return round(self.x + self.width / 2, 2)
 
 
 class Spectrum(NamedTuple):
@@ -83,34 +72,18 @@ class Points(NamedTuple):
     marks: list[Mark]
 
 
-class Line(NamedTuple):
-    """The rounds of a candidate."""
-
-    points: str
-    marks: list[tuple[float, float, bool]]
-    leading: bool
-
-
-class RoundRow(NamedTuple):
-    """A round of a candidate, as a line of the table."""
-
-    candidate: str
-    weight: float
-    round: Round
-    kept: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
+class Training(NamedTuple):
     """Rounds of self-training as lines and as a table.
 
-    Ticks are places and numbers under the chart, heights lines across it and what they mean.
+    Lines are the places of their points with who was kept, and whether they are the leading one.
+    Ticks are places and numbers under the chart, heights lines across it and what they mean. Rows
+    are a candidate's name and weight, one of its rounds, and whether that was kept.
     """
 
-    lines: list[Line]
+    lines: list[tuple[list[tuple[float, float, bool]], bool]]
     ticks: list[tuple[float, int]]
     heights: list[tuple[float, str]]
-    rows: list[RoundRow]
+    rows: list[tuple[str, float, Round, bool]]
 
 
 def training(candidates: tuple[Candidate, ...]) -> Training | None:
@@ -133,11 +106,10 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
     for i, candidate in enumerate(trained):
         kept = candidate.kept
         marks = [(x(each.number), y(each.trust), each is kept) for each in candidate.rounds]
-        points = " ".join(f"{a},{b}" for a, b, _ in marks)
-        lines.append(Line(points, marks, i == int(np.argmax(weights))))
+        lines.append((marks, i == int(np.argmax(weights))))
         name = f"scaling {candidate.scaling}, ridge {candidate.ridge:g}"
-        rows += [RoundRow(name, weights[i], each, each is kept) for each in candidate.rounds]
-    lines.sort(key=lambda line: line.leading)  # the leading one is drawn over the others
+        rows += [(name, weights[i], each, each is kept) for each in candidate.rounds]
+    lines.sort(key=lambda line: line[1])  # the leading one is drawn over the others
     heights = [(y(value), f"{value:.2g}") for value in np.linspace(low, high, 4).tolist()]
     ticks = [(x(number), number) for number in range(1, n_rounds + 1)]
     return Training(lines, ticks, heights, rows)

@@ -1,6 +1,6 @@
 // The path explorer: every β, δ and k is in the page, and points glide from one to the next.
 (() => {
-  const { data, all, decode, unit, Plot } = skatterReport;
+  const { data, all, decode, make, unit, Plot } = skatterReport;
   const path = data.explorer;
   if (!path) return;
   const [beta, delta, k] = ["beta", "delta", "k"].map((id) => document.getElementById(id));
@@ -11,36 +11,16 @@
 
   // --- from components to a picture ---------------------------------------------------------------
 
-  // Eigenvectors of a symmetric matrix by rotations that clear one entry after the other (Jacobi).
-  const jacobi = (matrix) => {
-    const size = matrix.length;
-    const A = matrix.map((row) => Float64Array.from(row));
-    const V = A.map((_, i) => Float64Array.from({ length: size }, (_, j) => Number(i === j)));
-    for (let sweep = 0; sweep < 30; sweep++) {
-      let rest = 0;
-      for (let p = 0; p < size; p++) for (let q = p + 1; q < size; q++) rest += A[p][q] ** 2;
-      if (rest < 1e-22 * A.reduce((sum, row, i) => sum + row[i] ** 2, 1e-300)) break;
-      for (let p = 0; p < size; p++) {
-        for (let q = p + 1; q < size; q++) {
-          if (A[p][q] === 0) continue;
-          const theta = (A[q][q] - A[p][p]) / (2 * A[p][q]);
-          const t = Math.sign(theta || 1) / (Math.abs(theta) + Math.hypot(theta, 1));
-          const [c, s] = [1 / Math.hypot(t, 1), t / Math.hypot(t, 1)];
-          for (let i = 0; i < size; i++) {
-            const [x, y] = [A[i][p], A[i][q]];
-            [A[i][p], A[i][q]] = [c * x - s * y, s * x + c * y];
-          }
-          for (let i = 0; i < size; i++) {
-            const [x, y] = [A[p][i], A[q][i]];
-            [A[p][i], A[q][i]] = [c * x - s * y, s * x + c * y];
-            const [v, w] = [V[i][p], V[i][q]];
-            [V[i][p], V[i][q]] = [c * v - s * w, s * v + c * w];
-          }
-        }
-      }
+  // The leading eigenvector of a symmetric matrix: squared again and again, it keeps nothing else.
+  const leading = (matrix) => {
+    let power = matrix;
+    for (let i = 0; i < 40; i++) {
+      const trace = power.reduce((sum, row, j) => sum + row[j], 0) || 1;
+      power = power.map((row) => power.map((other) => row.reduce((sum, value, j) => sum + (value / trace) * (other[j] / trace), 0)));
     }
-    const order = A.map((_, i) => i).sort((i, j) => A[j][j] - A[i][i]);
-    return order.map((j) => Float64Array.from({ length: size }, (_, i) => V[i][j]));
+    const longest = power.reduce((best, row, j) => (row[j] > power[best][best] ? j : best), 0);
+    const size = Math.hypot(...power[longest]);
+    return size ? power[longest].map((value) => value / size) : power[0].map((_, j) => Number(j === 0));
   };
 
   const component = (setting, c) => {
@@ -55,12 +35,17 @@
   const project = (setting, count) => {
     const Z = Array.from({ length: count }, (_, c) => component(setting, c));
     const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-    const axes = jacobi(Z.map((a) => Z.map((b) => dot(a, b) / n)));
+    const spread = Z.map((a) => Z.map((b) => dot(a, b) / n));
+    const first = leading(spread);
+    const held = dot(first, spread.map((row) => dot(row, first)));
+    const rest = leading(spread.map((row, i) => row.map((value, j) => value - held * first[i] * first[j])));
+    const along = dot(rest, first); // not zero where the rest is rounding alone
+    const second = rest.map((value, c) => value - along * first[c]);
     const points = new Float64Array(2 * n);
     for (let i = 0; i < n; i++) {
       for (let c = 0; c < count; c++) {
-        points[2 * i] += Z[c][i] * axes[0][c];
-        if (count > 1) points[2 * i + 1] += Z[c][i] * axes[1][c];
+        points[2 * i] += Z[c][i] * first[c];
+        if (count > 1) points[2 * i + 1] += Z[c][i] * second[c];
       }
     }
     if (count === 1) spreadOut(points);
@@ -192,34 +177,22 @@
 
   const map = document.querySelector(".map");
   const choice = document.querySelector("[data-map]");
-  const cell = (tag, words, scope) => {
-    const element = document.createElement(tag);
-    if (scope) element.scope = scope;
-    element.textContent = words;
-    return element;
-  };
   const showMap = () => {
     if (!map.open) return;
     const key = choice.value;
     const [low, high] = rangeOf(path.figures[key].map((values) => values[k.valueAsNumber - 1]));
-    const head = document.createElement("tr");
-    head.append(cell("th", "β \\ δ", "col"), ...path.deltas.map((value) => cell("th", value, "col")));
-    map.querySelector("thead").replaceChildren(head);
+    const heads = ["β \\ δ", ...path.deltas].map((words) => make("th", { scope: "col", textContent: words }));
+    map.querySelector("thead").replaceChildren(make("tr", {}, ...heads));
     map.querySelector("tbody").replaceChildren(...path.betas.map((value, b) => {
-      const line = document.createElement("tr");
-      line.append(cell("th", value, "row"), ...path.deltas.map((weight, d) => {
+      const cells = path.deltas.map((weight, d) => {
         const own = figure(key, { setting: b * path.deltas.length + d, count: k.valueAsNumber });
-        const td = cell("td", "");
-        td.className = `heat-${Math.round((10 * (own - low)) / (high - low || 1))}`;
-        const button = cell("button", write(key, own));
-        button.type = "button";
-        button.setAttribute("aria-label", `β ${value}, δ ${weight}: ${write(key, own)}; go there`);
-        if (b === beta.valueAsNumber && d === delta.valueAsNumber) button.setAttribute("aria-current", "true");
+        const words = write(key, own);
+        const button = make("button", { type: "button", textContent: words, ariaLabel: `β ${value}, δ ${weight}: ${words}; go there` });
+        if (b === beta.valueAsNumber && d === delta.valueAsNumber) button.ariaCurrent = "true";
         button.addEventListener("click", () => { [beta.value, delta.value] = [b, d]; move(); });
-        td.append(button);
-        return td;
-      }));
-      return line;
+        return make("td", { className: `heat-${Math.round((10 * (own - low)) / (high - low || 1))}` }, button);
+      });
+      return make("tr", {}, make("th", { scope: "row", textContent: value }), ...cells);
     }));
   };
   map.addEventListener("toggle", showMap);

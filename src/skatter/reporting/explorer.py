@@ -35,6 +35,9 @@ BUDGET = 2_400_000
 """Bytes of all coordinates."""
 MAX_WORK = 1e10
 """Products of two numbers that the criterion of all settings may take: a few seconds."""
+KERNEL = ("kernel", "degree", "coef0", "kernel_params")
+SOLUTION = ("ridge", "normalize", "scale", "tol", "reading")
+"""Parameters that the path has in common with the model."""
 FIGURES = ("total", "domain", "between_class", "within_class", "conditional_domain")
 
 
@@ -91,7 +94,9 @@ def explore(
     part = domains.take(rows)
     solver = FoldSolver(template, space.rows[rows], part)
     judge = _Judge(prepared[rows], part, truth[rows], k, len(settings))
-    found = [_padded(Z, k) for Z, _ in solver.solve(part, settings, k)]
+    solved = (Z for Z, _ in solver.solve(part, settings, k))
+    # Components that a setting does not have are zero.
+    found = [np.hstack([Z, np.zeros((len(Z), max(k - Z.shape[1], 0)))])[:, :k] for Z in solved]
     measured = [judge(Z) for Z in found]
     sizes = [np.abs(Z).max(axis=0) / FULL for Z in found]
     units = [np.where(size > 0, size, 1.0) for size in sizes]
@@ -113,18 +118,8 @@ def explore(
 
 def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, float]:
     """Return SCA in the model's own feature space, and where on the path the model is."""
-    names = (
-        "kernel",
-        "degree",
-        "coef0",
-        "kernel_params",
-        "ridge",
-        "normalize",
-        "scale",
-        "tol",
-        "reading",
-    )
-    template = SCA(**{name: getattr(family, name) for name in names if hasattr(family, name)})
+    shared = {name: getattr(family, name) for name in (*KERNEL, *SOLUTION) if hasattr(family, name)}
+    template = SCA(**shared)
     gamma = family.kernel_.params.get("gamma")
     template.set_params(gamma=family.gamma if gamma is None else gamma, random_state=0)
     if space.kernel is None:
@@ -155,11 +150,6 @@ def _on_path(parts: ModelParts) -> bool:
     """Whether the model is SCA at some β and δ."""
     learner = parts.learner
     return type(learner) in (SCA, KernelFisher) and not learns_from_numbers(learner)
-
-
-def _padded(Z: Array, k: int) -> Array:
-    """Return k columns; components that a setting does not have are zero."""
-    return np.hstack([Z, np.zeros((len(Z), max(k - Z.shape[1], 0)))])[:, :k]
 
 
 class _Judge:

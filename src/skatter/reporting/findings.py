@@ -11,19 +11,11 @@ import numpy as np
 
 from skatter.checks import check_table, take_rows
 from skatter.domains import UNLABELLED, Codes, Domains
-from skatter.reporting import measures
+from skatter.reporting import measures, predictions, views
 from skatter.reporting.charts import Spectrum, Training, spectrum, training
 from skatter.reporting.explorer import Explorer, explore
 from skatter.reporting.model_parts import ModelParts, Space
-from skatter.reporting.predictions import (
-    DomainScores,
-    Predictions,
-    Score,
-    overall,
-    predict,
-    read_predictions,
-    score_domains,
-)
+from skatter.reporting.predictions import DomainScores, Predictions, Score
 from skatter.reporting.samples import (
     MAX_DRAWN,
     MAX_MEASURED,
@@ -32,15 +24,7 @@ from skatter.reporting.samples import (
     Samples,
     draw_rows,
 )
-from skatter.reporting.views import (
-    Colouring,
-    GroupPlace,
-    colour_by,
-    pack_view,
-    places,
-    view_after,
-    view_before,
-)
+from skatter.reporting.views import Colouring, Place
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.tensors import Array
 
@@ -78,20 +62,24 @@ class Findings:
     @cached_property
     def score(self) -> Score | None:
         """On all labels that the fit did not see."""
-        return None if self.predictions is None else overall(self.samples, self.predictions)
+        return (
+            None
+            if self.predictions is None
+            else predictions.overall(self.samples, self.predictions)
+        )
 
     @cached_property
     def scores(self) -> list[DomainScores]:
         """Of each domain."""
         if self.predictions is None:
             return []
-        scores = score_domains(self.samples, self.predictions)
+        scores = predictions.score_domains(self.samples, self.predictions)
         return scores if any(each.hidden or each.seen for each in scores) else []
 
     @cached_property
-    def places(self) -> list[GroupPlace]:
+    def places(self) -> list[Place]:
         """Where groups lie in the pictures."""
-        return places(self.colourings[:2], self.before, self.after)
+        return views.places(self.colourings[:2], self.before, self.after)
 
     @property
     def path(self) -> Explorer | None:
@@ -117,12 +105,10 @@ class Findings:
     @property
     def figure_names(self) -> list[tuple[str, str]]:
         """Figures of the path explorer: keys and names, without those that are not there."""
-        if self.path is None:
-            return []
-        there = {key for key, values in self.path.figures.items() if values[0][0] is not None}
-        there -= {
-            key for key, line in zip(measures.NAMES, self.scatters, strict=True) if line.missing
-        }
+        figures = {} if self.path is None else self.path.figures
+        there = {key for key, values in figures.items() if values[0][0] is not None}
+        lines = zip(measures.NAMES, self.scatters, strict=True)
+        there -= {key for key, line in lines if line.missing}
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
     @property
@@ -130,21 +116,16 @@ class Findings:
         """What the pictures show, and how many rows are drawn, measured and predicted, if few."""
         n, by_kernel = self.samples.n, self.parts.components is not None
         predicted = n if self.predictions is None else len(self.predictions.rows)
-        counted = {
-            "drawn": (
-                len(self.drawn),
-                f"{len(self.drawn):,} of {n:,} rows are drawn, chosen at random.",
-            ),
-            "measured": (
-                self.n_measured,
-                f"Measured on {self.n_measured:,} of {n:,} rows, drawn at random.",
-            ),
-            "predicted": (predicted, f"{predicted:,} of {n:,} rows were predicted."),
-        }
         what = "kernel principal" if by_kernel else "principal"
         space = "feature space of the kernel" if by_kernel else "features that the model was given"
+
+        def few(number: int, words: str) -> str:
+            return "" if number == n else words.format(f"{number:,} of {n:,} rows")
+
         return {
-            **{name: "" if number == n else said for name, (number, said) in counted.items()},
+            "drawn": few(len(self.drawn), "{} are drawn, chosen at random."),
+            "measured": few(self.n_measured, "Measured on {}, drawn at random."),
+            "predicted": few(predicted, "{} were predicted."),
             "before": f"Two {what} components of what {self.parts.name} was given.",
             "space": f"in the {space}",
             "after": self._after_words(),
@@ -188,8 +169,8 @@ class Findings:
             "classes": self.samples.class_names,
             "domains": self.samples.domain_names,
             "colourings": [colouring.to_dict() for colouring in self.colourings],
-            "before": pack_view(self.before),
-            "after": None if self.after is None else pack_view(self.after),
+            "before": views.pack_view(self.before),
+            "after": None if self.after is None else views.pack_view(self.after),
             "explorer": None if self.path is None else self.path.to_dict(),
         }
 
@@ -218,18 +199,18 @@ def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     if parts.precomputed:
         raise ValueError(PRECOMPUTED)
     sample_domain, tell, given = asked.sample_domain, asked.tell, asked.predictions
-    made = None if given is None else read_predictions(samples, given)
+    made = None if given is None else predictions.read_predictions(samples, given)
     order = draw_rows(samples.domains, asked.random_state)
     drawn, few = np.sort(order[:MAX_DRAWN]), np.sort(order[:MAX_MEASURED])
     measured = np.searchsorted(drawn, few)
     tell("computing embeddings")
     ids = None if sample_domain is None else np.asarray(sample_domain)[drawn]
-    views = _View.of(parts, take_rows(samples.X, drawn), ids)
-    before, after = view_before(views.space, measured), views.after(measured)
+    both = _View.of(parts, take_rows(samples.X, drawn), ids)
+    before, after = views.view_before(both.space, measured), both.after(measured)
     tell("predicting")
-    found = made or predict(parts, samples, drawn, ids, views.prepared, views.features)
+    found = made or predictions.predict(parts, samples, drawn, ids, both.prepared, both.features)
     tell("measuring scatters and distances")
-    domains, near = samples.domains.take(few), views.take(measured)
+    domains, near = samples.domains.take(few), both.take(measured)
     spread = measure(near.space.geometry(), domains)
     scatters = measures.scatter_lines(spread, near.scatters(domains), domains)
     distances = measures.measure_distances(
@@ -261,7 +242,7 @@ class _View(NamedTuple):
         return _View(self.prepared[rows], self.space.take(rows), features)
 
     def after(self, learn: Codes) -> Array | None:
-        return None if self.features is None else view_after(self.features, learn)
+        return None if self.features is None else views.view_after(self.features, learn)
 
     def scatters(self, domains: Domains) -> Scatters | None:
         if self.features is None:
@@ -272,14 +253,14 @@ class _View(NamedTuple):
 def _colourings(samples: Samples, drawn: Codes, found: Predictions | None) -> list[Colouring]:
     """Return the ways to colour the points that say something."""
     domain = samples.domains.domain[drawn]
-    ways = [colour_by("domain", "Domain", samples.domain_names, domain)]
+    ways = [views.colour_by("domain", "Domain", samples.domain_names, domain)]
     if samples.class_names:
         truth = samples.truth[drawn]
-        ways.append(colour_by("class", "Class", samples.class_names, truth, "no label"))
+        ways.append(views.colour_by("class", "Class", samples.class_names, truth, "no label"))
     if found is not None:
         label = np.full(samples.n, UNLABELLED)
         label[found.rows] = found.predicted
         label = np.where(samples.domains.labelled, samples.domains.label, label)[drawn]
         names = samples.class_names
-        ways.append(colour_by("predicted", "Prediction", names, label, "not predicted"))
+        ways.append(views.colour_by("predicted", "Prediction", names, label, "not predicted"))
     return ways

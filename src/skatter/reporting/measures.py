@@ -51,19 +51,12 @@ class ScatterLine(NamedTuple):
 def scatter_lines(before: Scatters, after: Scatters | None, domains: Domains) -> list[ScatterLine]:
     """Put scatters before and after side by side; those that cannot be measured say why."""
     missing = absent_scatters(domains)
-    shares = {name: _share(before, name) for name in NAMES}
-    return [
-        ScatterLine(
-            title,
-            words,
-            getattr(before, name),
-            None if after is None else getattr(after, name),
-            shares[name],
-            None if after is None else _share(after, name),
-            missing.get(name, ""),
-        )
-        for name, (title, words) in NAMES.items()
-    ]
+    lines = []
+    for name, (title, words) in NAMES.items():
+        sizes = (getattr(before, name), None if after is None else getattr(after, name))
+        shares = (_share(before, name), None if after is None else _share(after, name))
+        lines.append(ScatterLine(title, words, *sizes, *shares, missing.get(name, "")))
+    return lines
 
 
 def _share(scatters: Scatters, name: str) -> float:
@@ -86,24 +79,19 @@ class Distances:
         return max(float(table.max()) for table in tables) or 1.0
 
     @property
-    def mean_before(self) -> float:
-        """Mean over all pairs of domains."""
-        return self._mean(self.before)
-
-    @property
-    def mean_after(self) -> float | None:
-        """Mean over all pairs of domains; None where there is no after."""
-        return None if self.after is None else self._mean(self.after)
+    def means(self) -> tuple[float, float | None]:
+        """Means over all pairs of domains, before and after; None where there is no after."""
+        pairs = np.triu_indices(len(self.names), 1)
+        after = None if self.after is None else float(self.after[pairs].mean())
+        return float(self.before[pairs].mean()), after
 
     @property
     def words(self) -> str:
         """What became of the mean distance, in a sentence."""
-        if self.mean_after is None:
-            return f"The mean distance is {self.mean_before:.3f}."
-        return f"The mean distance went from {self.mean_before:.3f} to {self.mean_after:.3f}."
-
-    def _mean(self, table: Array) -> float:
-        return float(table[np.triu_indices(len(self.names), 1)].mean())
+        before, after = self.means
+        if after is None:
+            return f"The mean distance is {before:.3f}."
+        return f"The mean distance went from {before:.3f} to {after:.3f}."
 
 
 def measure_distances(
@@ -116,10 +104,7 @@ def measure_distances(
     if len(shown) < 2:
         return None
     rows = np.flatnonzero(np.isin(domain, shown))
-    tables = [
-        None if each is None else domain_distances(each[rows], domain[rows])[1]
-        for each in (before, after)
-    ]
-    assert tables[0] is not None
-    own = [names[d] for d in shown]
-    return Distances(own, tables[0], tables[1], int(np.count_nonzero(counts)) - len(shown))
+    was = domain_distances(before[rows], domain[rows])[1]
+    now = None if after is None else domain_distances(after[rows], domain[rows])[1]
+    left_out = int(np.count_nonzero(counts)) - len(shown)
+    return Distances([names[d] for d in shown], was, now, left_out)

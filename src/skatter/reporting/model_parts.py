@@ -128,7 +128,10 @@ def take_apart(model: Any) -> ModelParts:
     found = ours or others
     if not found:
         return ModelParts(model, tuple(steps[:-1]), None)
-    return ModelParts(model, tuple(steps[: found[-1]]), steps[found[-1]], _hedge_of(model))
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    hedged = isinstance(last, HedgedClassifier) and last.self_trained_ is not None
+    head, learner = tuple(steps[: found[-1]]), steps[found[-1]]
+    return ModelParts(model, head, learner, last if hedged else None)
 
 
 def _steps_of(model: Any) -> Iterator[Any]:
@@ -147,8 +150,3 @@ def _steps_of(model: Any) -> Iterator[Any]:
     for _, step in model.steps:
         if step is not None and not isinstance(step, str):
             yield from _steps_of(step)
-
-
-def _hedge_of(model: Any) -> HedgedClassifier | None:
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return last if isinstance(last, HedgedClassifier) and last.self_trained_ is not None else None

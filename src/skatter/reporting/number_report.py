@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,18 +32,30 @@ from skatter.tables import to_numbers
 from skatter.tensors import Array
 
 HERE = "skatter.reporting"
+CONTENTS = {
+    "shift": "Shift",
+    "error": "How well",
+    "predictions": "Predictions",
+    "rows": "Rows to look at",
+    "settle": "What would settle it",
+    "members": "Who voted",
+    "about": "Settings",
+    "cite": "How to cite",
+}
 MAX_POINTS = 800
 """Points of the picture of both models."""
 N_LISTED = 10
 """Rows and columns that are listed."""
 
 
-class Told(NamedTuple):
-    """What both models say of some rows, and what is known of these."""
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What both models say of some rows, and what is known of these; ``places`` are of all rows."""
 
     model: TableModel
     numbers: Array
     domains: Domains
+    places: Array
     rows: Codes
     answers: Mapping[Ship, Answer]
 
@@ -56,19 +70,34 @@ class Told(NamedTuple):
         return self.answers[self.model.ship]
 
     @property
+    def other(self) -> Ship:
+        """The model that is not shipped."""
+        return "plain" if self.model.ship == "adapted" else "adapted"
+
+    @cached_property
     def apart(self) -> Array:
         """How far the models are apart."""
         return np.abs(self.answers["adapted"].label - self.answers["plain"].label)
 
     @property
+    def say_apart(self) -> list[str]:
+        """How far they are apart on average and at most."""
+        return [self.say(float(figure(self.apart))) for figure in (np.mean, np.max)]
+
+    @cached_property
     def taught(self) -> Array:
         """Labels of the sources that the fit saw."""
         return self.numbers[self.domains.source & self.domains.labelled]
 
-    @property
-    def there(self) -> NDArray[np.bool_]:
-        """Rows of the target; those without a label where no domain is one."""
-        return self.domains.target if self.domains.target.any() else ~self.domains.labelled
+    @cached_property
+    def truth(self) -> Array:
+        """Labels of the predicted rows that were kept from the fit; NaN where none is known."""
+        return self.numbers[self.rows]
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Predicted rows that have such a label."""
+        return ~np.isnan(self.truth)
 
     def say(self, value: float) -> str:
         """Write a number with as many decimals as the spread of the labels asks for."""
@@ -88,7 +117,11 @@ def number_page(model: TableModel, asked: Asked) -> str:
     domains, numbers = _read(model, asked)
     tell("predicting")
     rows, answers = _answers(model, X, sample_domain, domains, asked.predictions, rng)
-    told = Told(model, numbers, domains, rows, answers)
+    there = domains.target if domains.target.any() else ~domains.labelled
+    places = np.where(there, TARGET, SOURCES)
+    if sample_domain is not None:
+        places = np.asarray(sample_domain).astype(str)
+    told = Told(model, numbers, domains, places, rows, answers)
     tell("looking for a shift")
     seen = np.where(domains.labelled, numbers, np.nan)
     shift = find_shift(*to_numbers(X, model.adapted[0]), seen, domains, "numbers", asked.diagnosis)
@@ -98,7 +131,7 @@ def number_page(model: TableModel, asked: Asked) -> str:
         "numbers.html.j2",
         style=read_part(HERE, "report.css"),
         script="",
-        content=_content(told, asked, shift, rng)
+        content=_content(told, asked, shift, there, rng)
         | about(take_apart(model.adapted), asked.settings),
     )
 
@@ -138,26 +171,31 @@ def _answers(
     return rows, model.answers(frame)
 
 
-def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]:
-    """Return what the template shows."""
+def _content(
+    told: Told, asked: Asked, shift: Shift, there: NDArray[np.bool_], rng: Any
+) -> dict[str, Any]:
+    """Return what the template shows; ``there`` are the rows of the target, or the unlabelled."""
     model, by_labels, title = told.model, asked.by_labels, asked.title
-    places = _places(told, asked.sample_domain)
     drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
     adapted, plain = (told.answers[ship].label for ship in ("adapted", "plain"))
     widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
-    targets = np.unique(places[told.there]).tolist()
-    n_hidden = int(_hidden(told).sum())
-    shown = [shorten(name) for name in targets]
-    settled = list(say_settled(shown, by_labels, n_hidden, of_table=True, numbers=True))
+    sources, targets = (
+        [shorten(name) for name in np.unique(told.places[rows]).tolist()]
+        for rows in (~there, there)
+    )
+    n_hidden = int(told.hidden.sum())
+    settled = list(say_settled(targets, by_labels, n_hidden, of_table=True, numbers=True))
+    default = f"{shorten(model.label)}: from {join(sources)} to {join(targets)}"
     return {
-        "title": _title(told, places) if title is None else printable(title),
-        "lead": f"{told.model.label} of {count(len(told.rows), 'row')} was predicted, from "
+        "title": default if title is None else printable(title),
+        "contents": CONTENTS.items(),
+        "lead": f"{model.label} of {count(len(told.rows), 'row')} was predicted, from "
         f"{count(len(told.taught), 'label')} of the sources. The {model.ship} model is shipped."
         f"{asked.drawn}",
         "label": shorten(model.heading),
         "ship": model.ship,
-        "other": "plain" if model.ship == "adapted" else "adapted",
-        "summary": _summary(told, shift, by_labels, settled),
+        "other": told.other,
+        "summary": _summary(told, shift, settled),
         "shift": shift,
         "settled": settled,
         "facts": {
@@ -167,43 +205,28 @@ def _content(told: Told, asked: Asked, shift: Shift, rng: Any) -> dict[str, Any]
             "columns": f"{len(model.columns):,}",
             "regressors that vote": f"{len(told.hedge.members_):,}",
         },
-        "errors": _errors(told, by_labels),
+        "errors": list(_errors(told, by_labels)),
         "spread": told.say(float(np.std(told.taught))),
         "covered": _covered(told),
         "histogram": histogram([told.taught, told.shipped.label]),
         "in_words": [_in_words(told, each) for each in (told.taught, told.shipped.label)],
         "points": points(plain[drawn], adapted[drawn]),
         "n_points": len(drawn),
-        "apart": [told.say(float(figure(told.apart))) for figure in (np.mean, np.max)],
+        "apart": told.say_apart,
         "quantiles": [
             (name, [told.say(each) for each in values]) for name, values in quantiles(told.shipped)
         ],
         "lists": [
-            ("The models differ most", _rows(told, np.argsort(-told.apart, kind="stable"), places)),
-            ("Their interval is widest", _rows(told, widest, places)),
+            ("The models differ most", _rows(told, np.argsort(-told.apart, kind="stable"))),
+            ("Their interval is widest", _rows(told, widest)),
         ],
-        "hidden": bool(_hidden(told).any()),
+        "hidden": bool(n_hidden),
         "domain": None if model.domain is None else shorten(model.domain),
         "members": who_voted(told.hedge, "{:.2f}".format),
     }
 
 
-def _places(told: Told, sample_domain: Any) -> Array:
-    """Return the name of each row's domain."""
-    if sample_domain is None:
-        return np.where(told.there, TARGET, SOURCES)
-    return np.asarray(sample_domain).astype(str)
-
-
-def _title(told: Told, places: Array) -> str:
-    sides = (np.unique(places[rows]).tolist() for rows in (~told.there, told.there))
-    sources, target = (join([shorten(name) for name in own]) for own in sides)
-    return f"{shorten(told.model.label)}: from {sources} to {target}"
-
-
-def _summary(
-    told: Told, shift: Shift, by_labels: NumberVerdict | None, settled: list[str]
-) -> list[tuple[str, str]]:
+def _summary(told: Told, shift: Shift, settled: list[str]) -> list[tuple[str, str]]:
     """Answer the four questions in a few sentences."""
     judgement, well = told.hedge.judgement_, list[str]()
     if judgement is not None:
@@ -214,7 +237,7 @@ def _summary(
             judgement.reason,
         ]
         settled = [*settled, judgement.about_mean]
-    mean, most = (told.say(float(figure(told.apart))) for figure in (np.mean, np.max))
+    mean, most = told.say_apart
     rows = (
         f"The models differ by {mean} on average and by {most} at most: look first at the rows "
         "where they differ most, and at those whose interval is widest."
@@ -227,38 +250,31 @@ def _summary(
     ]
 
 
-def _errors(told: Told, by_labels: NumberVerdict | None) -> list[list[str]]:
-    """Return root mean squared errors of the adapted and the plain model, by what they rest on."""
-    judgement, hidden = told.hedge.judgement_, _hidden(told)
+def _errors(told: Told, by_labels: NumberVerdict | None) -> Iterator[list[str]]:
+    """Yield root mean squared errors of the adapted and the plain model, by what they rest on."""
+    judgement, hidden = told.hedge.judgement_, told.hidden
     both: tuple[Ship, Ship] = ("adapted", "plain")
-    lines = []
     if judgement is not None:
         n = judgement.n_labelled
         basis = f"with {n:,} labels of the target" if n else "without a label of the target"
         error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
-        lines.append([f"Expected there, {basis}", error, plain])
+        yield [f"Expected there, {basis}", error, plain]
     if by_labels is not None:
         basis = f"By {by_labels.n_answered:,} labels of the target that the models had not seen"
-        lines.append([basis, *(told.estimate(by_labels.error[ship]) for ship in both)])
+        yield [basis, *(told.estimate(by_labels.error[ship]) for ship in both)]
     if hidden.any():
-        off = [(told.answers[ship].label - told.numbers[told.rows])[hidden] for ship in both]
+        off = [(told.answers[ship].label - told.truth)[hidden] for ship in both]
         basis = f"On {hidden.sum():,} labels that were kept from the model"
-        lines.append([basis, *(told.say(float(np.sqrt(np.mean(each**2)))) for each in off)])
-    return [*lines, ["On held-out labels of the sources", told.say(told.hedge.source_error_), "·"]]
-
-
-def _hidden(told: Told) -> NDArray[np.bool_]:
-    """Predicted rows whose label is known, and was kept from the fit."""
-    return ~np.isnan(told.numbers[told.rows])
+        yield [basis, *(told.say(float(np.sqrt(np.mean(each**2)))) for each in off)]
+    yield ["On held-out labels of the sources", told.say(told.hedge.source_error_), "·"]
 
 
 def _covered(told: Told) -> float | None:
     """Share of the labels kept from the model that lie in their interval."""
-    hidden = _hidden(told)
-    if not hidden.any():
+    if not told.hidden.any():
         return None
-    low, high = np.asarray(told.shipped.interval)[hidden].T
-    truth = told.numbers[told.rows][hidden]
+    low, high = np.asarray(told.shipped.interval)[told.hidden].T
+    truth = told.truth[told.hidden]
     return float(np.mean((low <= truth) & (truth <= high)))
 
 
@@ -267,18 +283,15 @@ def _in_words(told: Told, numbers: Array) -> str:
     return f"median {middle}, half lie between {low} and {high}"
 
 
-def _rows(told: Told, order: Codes, places: Array) -> list[tuple[int, str, list[str]]]:
+def _rows(told: Told, order: Codes) -> list[tuple[int, str, list[str]]]:
     """Return rows to look at: their number, their domain, and the figures that are shown."""
-    other = told.answers["plain" if told.model.ship == "adapted" else "adapted"].label
-    columns = [told.shipped.label, *np.asarray(told.shipped.interval).T, other, told.apart]
-    if _hidden(told).any():
-        columns.append(told.numbers[told.rows])
-    figures = np.column_stack(columns)
-    return [
-        (
-            int(told.rows[place]) + 1,
-            shorten(places[told.rows[place]]),
-            ["·" if np.isnan(each) else told.say(each) for each in figures[place].tolist()],
-        )
-        for place in order[:N_LISTED]
-    ]
+    interval, other = np.asarray(told.shipped.interval).T, told.answers[told.other].label
+    columns = [told.shipped.label, *interval, other, told.apart]
+    if told.hidden.any():
+        columns.append(told.truth)
+    rows = []
+    for place, figures in zip(order, np.column_stack(columns)[order[:N_LISTED]], strict=False):
+        row = told.rows[place]
+        shown = ["·" if np.isnan(each) else told.say(each) for each in figures.tolist()]
+        rows.append((int(row) + 1, shorten(told.places[row]), shown))
+    return rows

@@ -28,6 +28,21 @@ from skatter.tables import align_columns, to_numbers
 
 HERE = "skatter.reporting"
 SCRIPTS = ("points.js", "rows.js", "explorer.js")
+CONTENTS = {
+    "shift": "Shift",
+    "accuracy": "How well",
+    "rows": "Rows to look at",
+    "settle": "What would settle it",
+    "pictures": "Before and after",
+    "scatters": "Scatters",
+    "spectrum": "Spectrum",
+    "distances": "Distances",
+    "members": "Who voted",
+    "training": "Self-training",
+    "explorer": "Path explorer",
+    "about": "Settings",
+    "cite": "How to cite",
+}
 
 
 def report(
@@ -192,16 +207,24 @@ def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> 
     name, samples = found.parts.name, found.samples
     rows = None if found.predictions is None else pick_rows(samples, found.predictions)
     benefit, by_labels, title = asked.benefit, asked.by_labels, asked.title
+    members = [] if found.parts.hedge is None else who_voted(found.parts.hedge, percent)
+    there = {
+        "spectrum": found.eigenvalues,
+        "distances": found.distances,
+        "members": members,
+        "training": found.training,
+    }
     questions, settled = four_questions(found, shift, rows, benefit, by_labels, label is not None)
     return {
         "title": default_title(label or name, samples) if title is None else printable(title),
+        "contents": [each for each in CONTENTS.items() if there.get(each[0], True)],
         "lead": say_done(name, samples) + asked.drawn,
         "summary": questions,
         "facts": found.facts,
         "shift": shift,
         "expected": say_expected(benefit, by_labels),
         "rows": rows,
-        "members": [] if found.parts.hedge is None else who_voted(found.parts.hedge, percent),
+        "members": members,
         "settled": settled,
         "found": found,
         "island": pages.json_island(found.to_dict()),

@@ -8,6 +8,12 @@ const skatterReport = (() => {
   const plots = [];
   const listeners = [];
 
+  const make = (tag, properties, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+
   // 16-bit integers, the lower byte first.
   const decode = (text) => {
     const bytes = atob(text);
@@ -20,8 +26,7 @@ const skatterReport = (() => {
   const unit = (text) => Float32Array.from(decode(text), (value) => value / 32767);
 
   // Colours as the page paints them now; paper is light whatever the screen is.
-  const probe = document.createElement("span");
-  probe.hidden = true;
+  const probe = make("span", { hidden: true });
   document.body.append(probe);
   const colours = { points: [], grey: "", ink: "", card: "", accent: "" };
   const readColours = (scheme = "") => {
@@ -284,9 +289,7 @@ const skatterReport = (() => {
 
   const redraw = () => { for (const plot of plots) plot.drawPoints(); };
   const swatch = (category) => {
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [28, 28];
-    canvas.setAttribute("aria-hidden", "true");
+    const canvas = make("canvas", { width: 28, height: 28, ariaHidden: "true" });
     const context = canvas.getContext("2d");
     context.fillStyle = category ? colours.points[category.colour] : colours.grey;
     trace(context, category ? category.marker : 0, 14, 14, 9);
@@ -300,21 +303,16 @@ const skatterReport = (() => {
       const grey = way.codes.filter((code) => code < 0).length;
       if (grey) entries.push({ category: null, code: -1, name: way.grey, n: grey });
       legend.replaceChildren(...entries.map(({ category, code, name, n }) => {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.setAttribute("aria-pressed", String(state.only === code));
-        const count = document.createElement("span");
-        count.className = "quiet";
-        count.textContent = n.toLocaleString("en");
-        const word = document.createElement("span");
-        word.textContent = name;
-        button.append(swatch(category), word, count);
+        const word = make("span", { textContent: name });
+        const count = make("span", { className: "quiet", textContent: n.toLocaleString("en") });
+        const pressed = { type: "button", ariaPressed: String(state.only === code) };
+        const button = make("button", pressed, swatch(category), word, count);
         button.addEventListener("click", () => {
           state.only = state.only === code ? null : code;
-          for (const other of all("[data-legend] button")) other.setAttribute("aria-pressed", "false");
           const place = [...legend.children].indexOf(button);
-          for (const other of all("[data-legend]")) {
-            other.children[place].setAttribute("aria-pressed", String(state.only === code));
+          for (const other of all("[data-legend] button")) {
+            const same = [...other.parentElement.children].indexOf(other) === place;
+            other.ariaPressed = String(same && state.only === code);
           }
           redraw();
         });
@@ -325,9 +323,7 @@ const skatterReport = (() => {
   const switchWay = (key) => {
     state.way = data.colourings.findIndex((way) => way.key === key);
     state.only = null;
-    for (const button of all("[data-colour]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.colour === key));
-    }
+    for (const button of all("[data-colour]")) button.ariaPressed = String(button.dataset.colour === key);
     showLegend();
     redraw();
   };
@@ -338,7 +334,7 @@ const skatterReport = (() => {
     button.addEventListener("click", () => {
       state.lasso = !state.lasso;
       document.documentElement.classList.toggle("lasso", state.lasso);
-      for (const other of all("[data-lasso]")) other.setAttribute("aria-pressed", String(state.lasso));
+      for (const other of all("[data-lasso]")) other.ariaPressed = String(state.lasso);
     });
   }
   const repaint = (scheme = "", ratio = devicePixelRatio || 1) => {
@@ -357,7 +353,7 @@ const skatterReport = (() => {
   showLegend();
 
   return Object.freeze({
-    data, Plot, all, choose, decode, describe, labelOf, said, unit,
+    data, Plot, all, choose, decode, describe, labelOf, make, said, unit,
     chosen: () => [...state.chosen].sort((a, b) => a - b),
     whenChosen: (listener) => listeners.push(listener),
     // Where points are now, in pixels of their picture.

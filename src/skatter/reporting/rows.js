@@ -1,6 +1,6 @@
 // Chosen rows as a table, and as CSV on the clipboard.
 (() => {
-  const { data, all, choose, chosen, labelOf, said, whenChosen } = skatterReport;
+  const { data, all, choose, chosen, labelOf, make, said, whenChosen } = skatterReport;
   const LISTED = 200;
   const heads = ["row", "domain", "class", "seen in fit", "predicted", "confidence", ...data.features];
   const cellsOf = (row) => [
@@ -18,18 +18,12 @@
 
   // Numbers stand to the right, text to the left.
   const numeric = kept(heads.map((_, j) => j === 0 || data.rows.number.every((_, row) => typeof cellsOf(row)[j] !== "string")));
-  const rowOf = (tag, cells, scope) => {
-    const line = document.createElement("tr");
-    cells.forEach((cell, j) => {
-      const head = tag === "th" || j === 0;
-      const element = document.createElement(head ? "th" : "td");
-      if (head) element.scope = scope;
-      element.textContent = String(cell);
-      if (j && (tag === "th" ? !numeric[j] : typeof cell === "string")) element.className = "text";
-      line.append(element);
-    });
-    return line;
-  };
+  const rowOf = (tag, cells, scope) => make("tr", {}, ...cells.map((cell, j) => {
+    const element = make(j ? tag : "th", { textContent: String(cell) });
+    if (element.tagName === "TH") element.scope = scope;
+    if (j && (tag === "th" ? !numeric[j] : typeof cell === "string")) element.className = "text";
+    return element;
+  }));
   const show = () => {
     const rows = chosen();
     for (const part of all("[data-rows]")) {
@@ -53,8 +47,7 @@
   };
   const csv = () => [heads, ...chosen().map(cellsOf)].map((cells) => kept(cells).map(quoted).join(",")).join("\n");
   const copyOld = (text) => {
-    const field = document.createElement("textarea");
-    field.value = text;
+    const field = make("textarea", { value: text });
     document.body.append(field);
     field.select();
     const done = document.execCommand("copy");

@@ -127,26 +127,20 @@ def pack(numbers: Array) -> str:
     return base64.b64encode(whole.tobytes()).decode("ascii")
 
 
-class GroupPlace(NamedTuple):
-    """Where a group of points lies: its mean in both pictures, for readers who cannot see them."""
-
-    colouring: str
-    name: str
-    n: int
-    before: tuple[float, float]
-    after: tuple[float, float] | None
+Place = tuple[str, str, int, list[float], list[float] | None]
+"""Where a group of points lies: its name, what it is a group by, its rows, and its mean in both
+pictures, for readers who cannot see them."""
 
 
-def places(colourings: list[Colouring], before: Array, after: Array | None) -> list[GroupPlace]:
+def places(colourings: list[Colouring], before: Array, after: Array | None) -> list[Place]:
     """Say where every group lies, in units of each picture's own spread."""
-    units = [
+    was, now = (
         None if Z is None else (Z - Z.mean(axis=0)) / (Z.std() or 1.0) for Z in (before, after)
-    ]
+    )
     found = []
     for colouring in colourings:
         for c, category in enumerate(colouring.categories):
             own = colouring.codes == c
-            means = [None if Z is None else Z[own].mean(axis=0).tolist() for Z in units]
-            sides = (tuple(means[0] or ()), None if means[1] is None else tuple(means[1]))
-            found.append(GroupPlace(colouring.title, category.name, category.n, *sides))
+            means = [None if Z is None else Z[own].mean(axis=0).tolist() for Z in (was, now)]
+            found.append((category.name, colouring.title, category.n, means[0] or [], means[1]))
     return found

@@ -95,22 +95,20 @@ def _closer(shift: ScatterLine, distances: Distances | None) -> str:
     """Compare what separates the domains before and after: their means, and all of their shape."""
     if distances is None:
         return "There are no two domains to compare, so there is no shift to speak of."
-    if shift.share_after is None or distances.mean_after is None:
+    before, after = distances.means
+    if shift.share_after is None or after is None:
         return (
             f"Before, {percent(shift.share_before)} of all spread lies between the means of the "
             "domains. This model makes no features of its own, so there is no after."
         )
     share = f"{percent(shift.share_before)} of all spread before and {percent(shift.share_after)}"
-    apart = f"{distances.mean_before:.2f} before, {distances.mean_after:.2f} after"
+    apart = f"{before:.2f} before, {after:.2f} after"
     figures = (
         f"the means of the domains make up {share} after, and the distance of their distributions "
         f"is {apart}."
     )
-    closer = [
-        shift.share_after < _CLEARLY * shift.share_before,
-        distances.mean_after < _CLEARLY * distances.mean_before,
-    ]
-    if distances.mean_before < _ALIKE and shift.share_before < _ALIKE:
+    closer = [shift.share_after < _CLEARLY * shift.share_before, after < _CLEARLY * before]
+    if before < _ALIKE and shift.share_before < _ALIKE:
         return f"As a whole the domains are alike: {figures}"
     smaller = "smaller" if all(closer) else "smaller in part" if any(closer) else "no smaller"
     return f"The model makes it {smaller}: {figures}"
@@ -120,7 +118,9 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
     if by_labels is not None and by_labels.verdict == "decided":
         yield f"Ship the {by_labels.best} model: {by_labels.accuracy[by_labels.best]} are right."
     if benefit is not None:
-        yield _verdict(benefit)
+        doubt = "In doubt a vote of all classifiers is the safer choice. "
+        safer = doubt if benefit.verdict == "cannot tell" else ""
+        yield f"{benefit.reason} {safer}Expected {benefit.metric} there: {benefit.accuracy}."
     elif score is None:
         yield (
             "That was not asked: skatter.does_it_help compares this model with one that does not "
@@ -137,13 +137,6 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
         gain = score.share - score.plain
         side = "for neither" if not gain else "for it" if gain > 0 else "against it"
         yield f"That speaks {side}."
-
-
-def _verdict(benefit: Any) -> str:
-    """Say whether adapting is worth it, why, and how well it will do."""
-    doubt = "In doubt a vote of all classifiers is the safer choice. "
-    safer = doubt if benefit.verdict == "cannot tell" else ""
-    return f"{benefit.reason} {safer}Expected {benefit.metric} there: {benefit.accuracy}."
 
 
 def sides(samples: Samples) -> tuple[list[str], list[str]]:
