@@ -89,6 +89,13 @@ class Method:
             object.__setattr__(self, "kind", "classifier")
 
 
+def say_needs(method: Method) -> str:
+    """Say in words what a method needs at fit, and what else it learns from."""
+    extra = (f"the extra {method.extra}",) if method.extra else ()
+    needs = ", ".join(method.needs + extra) or "nothing"
+    return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs
+
+
 def _first_reference(estimator: type[Any]) -> str:
     """Return the first paragraph of the section "References" of a docstring."""
     text = inspect.cleandoc(estimator.__doc__ or "")
