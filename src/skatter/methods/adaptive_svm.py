@@ -22,7 +22,7 @@ from skatter.methods.machines import (
     read_log_weights,
     source_weights,
 )
-from skatter.methods.quadratic import box, minimise
+from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import method
 from skatter.parameters import POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
@@ -113,7 +113,7 @@ class AdaptiveSVM(KernelMachine):
         for column, (y, f) in enumerate(zip(signs.T, average.T, strict=True)):
             coef[here, column] += y * correction_dual(K_here, y, f, self.C, self.tol)
         self.source_weights_ = softmax(log_weights)
-        return Expansion(rows, coef, intercept)
+        return rows, coef, intercept
 
 
 def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) -> Array:
@@ -131,6 +131,6 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
         return np.where(y * average < 1, C, 0.0)
     tol = tol**2 * n * C / unit
     search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol)
-    region = box(np.zeros(n), np.full(n, C))
+    region = Region(np.zeros(n), np.full(n, C))
     with semidefinite_on("labelled target samples"):
         return minimise(K * np.outer(y, y), 1 - y * average, region, start, search, tol=tol)

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.svm import SVR
 
-from skatter.domains import Domains
-from skatter.kernels import Kernel, centre, kernel_of
+from skatter.kernels import centre
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.machines import (
     STEPS,
@@ -129,16 +128,13 @@ class DAM(KernelMachine):
     normalize: bool = parameter(BOOLEAN, default=True)
     kernel: Any = "linear"
 
-    def _resolve_kernel(self, X: Any) -> Kernel:
-        kernel = kernel_of(self, X)
-        if kernel.linear and isinstance(X, np.ndarray):
-            # All machines here have an intercept: blind to a shift, but not to the digits it costs.
-            return replace(kernel, origin=X.mean(axis=0, dtype=np.float64))
-        return kernel
-
     def _learn(self, transfer: Transfer) -> Expansion:
+        X, domains = transfer.X, transfer.domains
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
-        K = self._gram(transfer.X, np.arange(transfer.n_samples))
+        if self.kernel_.linear and isinstance(X, np.ndarray):
+            # All machines here have an intercept: blind to a shift, but not to the digits it costs.
+            self.kernel_ = replace(self.kernel_, origin=X.mean(axis=0, dtype=np.float64))
+        K = self._gram(X, np.arange(len(domains.label)))
         unit = scatter_of_gram(K) if self.normalize else 1.0
         K /= unit
         self.mmd_ = _discrepancies(K, transfer)
@@ -146,19 +142,19 @@ class DAM(KernelMachine):
             # Logarithms, since the weights themselves may be too small to be numbers.
             log_weights = -self.beta * self.mmd_**self.rho
         self.source_weights_ = softmax(log_weights)
-        target = np.flatnonzero(transfer.target)
-        K_target = K[np.ix_(target, target)]
-        virtual = self._virtual_labels(K, transfer.domains, log_weights)[target]
-        coef, intercept = regress(
-            K_target, virtual, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=self.tol
-        )
-        return Expansion(target, coef / unit, intercept)
-
-    def _virtual_labels(self, K: Array, domains: Domains, log_weights: Array) -> Array:
-        """Return ỹ for all samples: labels where known, averaged decision values elsewhere."""
         coef, intercept = average_of_sources(K, domains, log_weights, C=self.C_source, tol=self.tol)
         labels = one_against_rest(domains.label, len(domains.classes))
-        return np.where(domains.labelled[:, None], labels, K @ coef + intercept)
+        virtual = np.where(domains.labelled[:, None], labels, K @ coef + intercept)
+        target = np.flatnonzero(transfer.target)
+        coef, intercept = regress(
+            K[np.ix_(target, target)],
+            virtual[target],
+            C=self.C,
+            theta=self.theta,
+            epsilon=self.epsilon,
+            tol=self.tol,
+        )
+        return target, coef / unit, intercept
 
 
 def regress(

@@ -133,18 +133,13 @@ def copied(X: Any, c: Array) -> Any:
     """Return c ⊗ x for each sample: its features times the coefficient of each copy."""
     c = c.astype(X.dtype)
     if sparse.issparse(X):
-        return sparse.hstack([_times_rows(column, X) for column in c.T], format="csr")
+        # Nothing is stored of a sample in a copy whose coefficient is zero.
+        scales = (sparse.diags_array(column, format="csr") for column in c.T)
+        return sparse.hstack([scale @ X for scale in scales], format="csr")
     copies = np.zeros((*c.shape, X.shape[1]), dtype=X.dtype)
     # Where the coefficient is zero, so is the copy, never -0.0.
     np.multiply(c[:, :, None], X[:, None, :], out=copies, where=(c != 0)[:, :, None])
     return copies.reshape(X.shape[0], -1)
-
-
-def _times_rows(factor: Array, X: Any) -> Any:
-    """Return diag(factor) X for a sparse X, storing no entry of a row whose factor is zero."""
-    rows = np.flatnonzero(factor)
-    scale = sparse.csr_array((factor[rows], (rows, rows)), shape=(len(factor), len(factor)))
-    return scale @ X
 
 
 @method(
@@ -226,14 +221,11 @@ class EasyAdaptSVM(KernelMachine):
         )
         in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
         np.add.at(in_copies, sample, c[:, :, None] * coef[:, None, :])
-        return Expansion(rows, in_copies, intercept)
+        return rows, in_copies, intercept
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
         c = self._copies.coefficients(self._copies.private(sample_domain, X.shape[0]))
-        _, n_copies, n_machines = self.dual_coef_.shape
-        by_copy = self._expand(X, self.dual_coef_.reshape(-1, n_copies * n_machines))
-        values = np.einsum("ic,icm->im", c, by_copy.reshape(-1, n_copies, n_machines))
-        return values + self.intercept_
+        return np.einsum("ic,icm->im", c, self._expand(X)) + self.intercept_
 
 
 def _training_set(domains: Domains, copies: _Copies) -> tuple[Codes, Array, Array]:

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods.base import Transfer, semidefinite_on
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.quadratic import Region, box, minimise
+from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import Tuning, method
 from skatter.methods.weighting import BATCH, WeightedClassifier
 from skatter.parameters import NON_NEGATIVE, declared, optional, parameter, real
@@ -113,5 +113,5 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
         upper = np.full(n, min(self.max_weight, max(n * (1 + eps), 2)))
         ones = np.ones((1, n))
         if eps == 0:
-            return box(np.zeros(n), upper, E=ones)
-        return box(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])
+            return Region(np.zeros(n), upper, E=ones)
+        return Region(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])

@@ -29,7 +29,7 @@ from skatter.methods.base import SourceClassifier, Transfer, one_against_rest
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
-from skatter.methods.quadratic import Region, box, minimise
+from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import OnSubspaces, centred_times, domain_geodesic, feature_mean
 from skatter.parameters import POSITIVE, choice, declared, optional, parameter
@@ -266,9 +266,9 @@ def _balanced(label: Array, balance: str) -> Region:
     shares = members.sum(axis=1) / n
     lower, upper = np.zeros(n), np.full(n, 2.0)
     if balance == "exact":
-        return box(lower, upper, E=members)
+        return Region(lower, upper, E=members)
     # What is bounded from above by two never comes near it: all weights sum to one.
-    return box(
+    return Region(
         lower, upper, G=members, low=shares / 2, high=np.full(len(shares), 2.0), E=np.ones((1, n))
     )
 

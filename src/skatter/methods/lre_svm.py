@@ -291,7 +291,7 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         coef, intercept = regress(
             K / unit, opinions, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=REGRESSION_TOL
         )
-        return Expansion(target, coef / unit, intercept)
+        return target, coef / unit, intercept
 
     def _weights(self, exemplars: Array, X_source: Array, X_target: Array) -> Array:
         """Return v_i of all exemplars, with the largest of each class set to one."""
