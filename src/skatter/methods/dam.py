@@ -31,6 +31,44 @@ from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, named_
 from skatter.tensors import Array
 
 
+@declared
+class TargetRegression(KernelMachine):
+    """Base of what regresses on the target: support vectors on virtual labels ỹ, as at the head.
+
+    Parameters
+    ----------
+    C : float > 0
+        Cost of an error of the regression beyond ``epsilon``.
+    theta : float > 0
+        θ, the trust in what the sources say and in target labels.
+    epsilon : float >= 0
+        Errors of the regression up to this one cost nothing.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Which training samples the regressors are made of; all are the target's.
+    """
+
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    theta: float = parameter(POSITIVE, default=1.0)
+    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
+
+    def _regress(self, K: Array, virtual: Array, *, tol: float) -> tuple[Array, Array]:
+        """Fit one regressor to each column of virtual labels, with the kernel K + I/θ."""
+        means = centre(K)  # the same regressors, in smaller numbers
+        K[np.diag_indices_from(K)] += 1 / self.theta
+        coef, intercept = np.zeros(virtual.shape), np.zeros(virtual.shape[1])
+        costs = {"C": self.C, "epsilon": self.epsilon}
+        for column, wanted in enumerate(virtual.T):
+            machine = SVR(kernel="precomputed", tol=tol, max_iter=STEPS, **costs)
+            machine.random_state = 0  # no parameter; None draws from the global random state
+            machine.fit(K, wanted)
+            coef[machine.support_, column] = machine.dual_coef_[0]
+            intercept[column] = machine.intercept_[0] - means @ coef[:, column]
+        return coef, intercept
+
+
 @method(
     "dam",
     when="several sources of unequal worth, or as the last step after any features",
@@ -47,7 +85,7 @@ from skatter.tensors import Array
     ),
 )
 @declared
-class DAM(KernelMachine):
+class DAM(TargetRegression):
     """Domain adaptation machine: a regressor on the target that follows source classifiers.
 
         minimise  ½ ‖w‖² + C Σ_i |wᵀφ(x_i) + b − f_i|_ε
@@ -62,12 +100,6 @@ class DAM(KernelMachine):
 
     Parameters
     ----------
-    C : float > 0
-        Cost of an error of the regression beyond ``epsilon``.
-    theta : float > 0
-        θ, the trust in the sources' decision values and in target labels.
-    epsilon : float >= 0
-        Errors of the regression up to this one cost nothing.
     C_source : float > 0
         Cost of a source sample on the wrong side of the margin of its source's classifier.
     source_weights : "mmd", "uniform" or array-like of shape (n_sources,)
@@ -87,8 +119,6 @@ class DAM(KernelMachine):
         γ_s.
     mmd_ : ndarray of shape (n_sources,)
         Maximum mean discrepancy of each source from the target.
-    support_ : ndarray of shape (n_support,)
-        Which training samples the regressors are made of; all are the target's.
 
     Notes
     -----
@@ -118,9 +148,6 @@ class DAM(KernelMachine):
     (['far', 'near'], [0.0, 1.0])
     """
 
-    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
-    theta: float = parameter(POSITIVE, default=1.0)
-    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
     C_source: float = parameter(POSITIVE, default=1.0)
     source_weights: Any = parameter(named_or(source_weights, "mmd", "uniform"), default="mmd")
     beta: float = parameter(NON_NEGATIVE, default=1000.0)
@@ -146,31 +173,9 @@ class DAM(KernelMachine):
         labels = one_against_rest(domains.label, len(domains.classes))
         virtual = np.where(domains.labelled[:, None], labels, K @ coef + intercept)
         target = np.flatnonzero(transfer.target)
-        coef, intercept = regress(
-            K[np.ix_(target, target)],
-            virtual[target],
-            C=self.C,
-            theta=self.theta,
-            epsilon=self.epsilon,
-            tol=self.tol,
-        )
+        K_target = K[np.ix_(target, target)]
+        coef, intercept = self._regress(K_target, virtual[target], tol=self.tol)
         return target, coef / unit, intercept
-
-
-def regress(
-    K: Array, values: Array, *, C: float, theta: float, epsilon: float, tol: float
-) -> tuple[Array, Array]:
-    """Fit one regressor to each column of values, with the kernel K + I/θ."""
-    means = centre(K)  # the same regressors, in smaller numbers
-    K[np.diag_indices_from(K)] += 1 / theta
-    coef, intercept = np.zeros(values.shape), np.zeros(values.shape[1])
-    for column, wanted in enumerate(values.T):
-        machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, max_iter=STEPS)
-        machine.random_state = 0  # no parameter; None draws from the global random state
-        machine.fit(K, wanted)
-        coef[machine.support_, column] = machine.dual_coef_[0]
-        intercept[column] = machine.intercept_[0] - means @ coef[:, column]
-    return coef, intercept
 
 
 def scatter_of_gram(K: Array) -> float:

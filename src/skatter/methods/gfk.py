@@ -35,6 +35,23 @@ DISAGREE = 0.99  # subspace disagreement that counts as one
 FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspaces disagree
 
 
+@declared
+class GeodesicFeatures(OnSubspaces, RivalTransformer):
+    """Base of what sees samples in the subspaces between source and target.
+
+    Attributes
+    ----------
+    dimension_ : int
+        Dimension d of the subspaces.
+    angles_ : ndarray of shape (dimension_,)
+        Principal angles between the subspaces, smallest first.
+    mean_ : ndarray of shape (n_features_in_,)
+        Mean of all training samples.
+    """
+
+    _takes_sparse: ClassVar[bool] = True
+
+
 @method(
     "gfk",
     when="the domains vary along different directions, and labels are few or none",
@@ -43,7 +60,7 @@ FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspa
     grid={"n_components": SUBSPACES},
 )
 @declared
-class GFK(OnSubspaces, RivalTransformer):
+class GFK(GeodesicFeatures):
     """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.
 
     Compares samples in all the subspaces on the shortest path from the principal subspace of the
@@ -70,15 +87,9 @@ class GFK(OnSubspaces, RivalTransformer):
     ----------
     n_components_ : int
         Number of features: 2d, or the number of input features where that is smaller.
-    dimension_ : int
-        Dimension d of the subspaces.
-    angles_ : ndarray of shape (dimension_,)
-        Principal angles between the subspaces, smallest first.
     metric_factor_ : ndarray of shape (n_features_in_, n_components_)
         R with R Rᵀ = G. Its columns are turned so that the features of the training samples are
         uncorrelated, largest variance first.
-    mean_ : ndarray of shape (n_features_in_,)
-        Mean of all training samples.
 
     References
     ----------
@@ -100,8 +111,6 @@ class GFK(OnSubspaces, RivalTransformer):
     """
 
     source_basis: str = parameter(choice("pca", "pls"), default="pca")
-
-    _takes_sparse: ClassVar[bool] = True
 
     def metric(self) -> Array:
         """Return G, the matrix of shape (n_features_in_, n_features_in_) of the kernel xᵀ G z."""
