@@ -159,15 +159,15 @@ class Landmarks(OnSubspaces, SourceClassifier):
         flow = domain_geodesic(transfer, self.n_components)
         self.mean_, self.dimension_ = feature_mean(transfer.X), flow.dimension
         tasks = self._tasks(transfer, candidates, label, flow)
-        self.landmarks_ = np.column_stack([task.landmarks for task in tasks])
-        self.scales_ = np.array([task.scale for task in tasks])
+        self.scales_ = np.array([scale for scale, _, _ in tasks])
+        self.landmarks_ = np.column_stack([landmarks for _, landmarks, _ in tasks])
         rows = self.landmarks_[candidates].any(axis=1)
-        self._train(transfer.X[candidates[rows]], label[rows], [task.factor for task in tasks])
+        self._train(transfer.X[candidates[rows]], label[rows], [factor for *_, factor in tasks])
 
     def _tasks(
         self, transfer: Transfer, candidates: Array, label: Array, flow: Geodesic
-    ) -> list[_Task]:
-        """Return the auxiliary tasks, one at least."""
+    ) -> list[tuple[float, Mask, Array]]:
+        """Return scale, landmarks and R, R Rᵀ = G, of the auxiliary tasks, one at least."""
         Z = centred_times(transfer.X, self.mean_, flow.factor())
         source, target = Z[candidates], Z[transfer.target]
         median = median_distance(np.vstack([source, target]))
@@ -178,11 +178,14 @@ class Landmarks(OnSubspaces, SourceClassifier):
         tasks = []
         for scale in map(float, np.ravel(SCALES if self.scales is None else self.scales)):
             delta = discrepancy(within, across, beyond, scale)
-            match = match_means(delta, label, scale, balance=self.balance)
-            tasks.append(_auxiliary_task(transfer, candidates, match, flow.dimension))
-        told = [task for task in tasks if task is not None]
-        if told:
-            return told
+            chosen = match_means(delta, label, scale, balance=self.balance).landmarks()
+            if chosen is not None:
+                landmarks = np.isin(np.arange(transfer.n_samples), candidates[chosen])
+                factor = _flow_to_target(transfer, landmarks, flow.dimension)
+                if factor is not None:
+                    tasks.append((scale, landmarks, factor))
+        if tasks:
+            return tasks
         warnings.warn(
             "No scale tells landmarks from the other source samples: at each, more than two thirds "
             "of them match the target, or too few are left over. All labelled source samples are "
@@ -191,7 +194,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
             stacklevel=4,
         )
         everyone = np.isin(np.arange(transfer.n_samples), candidates)
-        return [_Task(np.inf, everyone, flow.factor())]
+        return [(np.inf, everyone, flow.factor())]
 
     def _train(self, X: Any, label: Array, factors: list[Array]) -> None:
         """Train the machines on landmarks, with the kernels of all tasks."""
@@ -273,32 +276,14 @@ def _balanced(label: Array, balance: str) -> Region:
     )
 
 
-class _Task(NamedTuple):
-    """An auxiliary task: its landmarks among all samples, and R with R Rᵀ = G."""
-
-    scale: float
-    landmarks: Mask
-    factor: Array
-
-
-def _auxiliary_task(
-    transfer: Transfer, candidates: Array, match: Match, dimension: int
-) -> _Task | None:
-    """Return the flow to the target with landmarks; None without landmarks, or without a rest."""
-    chosen = match.landmarks()
-    if chosen is None:
-        return None
-    landmarks = np.zeros(transfer.n_samples, dtype=bool)
-    landmarks[candidates[chosen]] = True
+def _flow_to_target(transfer: Transfer, landmarks: Mask, dimension: int) -> Array | None:
+    """Return R of the flow from the rest to the target with landmarks; None without a rest."""
     rest, near = transfer.source & ~landmarks, transfer.target | landmarks
     if np.count_nonzero(rest) < 2:
         return None
     bases = [principal_axes(transfer.X[part], dimension).directions for part in (rest, near)]
     common = min(basis.shape[1] for basis in bases)
-    if not common:
-        return None
-    factor = geodesic(*(basis[:, :common] for basis in bases)).factor()
-    return _Task(match.scale, landmarks, factor)
+    return geodesic(*(basis[:, :common] for basis in bases)).factor() if common else None
 
 
 def aligned_weights(features: list[Array], label: Array) -> Array:
