@@ -15,7 +15,7 @@ from skatter.domains import Codes
 from skatter.methods.base import Transfer
 from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.methods.transfer_components import EIGEN_TOL, GramProduct, TransferComponents
+from skatter.methods.tca import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve import Eigenpairs
 from skatter.tensors import Array

@@ -113,7 +113,6 @@ class SPL(SourceClassifier):
         self.pseudo_labels_ = self.classes_[guess[transfer.target]]
 
     def _unit(self, X: Array) -> Array:
-        """Return principal components of unit length."""
         return np.asarray(normalize((X - self.mean_) @ self.axes_))
 
     def _learn(self, U: Array, taught: Codes, label: Codes, source: Mask, target: Mask) -> None:

@@ -14,12 +14,7 @@ import numpy as np
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import COMPONENTS, Tuning, method
-from skatter.methods.transfer_components import (
-    EIGEN_TOL,
-    GramProduct,
-    TransferComponents,
-    mean_difference,
-)
+from skatter.methods.tca import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import POSITIVE, declared, parameter
 from skatter.solve import DiagonalPlusThin, Eigenpairs
 from skatter.tensors import Array
@@ -89,7 +84,7 @@ class TJM(Iterative, TransferComponents):
     _default_n_components: ClassVar[int] = 20
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        means = product(mean_difference(transfer, normalize=self.normalize_mmd))
+        means = product(self._mean_difference(transfer))
         only_source = transfer.source & ~transfer.target
         weights = np.ones(product.n)
         iterations = Iterations.of(self)
