@@ -182,16 +182,11 @@ def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> A
 
 def _disagreement(P_source: Array, P_target: Array, P_pooled: Array) -> Array:
     """D(d) for every d that all three bases allow."""
-    to_source, to_target = P_source.T @ P_pooled, P_target.T @ P_pooled
-    dimensions = range(1, min(*to_source.shape, *to_target.shape) + 1)
-    return np.array([(_sine(to_source[:d, :d]) + _sine(to_target[:d, :d])) / 2 for d in dimensions])
-
-
-def _sine(products: Array) -> float:
-    """Sine of the largest principal angle of two bases with these inner products."""
-    # Not the last entry of the diagonal: the axes need not come in the same order.
-    cosine = svdvals(products, check_finite=False)[-1]
-    return float(np.sqrt(max(1 - cosine**2, 0)))
+    both = P_source.T @ P_pooled, P_target.T @ P_pooled
+    dimensions = range(1, min(*both[0].shape, *both[1].shape) + 1)
+    # Not the last entries of the diagonals: the axes need not come in the same order.
+    cosines = [svdvals(P[:d, :d], check_finite=False)[-1] for d in dimensions for P in both]
+    return np.sqrt(np.maximum(1 - np.square(cosines), 0)).reshape(-1, 2).mean(axis=1)
 
 
 def _bases_until_they_disagree(transfer: Transfer) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -27,13 +27,6 @@ from skatter.tensors import Array
 
 ADVANCE = 10  # proximal steps before each Newton move
 NEWTON = 200  # conjugate gradient steps for one Newton move, at most
-
-
-class Effort(NamedTuple):
-    """How long to go on."""
-
-    tol: float
-    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +104,11 @@ class CodeProblem:
             value = self.value(new)
         return new, value
 
-    def solve(self, S: Array, effort: Effort) -> tuple[Array, bool]:
+    def solve(self, S: Array, *, tol: float, steps: int) -> tuple[Array, bool]:
         """Return the best codes, from a start, and whether they are as good as the tolerance asks.
 
         Proximal steps find out which codes are zero, Newton moves solve for the others.
         """
-        tol, steps = effort
         while steps > 0:
             S = self._advance(S, ADVANCE)
             steps -= ADVANCE
