@@ -92,7 +92,7 @@ def minimise(
 ) -> Array:
     """Return the minimiser of ½ xᵀQx − qᵀx over a region."""
     scale = 0.5 * float(np.abs(start) @ np.sqrt(np.maximum(np.diagonal(Q), 0))) ** 2
-    gradient, s = _times(Q, start) - q, region.slacks(start)
+    gradient, s = times(Q, start) - q, region.slacks(start)
     # Multipliers are of the size of the gradient, which they have to balance.
     point = Point(start, s, np.full_like(s, np.abs(gradient).max()), np.zeros(len(region.E)))
     gap = _duality_gap(region, point, gradient)
@@ -101,14 +101,15 @@ def minimise(
             toward = _newton(Q, gradient, region, point)
             _, _, corrector = aim(point, toward)
             point = point.moved(BOUNDARY * point.longest_step(corrector), corrector)
-            gradient = _times(Q, point.x) - q
+            gradient = times(Q, point.x) - q
             gap = _duality_gap(region, point, gradient)
         objective = 0.5 * float(point.x @ (gradient - q))
         iterations.record(objective, settled=gap <= tol * scale, note=f"duality gap {gap:.1e}")
     return np.clip(point.x, region.lower, region.upper)
 
 
-def _times(Q: Array, x: Array) -> Array:
+def times(Q: Array, x: Array) -> Array:
+    """Return Q x, by the product that is fastest for columns."""
     return dot(Q, x[:, None])[:, 0]
 
 
