@@ -24,7 +24,7 @@ from skatter.methods.machines import (
 )
 from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import method
-from skatter.parameters import POSITIVE, declared, named_or, parameter
+from skatter.parameters import POSITIVE, named_or, parameter
 from skatter.tensors import Array
 
 ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
@@ -37,7 +37,6 @@ ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
     cost="n_l² p + C support vector machines per source + C t³, t target labels",
     grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
 )
-@declared
 class AdaptiveSVM(KernelMachine):
     """Adaptive SVM (A-SVM): source classifiers with a small correction from target labels.
 

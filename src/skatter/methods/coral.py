@@ -25,7 +25,7 @@ from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.record import method
 from skatter.methods.subspaces import feature_mean
-from skatter.parameters import NON_NEGATIVE, choice, declared, parameter
+from skatter.parameters import NON_NEGATIVE, choice, parameter
 from skatter.tensors import Array
 
 
@@ -36,7 +36,6 @@ from skatter.tensors import Array
     linear=True,
     grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
 )
-@declared
 class CORAL(RivalTransformer):
     """Correlation alignment (CORAL): gives the source the covariance of the target.
 

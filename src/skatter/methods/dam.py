@@ -84,7 +84,6 @@ class TargetRegression(KernelMachine):
         {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
     ),
 )
-@declared
 class DAM(TargetRegression):
     """Domain adaptation machine: a regressor on the target that follows source classifiers.
 

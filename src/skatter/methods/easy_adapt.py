@@ -22,7 +22,7 @@ from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 
@@ -75,7 +75,6 @@ class _Copies(NamedTuple):
     grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
     wants=("target labels",),
 )
-@declared
 class EasyAdapt(RivalTransformer):
     """EasyAdapt: one copy of the features for all domains, one more for each.
 
@@ -149,7 +148,6 @@ def copied(X: Any, c: Array) -> Any:
     cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
     grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
 )
-@declared
 class EasyAdaptSVM(KernelMachine):
     """EasyAdapt SVM (EA++): shared and private machines that agree on unlabelled target samples.
 

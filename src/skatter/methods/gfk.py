@@ -59,7 +59,6 @@ class GeodesicFeatures(OnSubspaces, RivalTransformer):
     linear=True,
     grid={"n_components": SUBSPACES},
 )
-@declared
 class GFK(GeodesicFeatures):
     """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.
 

@@ -75,7 +75,6 @@ class JointMatching(Guessing, TransferComponents):
         why="Long et al. 2013: 100 bases, 10 iterations",
     ),
 )
-@declared
 class JDA(JointMatching):
     """Joint distribution adaptation: means of domains and of guessed classes together.
 

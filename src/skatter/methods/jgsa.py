@@ -17,7 +17,7 @@ from skatter.methods.matching import Guesses, Guessing, mean_differences, neares
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
 from skatter.methods.tca import EIGEN_TOL
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import CholeskyRoot, solve_pencil
 from skatter.solve.small import column_signs
@@ -40,7 +40,6 @@ JITTER = 1e-9  # added to the diagonal of the right-hand side, as in the authors
     },
     coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
 )
-@declared
 class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
     """Joint geometrical and statistical alignment: near maps, same means, compact source classes.
 

@@ -15,7 +15,7 @@ from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import Tuning, method
 from skatter.methods.weighting import BATCH, WeightedClassifier
-from skatter.parameters import NON_NEGATIVE, declared, optional, parameter, real
+from skatter.parameters import NON_NEGATIVE, optional, parameter, real
 from skatter.tensors import Array
 
 
@@ -27,7 +27,6 @@ from skatter.tensors import Array
     grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
     coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
 )
-@declared
 class KMM(WithKernel, Iterative, WeightedClassifier):
     """Kernel mean matching: source samples weighted to match the target's mean in feature space.
 

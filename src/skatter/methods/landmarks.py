@@ -32,7 +32,7 @@ from skatter.methods.machines import support_vector_machines
 from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import OnSubspaces, centred_times, domain_geodesic, feature_mean
-from skatter.parameters import POSITIVE, choice, declared, optional, parameter
+from skatter.parameters import POSITIVE, choice, optional, parameter
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
@@ -68,7 +68,6 @@ def _check_scales(name: str, value: Any) -> None:
     },
     coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
 )
-@declared
 class Landmarks(OnSubspaces, SourceClassifier):
     """Landmarks: trains on source samples that could be the target's, at several scales.
 

@@ -143,7 +143,6 @@ class _ExemplarLearner(Iterative, RivalClassifier):
     grid=_GRID,
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
-@declared
 class LRESVM(Generalizer, _ExemplarLearner):
     """Low-rank exemplar SVMs: one classifier per sample, tied by likelihoods of low rank.
 
@@ -199,7 +198,6 @@ class LRESVM(Generalizer, _ExemplarLearner):
     grid={**_GRID, "beta": (0.0, 1.0, 10.0)},
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
-@declared
 class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     """LRE-SVM for domain adaptation: exemplars near the target teach a regressor on the target.
 

@@ -26,7 +26,7 @@ from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Tuning, method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, named_or, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, named_or, parameter
 from skatter.tensors import Array
 
 
@@ -41,7 +41,6 @@ from skatter.tensors import Array
     },
     coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
 )
-@declared
 class MarginalKernelSVM(Generalizer, KernelMachine):
     """Marginal kernel SVM: kernel on pairs of a domain's distribution and a sample.
 

@@ -18,7 +18,7 @@ from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 # Of sweeps over rows and columns in one round, at most, and sweeps in each.
@@ -36,7 +36,6 @@ BATCH = 1024  # new samples whose distances to the training samples are held at 
     cost="n_s n_t p + n_s n_t per sweep",
     grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
 )
-@declared
 class OptimalTransport(Iterative, RivalTransformer):
     """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
 
@@ -153,7 +152,6 @@ def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[
     linear=True,
     grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
 )
-@declared
 class LinearTransport(RivalTransformer):
     """Linear transport: the linear map with the least motion that matches mean and covariance.
 

@@ -23,7 +23,7 @@ from skatter.methods.subspaces import (
     partial_least_squares,
     require_classes,
 )
-from skatter.parameters import COUNT, declared, integer, optional, parameter
+from skatter.parameters import COUNT, integer, optional, parameter
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
@@ -36,7 +36,6 @@ from skatter.tensors import Array
     grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
     coarse=Tuning({"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"),
 )
-@declared
 class SGF(GeodesicFeatures):
     """Sampling geodesic flow (SGF): sees samples in several subspaces between source and target.
 

@@ -23,7 +23,6 @@ from skatter.parameters import (
     NON_NEGATIVE,
     POSITIVE,
     SHARE,
-    declared,
     optional,
     parameter,
 )
@@ -50,7 +49,6 @@ from skatter.tensors import Array
         why="Pan et al. 2011, fewer values",
     ),
 )
-@declared
 class SSTCA(TransferComponents):
     """Semi-supervised TCA: TCA whose features follow labels and neighbours.
 

@@ -13,7 +13,6 @@ from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import OnSubspaces, centred_times, domain_axes
-from skatter.parameters import declared
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
@@ -25,7 +24,6 @@ from skatter.tensors import Array
     linear=True,
     grid={"n_components": SUBSPACES},
 )
-@declared
 class SubspaceAlignment(OnSubspaces, RivalTransformer):
     """Subspace alignment: turns the principal axes of the source towards the target's.
 

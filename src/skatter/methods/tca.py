@@ -218,7 +218,6 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         why="Pan et al. 2011",
     ),
 )
-@declared
 class TCA(TransferComponents):
     """Transfer component analysis: means of source and target together, variance kept.
 

@@ -15,7 +15,7 @@ from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import COMPONENTS, Tuning, method
 from skatter.methods.tca import EIGEN_TOL, GramProduct, TransferComponents
-from skatter.parameters import POSITIVE, declared, parameter
+from skatter.parameters import POSITIVE, parameter
 from skatter.solve import DiagonalPlusThin, Eigenpairs
 from skatter.tensors import Array
 
@@ -30,7 +30,6 @@ from skatter.tensors import Array
         why="Long et al. 2014: penalty 1 on images",
     ),
 )
-@declared
 class TJM(Iterative, TransferComponents):
     """Transfer joint matching: TCA that weighs down source samples unlike the target.
 

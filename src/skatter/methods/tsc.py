@@ -23,7 +23,7 @@ from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Tuning, method
 from skatter.methods.sparse_codes import CodeProblem, Coupling
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 STEPS = 10  # proximal steps for the codes after each change of the dictionary
@@ -45,7 +45,6 @@ WORK = 10**6  # small problems are given more steps in the end: so many codes ti
         {"mmd": (1000.0, 100000.0)}, {"n_components": 128}, why="Long et al. 2013: 128 atoms"
     ),
 )
-@declared
 class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     """Transfer sparse coding (TSC): sparse codes, smooth over neighbours, domains together.
 

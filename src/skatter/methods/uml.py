@@ -35,7 +35,7 @@ from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import centred_times, in_span
-from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, parameter
+from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
@@ -59,7 +59,6 @@ BATCH = 2**17  # numbers held at once where pairs of samples are compared: what 
     },
     coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
 )
-@declared
 class UML(WithComponents, Iterative, GeneralizingTransformer):
     """Unbiased metric learning: a metric with neighbours of one class in all data sets (surrogate).
 

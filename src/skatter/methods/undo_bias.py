@@ -34,7 +34,7 @@ from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import feature_mean
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 
@@ -49,7 +49,6 @@ from skatter.tensors import Array
     },
     coarse=Tuning({}, why="defaults: a fit is slow"),
 )
-@declared
 class UndoBias(Generalizer, KernelMachine):
     """Undo-Bias: a machine for the visual world, and what each domain adds to it.
 
