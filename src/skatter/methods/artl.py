@@ -135,7 +135,6 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
             guess = np.where(transfer.labelled, transfer.label, F.argmax(axis=1))
             guesses.record(objective, guess)
         self.X_fit_, self.dual_coef_ = U, beta
-        guesses.keep_in(self)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))

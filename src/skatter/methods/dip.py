@@ -199,7 +199,6 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         self.mean_ = axes.mean
         self.components_ = (directions * column_signs(directions)).T
         self.n_components_ = int(d)
-        iterations.keep_in(self)
         return self._transform(given, transfer.source)
 
     def _terms(self, transfer: Transfer) -> list[Term]:

@@ -56,7 +56,6 @@ class JointMatching(Guessing, TransferComponents):
             pairs = self._scaled(found)
             Z = self._finish(product(np.asfortranarray(pairs.vectors)))
             guesses.record(float(np.sum(1 / found.values)), nearest_classes(Z, transfer))
-        guesses.keep_in(self)
         return pairs
 
     def _finish(self, Z: Array) -> Array:

@@ -129,7 +129,6 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
             (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)
         )
         self.eigenvalues_, self.n_components_ = pairs.values, len(pairs.values)
-        guesses.keep_in(self)
         return np.asarray(signs * Z, dtype=dtype)
 
     def _pencil(self, X: Array, transfer: Transfer) -> tuple[tuple[Array, Array], Array]:

@@ -96,7 +96,6 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         # The common factor keeps numbers away from zero where source and target are far apart.
         sizes = np.maximum(here.mean(axis=0), np.finfo(float).tiny)
         proportions = mixture_proportions(there / sizes, iterations, self.tol)
-        iterations.keep_in(self)
         return np.asarray((here / sizes) @ proportions)
 
 

@@ -102,9 +102,7 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
         )
         iterations = Iterations.of(self)
         with semidefinite_on("source samples"):
-            b = minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
-        iterations.keep_in(self)
-        return b
+            return minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
 
     def _region(self, n: int) -> Region:
         """Return 0 ≤ b ≤ B with a mean within ε of 1; no weight exceeds the largest sum."""

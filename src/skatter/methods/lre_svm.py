@@ -116,7 +116,6 @@ class _ExemplarLearner(Iterative, RivalClassifier):
                 W[k], values = solve(problem, W[k], F, tol=GAIN, max_iter=STEPS)
                 objective += float(values.sum()) + self.rank_weight * nuclear_norm
             rounds.record(objective, note=f"rank {ranks.mean():.1f} on average")
-        rounds.keep_in(self)
         return W, ranks
 
     def _problem(self, Z: Array, own: Array, *, tie: float) -> Exemplars:

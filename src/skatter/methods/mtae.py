@@ -217,7 +217,6 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
                 value = np.average(losses, weights=[np.sum(batch >= 0) for batch in batches])
                 settled = stands_still([*iterations.objective, value], self.tol)
                 iterations.record(float(value), settled=settled)
-        iterations.keep_in(self)
         return Network(*(w.detach().numpy().astype(np.float64) for w in weights))
 
     def _scaled(self, X: Array) -> Array:

@@ -107,7 +107,7 @@ class OptimalTransport(Iterative, RivalTransformer):
             iterations.record(value, settled=True if self.class_weight == 0 else None)
         self.plan_, self.X_source_ = plan, source
         self.moved_ = (plan / plan.sum(axis=1, keepdims=True)) @ target
-        self.objective_, self.n_iter_ = np.array(iterations.objective), len(iterations.objective)
+        self.objective_ = np.array(iterations.objective)
         self.n_components_ = source.shape[1]
 
     def _transform(self, X: Array, from_source: Mask) -> Array:

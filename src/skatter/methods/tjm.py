@@ -97,7 +97,6 @@ class TJM(Iterative, TransferComponents):
             weights = np.where(only_source, self.source_weight / size, 1.0)
             iterations.record(self._objective(found, means, only_source))
         self.objective_ = np.array(iterations.objective)
-        self.n_iter_ = len(self.objective_)
         return pairs
 
     def _objective(self, found: Eigenpairs, means: Array, only_source: Array) -> float:

@@ -189,7 +189,6 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
             problem = _problem(X, dictionary, coupling, self.sparsity)
             S, value = problem.descend(S, STEPS)
             iterations.record(size + 2 * value)
-        iterations.keep_in(self)
         return dictionary, problem.solve(S, tol=1e-9, steps=max(300, WORK // S.size))[0]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:

@@ -209,7 +209,6 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
                 best, lowest = A, value
             known = union(known, nearest)
             iterations.record(value)
-        iterations.keep_in(self)
         return best
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
