@@ -43,15 +43,12 @@ class _Copies(NamedTuple):
         """Number of copies, the shared one included."""
         return 1 + len(self.ids)
 
-    def private(self, sample_domain: Any, n_samples: int) -> Codes:
-        """Return the private copy of each sample: 0 the target's, -1 none for a new domain."""
-        if sample_domain is None:
-            return np.zeros(n_samples, dtype=np.intp)
-        return which_domain(sample_domain, self.ids, n_samples=n_samples)
-
-    def coefficients(self, private: Codes) -> Array:
-        """Return c of each sample, given its private copy."""
-        c = np.zeros((len(private), self.n_copies))
+    def coefficients(self, sample_domain: Any, n_samples: int) -> Array:
+        """Return c of each sample; a new domain has no copy, and none named means the target."""
+        private = np.zeros(n_samples, dtype=np.intp)
+        if sample_domain is not None:
+            private = which_domain(sample_domain, self.ids, n_samples=n_samples)
+        c = np.zeros((n_samples, self.n_copies))
         c[:, 0] = np.sqrt(self.shared_weight)
         known = np.flatnonzero(private >= 0)
         c[known, 1 + private[known]] = 1
@@ -59,11 +56,9 @@ class _Copies(NamedTuple):
 
     def disagreements(self, n_samples: int) -> Array:
         """Return c of the differences between each source and the target, for every sample."""
-        n_sources = len(self.ids) - 1
-        c = np.zeros((n_sources, self.n_copies))
-        c[:, 1] = -1
-        c[np.arange(n_sources), 2 + np.arange(n_sources)] = 1
-        return np.repeat(c, n_samples, axis=0)
+        own = np.eye(len(self.ids) - 1)
+        shared = np.tile([0.0, -1.0], (len(own), 1))
+        return np.repeat(np.hstack([shared, own]), n_samples, axis=0)
 
 
 @method(
@@ -124,8 +119,7 @@ class EasyAdapt(RivalTransformer):
         return self._features(transfer.X, self.domain_ids_[transfer.domains.domain])
 
     def _features(self, X: Any, sample_domain: Any) -> Any:
-        private = self._copies.private(sample_domain, X.shape[0])
-        return copied(X, self._copies.coefficients(private))
+        return copied(X, self._copies.coefficients(sample_domain, X.shape[0]))
 
 
 def copied(X: Any, c: Array) -> Any:
@@ -222,7 +216,7 @@ class EasyAdaptSVM(KernelMachine):
         return rows, in_copies, intercept
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
-        c = self._copies.coefficients(self._copies.private(sample_domain, X.shape[0]))
+        c = self._copies.coefficients(sample_domain, X.shape[0])
         return np.einsum("ic,icm->im", c, self._expand(X)) + self.intercept_
 
 
@@ -230,12 +224,12 @@ def _training_set(domains: Domains, copies: _Copies) -> tuple[Codes, Array, Arra
     """Return rows, coefficients and signs: labelled samples, then disagreements with both signs."""
     labelled, unlabelled = np.flatnonzero(domains.labelled), np.flatnonzero(~domains.labelled)
     signs = one_against_rest(domains.label[labelled], len(domains.classes))
-    of_domain = copies.private(domains.domain_ids[domains.domain[labelled]], len(labelled))
+    own_copies = copies.coefficients(domains.domain_ids[domains.domain[labelled]], len(labelled))
     disagreements = copies.disagreements(len(unlabelled))
     again = np.tile(unlabelled, len(copies.ids) - 1)
     both = np.ones((len(again), signs.shape[1]))
     return (
         np.concatenate([labelled, again, again]),
-        np.vstack([copies.coefficients(of_domain), disagreements, disagreements]),
+        np.vstack([own_copies, disagreements, disagreements]),
         np.vstack([signs, both, -both]),
     )
