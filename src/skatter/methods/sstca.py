@@ -17,15 +17,7 @@ from sklearn.neighbors import kneighbors_graph
 from skatter.methods.base import Transfer
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 from skatter.methods.tca import GramProduct, TransferComponents, centred
-from skatter.parameters import (
-    BOOLEAN,
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    SHARE,
-    optional,
-    parameter,
-)
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, SHARE, optional, parameter
 from skatter.solve import CholeskyRoot, DiagonalPlusThin, Eigenpairs
 from skatter.solve.blas import dot
 from skatter.solve.symmetric import Root
