@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -177,7 +177,8 @@ class Landmarks(OnSubspaces, SourceClassifier):
         tasks = []
         for scale in map(float, np.ravel(SCALES if self.scales is None else self.scales)):
             delta = discrepancy(within, across, beyond, scale)
-            chosen = match_means(delta, label, scale, balance=self.balance).landmarks()
+            weights, slope = match_means(delta, label, balance=self.balance)
+            chosen = choose_landmarks(weights, slope, label)
             if chosen is not None:
                 landmarks = np.isin(np.arange(transfer.n_samples), candidates[chosen])
                 factor = _flow_to_target(transfer, landmarks, flow.dimension)
@@ -213,29 +214,6 @@ class Landmarks(OnSubspaces, SourceClassifier):
         return centred_times(X, self.mean_, self.coef_.T) + self.intercept_
 
 
-class Match(NamedTuple):
-    """Weights of source samples with which their mean is nearest to the target's."""
-
-    scale: float
-    weights: Array
-    slope: Array
-    label: Array
-
-    def landmarks(self) -> Mask | None:
-        """Return who is a landmark, at least a third of each class; None where too many are."""
-        chosen = self.weights > WEIGHT
-        if np.count_nonzero(chosen) > MOST * len(chosen):
-            return None
-        for code in np.unique(self.label):
-            members = np.flatnonzero(self.label == code)
-            wanted = int(np.ceil(LEAST * len(members)))
-            missing = wanted - np.count_nonzero(chosen[members])
-            if missing > 0:  # the others that are nearest to having weight
-                others = members[~chosen[members]]
-                chosen[others[np.argsort(self.slope[others])[:missing]]] = True
-        return chosen
-
-
 def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float) -> Array:
     """Return Δ, for which βᵀΔβ is the squared distance of the means where Σ β = 1.
 
@@ -250,29 +228,36 @@ def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float)
     return delta
 
 
-def match_means(delta: Array, label: Array, scale: float, *, balance: str) -> Match:
-    """Minimise βᵀΔβ over weights that sum to one, with balanced classes and a small ridge."""
-    n = len(label)
-    iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
-    region, uniform = _balanced(label, balance), np.full(n, 1 / n)
-    ridged = delta.copy()
-    ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
-    beta = minimise(ridged, np.zeros(n), region, uniform, iterations, tol=TOL)
-    return Match(scale, beta, ridged @ beta, label)
-
-
-def _balanced(label: Array, balance: str) -> Region:
-    """Return β ≥ 0 with sum one, and the sum over each class bounded or, for "exact", constant."""
+def match_means(delta: Array, label: Array, *, balance: str) -> tuple[Array, Array]:
+    """Minimise βᵀΔβ, with a small ridge, over balanced weights; return them and the slope there."""
     n = len(label)
     members = (label == np.unique(label)[:, None]).astype(float)
-    shares = members.sum(axis=1) / n
-    lower, upper = np.zeros(n), np.full(n, 2.0)
-    if balance == "exact":
-        return Region(lower, upper, E=members)
     # What is bounded from above by two never comes near it: all weights sum to one.
-    return Region(
-        lower, upper, G=members, low=shares / 2, high=np.full(len(shares), 2.0), E=np.ones((1, n))
-    )
+    lower, upper, most = np.zeros(n), np.full(n, 2.0), np.full(len(members), 2.0)
+    if balance == "exact":
+        region = Region(lower, upper, E=members)
+    else:
+        least = members.sum(axis=1) / n / 2
+        region = Region(lower, upper, G=members, low=least, high=most, E=np.ones((1, n)))
+    ridged = delta.copy()
+    ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
+    iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
+    beta = minimise(ridged, np.zeros(n), region, np.full(n, 1 / n), iterations, tol=TOL)
+    return beta, ridged @ beta
+
+
+def choose_landmarks(weights: Array, slope: Array, label: Array) -> Mask | None:
+    """Return who is a landmark, at least a third of each class; None where too many are."""
+    chosen = weights > WEIGHT
+    if np.count_nonzero(chosen) > MOST * len(chosen):
+        return None
+    for code in np.unique(label):
+        members = np.flatnonzero(label == code)
+        missing = int(np.ceil(LEAST * len(members))) - np.count_nonzero(chosen[members])
+        if missing > 0:  # the others that are nearest to having weight
+            others = members[~chosen[members]]
+            chosen[others[np.argsort(slope[others])[:missing]]] = True
+    return chosen
 
 
 def _flow_to_target(transfer: Transfer, landmarks: Mask, dimension: int) -> Array | None:
