@@ -19,10 +19,10 @@ from sklearn.svm import SVR
 from skatter.kernels import centre
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.machines import (
-    STEPS,
     Expansion,
     KernelMachine,
     average_of_sources,
+    fit_columns,
     read_log_weights,
     source_weights,
 )
@@ -58,15 +58,9 @@ class TargetRegression(KernelMachine):
         """Fit one regressor to each column of virtual labels, with the kernel K + I/θ."""
         means = centre(K)  # the same regressors, in smaller numbers
         K[np.diag_indices_from(K)] += 1 / self.theta
-        coef, intercept = np.zeros(virtual.shape), np.zeros(virtual.shape[1])
-        costs = {"C": self.C, "epsilon": self.epsilon}
-        for column, wanted in enumerate(virtual.T):
-            machine = SVR(kernel="precomputed", tol=tol, max_iter=STEPS, **costs)
-            machine.random_state = 0  # no parameter; None draws from the global random state
-            machine.fit(K, wanted)
-            coef[machine.support_, column] = machine.dual_coef_[0]
-            intercept[column] = machine.intercept_[0] - means @ coef[:, column]
-        return coef, intercept
+        machine = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=tol)
+        machine.random_state = 0  # no parameter; None draws from the global random state
+        return fit_columns(machine, K, means, virtual)
 
 
 @method(

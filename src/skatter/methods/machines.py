@@ -109,11 +109,21 @@ def support_vector_machines(
     """
     # The intercept makes the machine blind to the origin of feature space. Centred values are
     # small, which matters because the solver keeps them in single precision.
-    means = centre(K)
+    means, machine = centre(K), SVC(kernel="precomputed", C=C, tol=tol, random_state=0)
+    told = (signs != signs[0]).any(axis=0)
     coef, intercept = np.zeros(signs.shape), signs[0].copy()
-    for column in np.flatnonzero((signs != signs[0]).any(axis=0)):
-        machine = SVC(kernel="precomputed", C=C, tol=tol, max_iter=STEPS, random_state=0)
-        machine.fit(K, signs[:, column], sample_weight=sample_weight)
+    coef[:, told], intercept[told] = fit_columns(machine, K, means, signs[:, told], sample_weight)
+    return coef, intercept
+
+
+def fit_columns(
+    machine: Any, K: Array, means: Array, wanted: Array, sample_weight: Array | None = None
+) -> tuple[Array, Array]:
+    """Fit a machine to each column of what is wanted, on a kernel that was centred by ``means``."""
+    coef, intercept = np.zeros(wanted.shape), np.zeros(wanted.shape[1])
+    machine.set_params(max_iter=STEPS)
+    for column, values in enumerate(wanted.T):
+        machine.fit(K, values, sample_weight=sample_weight)
         coef[machine.support_, column] = machine.dual_coef_[0]
         intercept[column] = machine.intercept_[0] - means @ coef[:, column]
     return coef, intercept
