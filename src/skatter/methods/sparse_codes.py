@@ -52,11 +52,6 @@ class Coupling:
             out += np.outer(self.contrast, self.mmd * (self.contrast @ S))
         return out
 
-    def rest(self, d: Array) -> Any:
-        """Return diag(d − h) + A, what a metric diag(d) leaves of all but the means."""
-        left = sparse.diags_array(d - self.degree, format="csr")
-        return left if self.adjacency is None else left + self.adjacency
-
 
 class CodeProblem:
     """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S."""
@@ -70,7 +65,10 @@ class CodeProblem:
         neighbours = coupling.degree if coupling.adjacency is not None else 0.0
         # Never zero: a dictionary of zeros, and no pull, is a problem too.
         self._d = np.maximum(curvature + coupling.degree + neighbours, 1e-300)
-        self._rest = coupling.rest(self._d)
+        # What the metric diag(d) leaves of all but the means: diag(d − h) + A.
+        self._rest = sparse.diags_array(self._d - coupling.degree, format="csr")
+        if coupling.adjacency is not None:
+            self._rest += coupling.adjacency
         # Each sample has a scale of its own where none depends on the others.
         largest = np.abs(correlation).max(axis=1)
         scale = largest if coupling.free else largest.max(keepdims=True)
