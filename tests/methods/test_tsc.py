@@ -16,8 +16,7 @@ from sklearn.preprocessing import normalize
 from skatter.methods import TSC
 from skatter.methods.dictionary import Dictionary, update_dictionary
 from skatter.methods.neighbourhood import Neighbourhood
-from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
-from skatter.methods.tsc import ALONE
+from skatter.methods.sparse_codes import CodeProblem, Coupling
 
 MMD, SMOOTHNESS, SPARSITY = 1e5, 1.0, 0.2
 """The defaults, which the definitions below repeat."""
@@ -161,7 +160,7 @@ def test_codes_equal_those_found_sample_by_sample():
         for i in range(14):
             v = T[i] @ slow - T[i, i] * slow[i]
             slow[i] = one_code(X[i], B, T[i, i], v)
-    fast, converged = problem.solve(np.zeros((14, 5)), Effort(1e-12, 1000))
+    fast, converged = problem.solve(np.zeros((14, 5)), tol=1e-12, steps=1000)
     assert converged
     assert_allclose(fast, slow, atol=1e-9)
     assert 0 < np.mean(fast == 0) < 1
@@ -171,7 +170,7 @@ def test_codes_equal_those_found_sample_by_sample():
 @pytest.mark.parametrize("smoothness", [0.01, 1.0, 100.0])
 def test_codes_satisfy_their_optimality_conditions_however_stiff(mmd, smoothness):
     problem, X, B, T = code_problem(3, mmd=mmd, smoothness=smoothness, n=60, r=9)
-    S, converged = problem.solve(np.zeros((60, 9)), Effort(1e-10, 3000))
+    S, converged = problem.solve(np.zeros((60, 9)), tol=1e-10, steps=3000)
     assert converged
     gradient = 2 * ((S @ B.T - X) @ B + T @ S)
     assert worst_condition(S, gradient) < 1e-8
@@ -185,7 +184,7 @@ def test_codes_of_collinear_atoms_are_found_too():
     W = neighbours(X)
     coupling = Coupling(W.sum(axis=1), sparse.csr_array(W))
     problem = CodeProblem(B.T @ B, X @ B, coupling, SPARSITY)
-    S, converged = problem.solve(np.zeros((40, 6)), Effort(1e-9, 20_000))
+    S, converged = problem.solve(np.zeros((40, 6)), tol=1e-9, steps=20_000)
     assert converged
     assert worst_condition(S, 2 * ((S @ B.T - X) @ B + laplacian(W) @ S)) < 1e-8
 
@@ -212,7 +211,7 @@ def test_neither_half_step_increases_the_objective(seed):
 
 def test_plain_steps_are_taken_where_momentum_would_go_uphill(monkeypatch):
     problem, *_ = code_problem()
-    S, _ = problem.solve(np.zeros((14, 5)), Effort(1e-12, 1000))
+    S, _ = problem.solve(np.zeros((14, 5)), tol=1e-12, steps=1000)
     honest = problem._advance
 
     def astray(S, steps, *, momentum=True):
@@ -499,6 +498,6 @@ def test_parameters_are_checked_by_name(two_domains, name, value, error):
 
 def test_codes_that_are_not_exact_are_told(two_domains, monkeypatch):
     model = fitted(TSC(), two_domains)
-    monkeypatch.setattr("skatter.methods.tsc.ALONE", ALONE._replace(steps=1))
+    monkeypatch.setattr("skatter.methods.tsc.STEPS_ALONE", 1)
     with pytest.warns(ConvergenceWarning, match=r"codes of TSC are exact to .* only"):
         model.transform(two_domains.X_new)

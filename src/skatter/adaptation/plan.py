@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from skatter.adaptation.roles import Roles
 from skatter.maps import LandmarkMap
 from skatter.methods import Method, get_method
+from skatter.methods.entries import HEDGED_REGRESSOR
 from skatter.methods.generalization import Generalizer
-from skatter.methods.hedging import HEDGED_REGRESSOR
 from skatter.pipeline import DomainPipeline
 
 AUTO = "auto"

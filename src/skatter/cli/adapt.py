@@ -28,7 +28,7 @@ from skatter.cli.files import Job, check_outputs, write_together
 from skatter.cli.pieces import PieceByPiece
 from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
-from skatter.methods.hedging import HEDGED_REGRESSOR
+from skatter.methods.entries import HEDGED_REGRESSOR
 from skatter.notebook import Section
 from skatter.saving import pack_model
 from skatter.tables import OpenTable, open_table, read_table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from rich import box
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skatter.methods import METHODS, Method, get_method
-from skatter.methods.table import GROUPS, say_needs
+from skatter.methods.record import Kind, say_needs
 
 INDENT = (0, 2, 0, 2)
 """Padding of a cell: top, right, bottom, left."""
@@ -48,7 +48,7 @@ def overview() -> Table:
     """Return all methods, those that give the same together."""
     table = _table("name", "what it does", "needs", "gives")
     table.columns[0].no_wrap = True
-    for kind in GROUPS:
+    for kind in get_args(Kind):
         for method in METHODS.values():
             if method.kind == kind:
                 _add(table, method.name, method.summary, say_needs(method), kind)

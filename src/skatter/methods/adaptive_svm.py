@@ -22,9 +22,9 @@ from skatter.methods.machines import (
     read_log_weights,
     source_weights,
 )
-from skatter.methods.quadratic import box, minimise
+from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import method
-from skatter.parameters import POSITIVE, declared, named_or, parameter
+from skatter.parameters import POSITIVE, named_or, parameter
 from skatter.tensors import Array
 
 ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
@@ -37,7 +37,6 @@ ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
     cost="n_l² p + C support vector machines per source + C t³, t target labels",
     grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
 )
-@declared
 class AdaptiveSVM(KernelMachine):
     """Adaptive SVM (A-SVM): source classifiers with a small correction from target labels.
 
@@ -113,7 +112,7 @@ class AdaptiveSVM(KernelMachine):
         for column, (y, f) in enumerate(zip(signs.T, average.T, strict=True)):
             coef[here, column] += y * correction_dual(K_here, y, f, self.C, self.tol)
         self.source_weights_ = softmax(log_weights)
-        return Expansion(rows, coef, intercept)
+        return rows, coef, intercept
 
 
 def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) -> Array:
@@ -131,6 +130,6 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
         return np.where(y * average < 1, C, 0.0)
     tol = tol**2 * n * C / unit
     search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol)
-    region = box(np.zeros(n), np.full(n, C))
+    region = Region(np.zeros(n), np.full(n, C))
     with semidefinite_on("labelled target samples"):
         return minimise(K * np.outer(y, y), 1 - y * average, region, start, search, tol=tol)

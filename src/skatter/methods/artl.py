@@ -27,7 +27,7 @@ from skatter.methods.matching import Guesses, Guessing, mean_differences, neares
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import feature_mean
-from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 
@@ -39,7 +39,6 @@ from skatter.tensors import Array
     grid={"mmd": (0.1, 1.0, 10.0, 100.0), "smoothness": (0.0, 0.1, 1.0, 10.0)},
     coarse=Tuning({}, why="Long et al. 2014 fix all"),
 )
-@declared
 class ARTL(WithKernel, Guessing, RivalClassifier):
     """Adaptation regularisation (ARTL): means of domains and classes agree in the decision values.
 
@@ -136,7 +135,6 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
             guess = np.where(transfer.labelled, transfer.label, F.argmax(axis=1))
             guesses.record(objective, guess)
         self.X_fit_, self.dual_coef_ = U, beta
-        guesses.keep_in(self)
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))

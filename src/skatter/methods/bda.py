@@ -7,7 +7,7 @@ from skatter.methods.base import Transfer
 from skatter.methods.jda import JointMatching
 from skatter.methods.matching import mean_differences
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.parameters import BOOLEAN, SHARE, declared, parameter
+from skatter.parameters import BOOLEAN, SHARE, parameter
 from skatter.tensors import Array
 
 
@@ -27,7 +27,6 @@ from skatter.tensors import Array
         why="Wang et al. 2017: 100 components, ten rounds",
     ),
 )
-@declared
 class BDA(JointMatching):
     """Balanced distribution adaptation: JDA with a dial between means of domains and of classes.
 

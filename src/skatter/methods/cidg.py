@@ -14,7 +14,7 @@ from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
 from skatter.methods.record import Tuning, method
 from skatter.objective import Factors, Objective
-from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, SHARE, parameter
 from skatter.sca import ridge_weight
 from skatter.scatter import balanced_domain_factor
 
@@ -34,7 +34,6 @@ from skatter.scatter import balanced_domain_factor
     wants=("several sources",),
     coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
 )
-@declared
 class CIDG(RidgedComponents, LabelledComponents):
     """Conditional invariant domain generalization: each class together, over all the domains.
 

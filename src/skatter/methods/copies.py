@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve_triangular
 from sklearn.utils import gen_batches
 
+from skatter.methods.quadratic import times
 from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot
 from skatter.tensors import Array
 
@@ -78,10 +79,11 @@ class FeatureCopies(Copies):
     """
 
     def __init__(self, features: Array, parts: list[slice], bias_weight: float) -> None:
-        self._norms = np.einsum("ij,ij->i", features, features)
-        size = float(self._norms.mean()) - 1
-        super().__init__(len(features), parts, bias_weight, size)
-        self._blocks = [features, *(features[part] for part in parts)]
+        norms = np.einsum("ij,ij->i", features, features)
+        super().__init__(len(features), parts, bias_weight, float(norms.mean()) - 1)
+        all_parts = [slice(None), *parts]
+        self._blocks = [features[part] for part in all_parts]
+        self._norms = [norms[part] for part in all_parts]
         self._regulariser = np.ones(features.shape[1])
         self._regulariser[-1] = 0
 
@@ -94,13 +96,12 @@ class FeatureCopies(Copies):
     def factored(self, T: Array) -> Solver:
         """Return the solver, in the weights of the features; see :class:`Copies`."""
         pull = self.bias_weight * self._regulariser
-        norms = [self._norms, *(self._norms[part] for part in self.parts)]
-        blocks = zip(self._blocks, self.split(T), norms, strict=True)
+        blocks = zip(self._blocks, self.split(T), self._norms, strict=True)
         first, *others = (self._weighted_gram(*block) for block in blocks)
-        _diagonal(first)[...] += self._regulariser + len(others) * pull
+        first[np.diag_indices_from(first)] += self._regulariser + len(others) * pull
         factors = []
         for M in others:
-            _diagonal(M)[...] += pull
+            M[np.diag_indices_from(M)] += pull
             factors.append(_factor(M))
             rest = _inverse(factors[-1])
             rest *= pull
@@ -120,11 +121,11 @@ class FeatureCopies(Copies):
 
     def _scores(self, weights: list[Array]) -> Array:
         pairs = zip(self._blocks, weights, strict=True)
-        return np.concatenate([_times(X, u) for X, u in pairs])
+        return np.concatenate([times(X, u) for X, u in pairs])
 
     def _transposed(self, coef: Array) -> Array:
         pairs = zip(self._blocks, self.split(coef), strict=True)
-        return np.array([_times(X.T, own) for X, own in pairs])
+        return np.array([times(X.T, own) for X, own in pairs])
 
     def _weighted_gram(self, X: Array, t: Array, norms: Array) -> Array:
         """Return the lower triangle of Σ t x xᵀ over the samples that matter.
@@ -156,8 +157,7 @@ class GramCopies(Copies):
     """
 
     def __init__(self, K: Array, parts: list[slice], bias_weight: float) -> None:
-        size = float(np.trace(K)) / len(K)
-        super().__init__(len(K), parts, bias_weight, size)
+        super().__init__(len(K), parts, bias_weight, float(np.trace(K)) / len(K))
         self._K = K
 
     def values(self, coef: Array) -> Array:
@@ -166,9 +166,9 @@ class GramCopies(Copies):
         total = first.copy()
         for part, own in zip(self.parts, second, strict=True):
             total[part] += own
-        f = _times(self._K, total)
+        f = times(self._K, total)
         pairs = zip(self.parts, second, strict=True)
-        bent = [f[p] + _times(self._K[p, p], own) / self.bias_weight for p, own in pairs]
+        bent = [f[p] + times(self._K[p, p], own) / self.bias_weight for p, own in pairs]
         return np.concatenate([f, *bent])
 
     def factored(self, T: Array) -> Solver:
@@ -213,14 +213,14 @@ class GramCopies(Copies):
         """Return V = √T₂ (I + √T₂ K_d √T₂ / λ)⁻¹ √T₂."""
         root = np.sqrt(t)
         M = np.asfortranarray(self._K[part, part] * (np.outer(root, root) / self.bias_weight))
-        _diagonal(M)[...] += 1
+        M[np.diag_indices_from(M)] += 1
         lower = np.tril(_inverse(_factor(M)))
         return (lower + np.tril(lower, -1).T) * np.outer(root, root)
 
     def _root(self, t: Array, own: Array) -> Array:
         """Return the Cholesky factor of T₁ + V."""
         G = np.array(own, order="F")
-        _diagonal(G)[...] += t
+        G[np.diag_indices_from(G)] += t
         return np.asfortranarray(np.tril(_factor(G)))
 
     def _inner(self, root: Array, L: list[Array]) -> Array:
@@ -233,12 +233,8 @@ class GramCopies(Copies):
             N[part] = dot(block.T, N[part])
             mixed[part] = True
         N[~mixed] *= root[~mixed, None]
-        _diagonal(N)[...] += 1
+        N[np.diag_indices_from(N)] += 1
         return N
-
-
-def _times(A: Array, x: Array) -> Array:
-    return dot(A, x[:, None])[:, 0]
 
 
 def _inverse(factor: Array) -> Array:
@@ -252,14 +248,9 @@ def _factor(M: Array) -> Array:
 
     What is added to the diagonal costs a step some digits, which refinement brings back.
     """
-    _diagonal(M)[...] *= 1 + JITTER
+    M[np.diag_indices_from(M)] *= 1 + JITTER
     return cholesky_in_place(M)
 
 
 def _solve(factor: Array, b: Array) -> Array:
     return cholesky_solve(factor, b[:, None].copy(order="F"))[:, 0]
-
-
-def _diagonal(M: Array) -> Array:
-    """Return the diagonal as a view that can be written to."""
-    return np.einsum("ii->i", M)

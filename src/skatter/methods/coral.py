@@ -25,7 +25,7 @@ from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.record import method
 from skatter.methods.subspaces import feature_mean
-from skatter.parameters import NON_NEGATIVE, choice, declared, parameter
+from skatter.parameters import NON_NEGATIVE, choice, parameter
 from skatter.tensors import Array
 
 
@@ -36,7 +36,6 @@ from skatter.tensors import Array
     linear=True,
     grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
 )
-@declared
 class CORAL(RivalTransformer):
     """Correlation alignment (CORAL): gives the source the covariance of the target.
 
@@ -145,7 +144,7 @@ def covariance_power(X: Any, mean: Array, power: float, ridge: float) -> FullPow
         if sparse.issparse(X):
             scatter = scatter.toarray() - n * np.outer(mean, mean)
         s, U = _spectrum(scatter, divisor, rounding)
-        return FullPower(_compose(U, _power(s, ridge, power), X.dtype))
+        return FullPower(_compose(U, _power(ridge + s, power), X.dtype))
     gram = _double_centred((X @ X.T).toarray()) if sparse.issparse(X) else X @ X.T
     s, V = _spectrum(gram, divisor, rounding)
     H = _compose(V, _divided_difference(s, ridge, power) / divisor, X.dtype)
@@ -172,9 +171,8 @@ def _compose(V: Array, values: Array, dtype: Any) -> Array:
     return (half @ half.T * np.sign(values.sum())).astype(dtype)
 
 
-def _power(s: Array, ridge: float, power: float) -> Array:
-    """Return (ridge + s)^power, and zero for zero."""
-    values = ridge + s
+def _power(values: Array, power: float) -> Array:
+    """Return values^power, and zero for zero."""
     return np.where(values > 0, values, 1) ** power * (values > 0)
 
 
@@ -184,7 +182,7 @@ def _divided_difference(s: Array, ridge: float, power: float) -> Array:
     It is zero for s = 0: combinations of samples that vanish have no say.
     """
     if not ridge:
-        return _power(s, 0.0, power - 1)
+        return _power(s, power - 1)
     low, high = np.sqrt(ridge), np.sqrt(ridge + s)
     of_root = (s > 0) / (low + high)
     return of_root if power > 0 else -of_root / (low * high)

@@ -16,20 +16,51 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.svm import SVR
 
-from skatter.domains import Domains
-from skatter.kernels import Kernel, centre, kernel_of
+from skatter.kernels import centre
 from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.machines import (
-    STEPS,
     Expansion,
     KernelMachine,
     average_of_sources,
+    fit_columns,
     read_log_weights,
     source_weights,
 )
 from skatter.methods.record import Tuning, method
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, named_or, parameter
 from skatter.tensors import Array
+
+
+@declared
+class TargetRegression(KernelMachine):
+    """Base of what regresses on the target: support vectors on virtual labels ỹ, as at the head.
+
+    Parameters
+    ----------
+    C : float > 0
+        Cost of an error of the regression beyond ``epsilon``.
+    theta : float > 0
+        θ, the trust in what the sources say and in target labels.
+    epsilon : float >= 0
+        Errors of the regression up to this one cost nothing.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Which training samples the regressors are made of; all are the target's.
+    """
+
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    theta: float = parameter(POSITIVE, default=1.0)
+    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
+
+    def _regress(self, K: Array, virtual: Array, *, tol: float) -> tuple[Array, Array]:
+        """Fit one regressor to each column of virtual labels, with the kernel K + I/θ."""
+        means = centre(K)  # the same regressors, in smaller numbers
+        K[np.diag_indices_from(K)] += 1 / self.theta
+        machine = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=tol)
+        machine.random_state = 0  # no parameter; None draws from the global random state
+        return fit_columns(machine, K, means, virtual)
 
 
 @method(
@@ -47,8 +78,7 @@ from skatter.tensors import Array
         {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
     ),
 )
-@declared
-class DAM(KernelMachine):
+class DAM(TargetRegression):
     """Domain adaptation machine: a regressor on the target that follows source classifiers.
 
         minimise  ½ ‖w‖² + C Σ_i |wᵀφ(x_i) + b − f_i|_ε
@@ -63,12 +93,6 @@ class DAM(KernelMachine):
 
     Parameters
     ----------
-    C : float > 0
-        Cost of an error of the regression beyond ``epsilon``.
-    theta : float > 0
-        θ, the trust in the sources' decision values and in target labels.
-    epsilon : float >= 0
-        Errors of the regression up to this one cost nothing.
     C_source : float > 0
         Cost of a source sample on the wrong side of the margin of its source's classifier.
     source_weights : "mmd", "uniform" or array-like of shape (n_sources,)
@@ -88,8 +112,6 @@ class DAM(KernelMachine):
         γ_s.
     mmd_ : ndarray of shape (n_sources,)
         Maximum mean discrepancy of each source from the target.
-    support_ : ndarray of shape (n_support,)
-        Which training samples the regressors are made of; all are the target's.
 
     Notes
     -----
@@ -119,9 +141,6 @@ class DAM(KernelMachine):
     (['far', 'near'], [0.0, 1.0])
     """
 
-    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
-    theta: float = parameter(POSITIVE, default=1.0)
-    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
     C_source: float = parameter(POSITIVE, default=1.0)
     source_weights: Any = parameter(named_or(source_weights, "mmd", "uniform"), default="mmd")
     beta: float = parameter(NON_NEGATIVE, default=1000.0)
@@ -129,16 +148,13 @@ class DAM(KernelMachine):
     normalize: bool = parameter(BOOLEAN, default=True)
     kernel: Any = "linear"
 
-    def _resolve_kernel(self, X: Any) -> Kernel:
-        kernel = kernel_of(self, X)
-        if kernel.linear and isinstance(X, np.ndarray):
-            # All machines here have an intercept: blind to a shift, but not to the digits it costs.
-            return replace(kernel, origin=X.mean(axis=0, dtype=np.float64))
-        return kernel
-
     def _learn(self, transfer: Transfer) -> Expansion:
+        X, domains = transfer.X, transfer.domains
         log_weights = read_log_weights(self.source_weights, self.source_ids_)
-        K = self._gram(transfer.X, np.arange(transfer.n_samples))
+        if self.kernel_.linear and isinstance(X, np.ndarray):
+            # All machines here have an intercept: blind to a shift, but not to the digits it costs.
+            self.kernel_ = replace(self.kernel_, origin=X.mean(axis=0, dtype=np.float64))
+        K = self._gram(X, np.arange(len(domains.label)))
         unit = scatter_of_gram(K) if self.normalize else 1.0
         K /= unit
         self.mmd_ = _discrepancies(K, transfer)
@@ -146,35 +162,13 @@ class DAM(KernelMachine):
             # Logarithms, since the weights themselves may be too small to be numbers.
             log_weights = -self.beta * self.mmd_**self.rho
         self.source_weights_ = softmax(log_weights)
-        target = np.flatnonzero(transfer.target)
-        K_target = K[np.ix_(target, target)]
-        virtual = self._virtual_labels(K, transfer.domains, log_weights)[target]
-        coef, intercept = regress(
-            K_target, virtual, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=self.tol
-        )
-        return Expansion(target, coef / unit, intercept)
-
-    def _virtual_labels(self, K: Array, domains: Domains, log_weights: Array) -> Array:
-        """Return ỹ for all samples: labels where known, averaged decision values elsewhere."""
         coef, intercept = average_of_sources(K, domains, log_weights, C=self.C_source, tol=self.tol)
         labels = one_against_rest(domains.label, len(domains.classes))
-        return np.where(domains.labelled[:, None], labels, K @ coef + intercept)
-
-
-def regress(
-    K: Array, values: Array, *, C: float, theta: float, epsilon: float, tol: float
-) -> tuple[Array, Array]:
-    """Fit one regressor to each column of values, with the kernel K + I/θ."""
-    means = centre(K)  # the same regressors, in smaller numbers
-    K[np.diag_indices_from(K)] += 1 / theta
-    coef, intercept = np.zeros(values.shape), np.zeros(values.shape[1])
-    for column, wanted in enumerate(values.T):
-        machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, max_iter=STEPS)
-        machine.random_state = 0  # no parameter; None draws from the global random state
-        machine.fit(K, wanted)
-        coef[machine.support_, column] = machine.dual_coef_[0]
-        intercept[column] = machine.intercept_[0] - means @ coef[:, column]
-    return coef, intercept
+        virtual = np.where(domains.labelled[:, None], labels, K @ coef + intercept)
+        target = np.flatnonzero(transfer.target)
+        K_target = K[np.ix_(target, target)]
+        coef, intercept = self._regress(K_target, virtual[target], tol=self.tol)
+        return target, coef / unit, intercept
 
 
 def scatter_of_gram(K: Array) -> float:

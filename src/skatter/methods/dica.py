@@ -81,7 +81,6 @@ class _InvariantComponents(ScatterComponents):
         why="Muandet et al. 2013, fewer values",
     ),
 )
-@declared
 class DICA(_InvariantComponents, LabelledComponents):
     """Domain-invariant component analysis: what labels say of the samples, where domains agree.
 
@@ -171,7 +170,6 @@ class DICA(_InvariantComponents, LabelledComponents):
         why="Muandet et al. 2013, fewer values",
     ),
 )
-@declared
 class UDICA(_InvariantComponents):
     """Unsupervised DICA: largest variance, domains together, without labels.
 

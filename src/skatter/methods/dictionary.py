@@ -14,7 +14,7 @@ factorisation of M.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,21 +77,13 @@ def _maximise_dual(P: Array, R: Array, theta: Array) -> tuple[Array, Array]:
         curvature[np.diag_indices(len(active))] += 1e-14 * np.trace(curvature)
         step = np.zeros_like(theta)
         step[active] = np.linalg.solve(curvature, slope[active])
-        found = _backtrack(at, theta, step, slope, cost)
-        if found is None:
+        # The step, its half, its quarter ... until −D falls enough.
+        for share in 0.5 ** np.arange(30):
+            new = np.maximum(theta + share * step, 0.0)
+            found = at(new)
+            if found[0] <= cost - 1e-4 * (slope @ (new - theta)) + 1e-13 * abs(cost):
+                break
+        else:
             break
-        theta, (cost, inverse, lengths) = found
+        theta, (cost, inverse, lengths) = new, found
     return theta, inverse
-
-
-def _backtrack(
-    at: Any, theta: Array, step: Array, slope: Array, cost: float
-) -> tuple[Array, tuple[float, Array, Array]] | None:
-    """Return the first of the step, its half, its quarter ... that lowers −D enough, if any."""
-    rounding = 1e-13 * abs(cost)
-    for halvings in range(30):
-        new = np.maximum(theta + step / 2**halvings, 0.0)
-        found = at(new)
-        if found[0] <= cost - 1e-4 * (slope @ (new - theta)) + rounding:
-            return new, found
-    return None

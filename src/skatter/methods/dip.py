@@ -26,7 +26,7 @@ from skatter.methods.base import RivalTransformer, Transfer, WithComponents, che
 from skatter.methods.grassmann import minimise
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, parameter
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import principal_axes
 from skatter.tensors import Array
@@ -103,7 +103,6 @@ def _check_bandwidth(name: str, value: Any) -> None:
     grid={"n_components": SUBSPACES, "tol": _STOPS},
     coarse=Tuning({"n_components": (10, 20, 50, 100)}, why="subspace dimensions of GFK and SA"),
 )
-@declared
 class DIP(WithComponents, Iterative, RivalTransformer):
     """Domain invariant projection (DIP): the subspace in which source and target look most alike.
 
@@ -200,7 +199,6 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         self.mean_ = axes.mean
         self.components_ = (directions * column_signs(directions)).T
         self.n_components_ = int(d)
-        iterations.keep_in(self)
         return self._transform(given, transfer.source)
 
     def _terms(self, transfer: Transfer) -> list[Term]:
@@ -221,7 +219,6 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         {"n_components": (20, 100), "lam": (1.0,)}, why="subspace dimensions of GFK and SA"
     ),
 )
-@declared
 class DIPCC(DIP):
     """DIP with class clustering: source and target alike, source classes compact.
 

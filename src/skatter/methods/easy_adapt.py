@@ -22,7 +22,7 @@ from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 
@@ -43,15 +43,12 @@ class _Copies(NamedTuple):
         """Number of copies, the shared one included."""
         return 1 + len(self.ids)
 
-    def private(self, sample_domain: Any, n_samples: int) -> Codes:
-        """Return the private copy of each sample: 0 the target's, -1 none for a new domain."""
-        if sample_domain is None:
-            return np.zeros(n_samples, dtype=np.intp)
-        return which_domain(sample_domain, self.ids, n_samples=n_samples)
-
-    def coefficients(self, private: Codes) -> Array:
-        """Return c of each sample, given its private copy."""
-        c = np.zeros((len(private), self.n_copies))
+    def coefficients(self, sample_domain: Any, n_samples: int) -> Array:
+        """Return c of each sample; a new domain has no copy, and none named means the target."""
+        private = np.zeros(n_samples, dtype=np.intp)
+        if sample_domain is not None:
+            private = which_domain(sample_domain, self.ids, n_samples=n_samples)
+        c = np.zeros((n_samples, self.n_copies))
         c[:, 0] = np.sqrt(self.shared_weight)
         known = np.flatnonzero(private >= 0)
         c[known, 1 + private[known]] = 1
@@ -59,11 +56,9 @@ class _Copies(NamedTuple):
 
     def disagreements(self, n_samples: int) -> Array:
         """Return c of the differences between each source and the target, for every sample."""
-        n_sources = len(self.ids) - 1
-        c = np.zeros((n_sources, self.n_copies))
-        c[:, 1] = -1
-        c[np.arange(n_sources), 2 + np.arange(n_sources)] = 1
-        return np.repeat(c, n_samples, axis=0)
+        own = np.eye(len(self.ids) - 1)
+        shared = np.tile([0.0, -1.0], (len(own), 1))
+        return np.repeat(np.hstack([shared, own]), n_samples, axis=0)
 
 
 @method(
@@ -75,7 +70,6 @@ class _Copies(NamedTuple):
     grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
     wants=("target labels",),
 )
-@declared
 class EasyAdapt(RivalTransformer):
     """EasyAdapt: one copy of the features for all domains, one more for each.
 
@@ -125,26 +119,20 @@ class EasyAdapt(RivalTransformer):
         return self._features(transfer.X, self.domain_ids_[transfer.domains.domain])
 
     def _features(self, X: Any, sample_domain: Any) -> Any:
-        private = self._copies.private(sample_domain, X.shape[0])
-        return copied(X, self._copies.coefficients(private))
+        return copied(X, self._copies.coefficients(sample_domain, X.shape[0]))
 
 
 def copied(X: Any, c: Array) -> Any:
     """Return c ⊗ x for each sample: its features times the coefficient of each copy."""
     c = c.astype(X.dtype)
     if sparse.issparse(X):
-        return sparse.hstack([_times_rows(column, X) for column in c.T], format="csr")
+        # Nothing is stored of a sample in a copy whose coefficient is zero.
+        scales = (sparse.diags_array(column, format="csr") for column in c.T)
+        return sparse.hstack([scale @ X for scale in scales], format="csr")
     copies = np.zeros((*c.shape, X.shape[1]), dtype=X.dtype)
     # Where the coefficient is zero, so is the copy, never -0.0.
     np.multiply(c[:, :, None], X[:, None, :], out=copies, where=(c != 0)[:, :, None])
     return copies.reshape(X.shape[0], -1)
-
-
-def _times_rows(factor: Array, X: Any) -> Any:
-    """Return diag(factor) X for a sparse X, storing no entry of a row whose factor is zero."""
-    rows = np.flatnonzero(factor)
-    scale = sparse.csr_array((factor[rows], (rows, rows)), shape=(len(factor), len(factor)))
-    return scale @ X
 
 
 @method(
@@ -154,7 +142,6 @@ def _times_rows(factor: Array, X: Any) -> Any:
     cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
     grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
 )
-@declared
 class EasyAdaptSVM(KernelMachine):
     """EasyAdapt SVM (EA++): shared and private machines that agree on unlabelled target samples.
 
@@ -226,26 +213,23 @@ class EasyAdaptSVM(KernelMachine):
         )
         in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
         np.add.at(in_copies, sample, c[:, :, None] * coef[:, None, :])
-        return Expansion(rows, in_copies, intercept)
+        return rows, in_copies, intercept
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
-        c = self._copies.coefficients(self._copies.private(sample_domain, X.shape[0]))
-        _, n_copies, n_machines = self.dual_coef_.shape
-        by_copy = self._expand(X, self.dual_coef_.reshape(-1, n_copies * n_machines))
-        values = np.einsum("ic,icm->im", c, by_copy.reshape(-1, n_copies, n_machines))
-        return values + self.intercept_
+        c = self._copies.coefficients(sample_domain, X.shape[0])
+        return np.einsum("ic,icm->im", c, self._expand(X)) + self.intercept_
 
 
 def _training_set(domains: Domains, copies: _Copies) -> tuple[Codes, Array, Array]:
     """Return rows, coefficients and signs: labelled samples, then disagreements with both signs."""
     labelled, unlabelled = np.flatnonzero(domains.labelled), np.flatnonzero(~domains.labelled)
     signs = one_against_rest(domains.label[labelled], len(domains.classes))
-    of_domain = copies.private(domains.domain_ids[domains.domain[labelled]], len(labelled))
+    own_copies = copies.coefficients(domains.domain_ids[domains.domain[labelled]], len(labelled))
     disagreements = copies.disagreements(len(unlabelled))
     again = np.tile(unlabelled, len(copies.ids) - 1)
     both = np.ones((len(again), signs.shape[1]))
     return (
         np.concatenate([labelled, again, again]),
-        np.vstack([copies.coefficients(of_domain), disagreements, disagreements]),
+        np.vstack([own_copies, disagreements, disagreements]),
         np.vstack([signs, both, -both]),
     )

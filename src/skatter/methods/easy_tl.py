@@ -17,7 +17,7 @@ from skatter.domains import Codes, Mask
 from skatter.methods.base import SourceClassifier, Transfer, in_columns
 from skatter.methods.coral import CORAL
 from skatter.methods.record import Tuning, method
-from skatter.parameters import BOOLEAN, NON_NEGATIVE, declared, parameter
+from skatter.parameters import BOOLEAN, NON_NEGATIVE, parameter
 from skatter.scatter import indicator_means
 from skatter.tensors import Array
 
@@ -30,7 +30,6 @@ from skatter.tensors import Array
     grid={"align": (True, False), "ridge": (0.01, 0.1, 1.0, 10.0)},
     coarse=Tuning({}, why="Wang et al. 2019 tune nothing"),
 )
-@declared
 class EasyTL(SourceClassifier):
     """Easy transfer learning: nearest class means, after the source got the target's covariance.
 

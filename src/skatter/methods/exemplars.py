@@ -116,36 +116,25 @@ def solve(
     """Lower the objective of every exemplar until little is left to gain."""
     solved, values = np.empty_like(W), np.empty(len(W))
     for rows in gen_batches(len(W), BLOCK):
-        search = _Search.start(problem, np.arange(rows.start, rows.stop), W[rows], F[rows])
+        search = _Search(problem, np.arange(rows.start, rows.stop), W[rows], F[rows])
         for own, found, reached in search.run(tol, max_iter):
             solved[own], values[own] = found, reached
     return solved, values
 
 
-@dataclass
 class _Search:
     """A quasi-Newton search for several exemplars at a time; those that are solved leave it."""
 
-    problem: Exemplars
-    own: Array
-    W: Array
-    F: Array
-    A: Array
-    values: Array
-    gradient: Array
-    factor: Any
-    steps: list[tuple[Array, Array, Array]]
-
-    @classmethod
-    def start(cls, problem: Exemplars, own: Array, W: Array, F: Array) -> _Search:
-        X = problem.X
-        A = W @ X.T
-        scaled = X * np.sqrt(problem.curvature(A))[:, None]
+    def __init__(self, problem: Exemplars, own: Array, W: Array, F: Array) -> None:
+        self.problem, self.own, self.W, self.F = problem, own, W, F
+        self.A = W @ problem.X.T
+        self.values = _squared(W) + problem.losses(self.A, own, F)
+        self.gradient = 2 * W + problem.slopes(self.A, own, F) @ problem.X
+        self.steps: list[tuple[Array, Array, Array]] = []
+        scaled = problem.X * np.sqrt(problem.curvature(self.A))[:, None]
         M = scaled.T @ scaled
         M[np.diag_indices_from(M)] += 2
-        values = _squared(W) + problem.losses(A, own, F)
-        gradient = 2 * W + problem.slopes(A, own, F) @ X
-        return cls(problem, own, W, F, A, values, gradient, cho_factor(M), [])
+        self.factor = cho_factor(M)
 
     def run(self, tol: float, max_iter: int) -> Iterator[tuple[Array, Array, Array]]:
         """Iterate, and give exemplars away as they are solved: who, their w and their values."""

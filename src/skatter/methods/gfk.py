@@ -35,6 +35,23 @@ DISAGREE = 0.99  # subspace disagreement that counts as one
 FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspaces disagree
 
 
+@declared
+class GeodesicFeatures(OnSubspaces, RivalTransformer):
+    """Base of what sees samples in the subspaces between source and target.
+
+    Attributes
+    ----------
+    dimension_ : int
+        Dimension d of the subspaces.
+    angles_ : ndarray of shape (dimension_,)
+        Principal angles between the subspaces, smallest first.
+    mean_ : ndarray of shape (n_features_in_,)
+        Mean of all training samples.
+    """
+
+    _takes_sparse: ClassVar[bool] = True
+
+
 @method(
     "gfk",
     when="the domains vary along different directions, and labels are few or none",
@@ -42,8 +59,7 @@ FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspa
     linear=True,
     grid={"n_components": SUBSPACES},
 )
-@declared
-class GFK(OnSubspaces, RivalTransformer):
+class GFK(GeodesicFeatures):
     """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.
 
     Compares samples in all the subspaces on the shortest path from the principal subspace of the
@@ -70,15 +86,9 @@ class GFK(OnSubspaces, RivalTransformer):
     ----------
     n_components_ : int
         Number of features: 2d, or the number of input features where that is smaller.
-    dimension_ : int
-        Dimension d of the subspaces.
-    angles_ : ndarray of shape (dimension_,)
-        Principal angles between the subspaces, smallest first.
     metric_factor_ : ndarray of shape (n_features_in_, n_components_)
         R with R Rᵀ = G. Its columns are turned so that the features of the training samples are
         uncorrelated, largest variance first.
-    mean_ : ndarray of shape (n_features_in_,)
-        Mean of all training samples.
 
     References
     ----------
@@ -100,8 +110,6 @@ class GFK(OnSubspaces, RivalTransformer):
     """
 
     source_basis: str = parameter(choice("pca", "pls"), default="pca")
-
-    _takes_sparse: ClassVar[bool] = True
 
     def metric(self) -> Array:
         """Return G, the matrix of shape (n_features_in_, n_features_in_) of the kernel xᵀ G z."""
@@ -173,16 +181,11 @@ def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> A
 
 def _disagreement(P_source: Array, P_target: Array, P_pooled: Array) -> Array:
     """D(d) for every d that all three bases allow."""
-    to_source, to_target = P_source.T @ P_pooled, P_target.T @ P_pooled
-    dimensions = range(1, min(*to_source.shape, *to_target.shape) + 1)
-    return np.array([(_sine(to_source[:d, :d]) + _sine(to_target[:d, :d])) / 2 for d in dimensions])
-
-
-def _sine(products: Array) -> float:
-    """Sine of the largest principal angle of two bases with these inner products."""
-    # Not the last entry of the diagonal: the axes need not come in the same order.
-    cosine = svdvals(products, check_finite=False)[-1]
-    return float(np.sqrt(max(1 - cosine**2, 0)))
+    both = P_source.T @ P_pooled, P_target.T @ P_pooled
+    dimensions = range(1, min(*both[0].shape, *both[1].shape) + 1)
+    # Not the last entries of the diagonals: the axes need not come in the same order.
+    cosines = [svdvals(P[:d, :d], check_finite=False)[-1] for d in dimensions for P in both]
+    return np.sqrt(np.maximum(1 - np.square(cosines), 0)).reshape(-1, 2).mean(axis=1)
 
 
 def _bases_until_they_disagree(transfer: Transfer) -> tuple[Array, Array]:

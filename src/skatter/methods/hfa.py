@@ -33,7 +33,7 @@ from skatter.kernels import Kernel, WithKernel, check_gram, kernel_of, require_m
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods.machines import support_vector_machines
 from skatter.methods.record import method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 
@@ -61,7 +61,6 @@ class _Side(NamedTuple):
         "C_target": (0.1, 1.0, 10.0),
     },
 )
-@declared
 class HFA(WithKernel, RivalClassifier):
     """Heterogeneous feature augmentation: SVMs of source and target with a common intercept.
 

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skatter.methods.copies import Copies
+from skatter.methods.quadratic import BOUNDARY, Point, aim
 from skatter.tensors import Array
 
 ITERATIONS = 100  # of the interior-point method, which takes two dozen
@@ -25,7 +26,6 @@ CORRECTIONS = 3
 
 # Of a solution, for the digits that its factors, or the samples left out, have cost it.
 REFINEMENTS = 2
-BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 # Share of its cost that a coefficient of the smaller class begins with, at least.
 SMALLEST_START = 0.01
 ROUNDING = 1e-6  # share of the objective below which a duality gap that no longer falls will do
@@ -44,31 +44,14 @@ class Optimum(NamedTuple):
     gap: float
 
 
-class _Point(NamedTuple):
-    """An iterate."""
-
-    alpha: Array
-    room: Array
-    low: Array
-    high: Array
-    intercepts: Array
-
-    def moved(self, step: float, direction: _Point) -> _Point:
-        return _Point(*(value + step * d for value, d in zip(self, direction, strict=True)))
-
-    def products(self) -> Array:
-        """Return a z and (C − a) v, in two rows."""
-        return np.array([self.alpha * self.low, self.room * self.high])
-
-
 def maximise_dual(copies: Copies, signs: Array, costs: Array, tol: float) -> Optimum:
     """Maximise the dual."""
     point = _first_point(copies, signs, costs)
-    best = _optimum(copies, signs, costs, point.alpha)
+    best = _optimum(copies, signs, costs, point.x)
     waited, unit = 0, 0.5 / copies.size if copies.size > 0 else np.inf
     for _ in range(ITERATIONS):
         point = _improve(copies, signs, point)
-        found = _optimum(copies, signs, costs, point.alpha)
+        found = _optimum(copies, signs, costs, point.x)
         best, waited = (found, 0) if found.gap < best.gap else (best, waited + 1)
         enough = tol**2 * min(best.objective, unit)
         if waited >= PATIENCE:
@@ -100,7 +83,7 @@ def _at_bounds(
     return inside
 
 
-def _first_point(copies: Copies, signs: Array, costs: Array) -> _Point:
+def _first_point(copies: Copies, signs: Array, costs: Array) -> Point:
     """Begin between the bounds, with sums of zero and multipliers that balance the gradient."""
     positive = copies.spread(copies.sums(signs > 0) / copies.sums(np.ones_like(signs)))
     alpha = costs * np.where(signs > 0, 1 - positive, positive)
@@ -112,8 +95,8 @@ def _first_point(copies: Copies, signs: Array, costs: Array) -> _Point:
     intercepts = _optimum(copies, signs, costs, alpha).intercepts
     gradient = signs * (copies.values(alpha * signs) + copies.spread(intercepts)) - 1
     size = np.abs(gradient).mean()
-    low, high = np.maximum(gradient, 0) + size, np.maximum(-gradient, 0) + size
-    return _Point(alpha, costs - alpha, low, high, intercepts)
+    z = np.maximum([gradient, -gradient], 0) + size
+    return Point(alpha, np.array([alpha, costs - alpha]), z, intercepts)
 
 
 def _optimum(copies: Copies, signs: Array, costs: Array, alpha: Array) -> Optimum:
@@ -143,40 +126,30 @@ def next_to(b: float, signs: Array, scores: Array) -> float:
     return float(np.clip(b, *best_intercepts(signs, scores)))
 
 
-def _improve(copies: Copies, signs: Array, point: _Point) -> _Point:
+def _improve(copies: Copies, signs: Array, point: Point) -> Point:
     """One step of Mehrotra's method (:mod:`skatter.methods.quadratic`), with Gondzio's corrections.
 
     These mend the products that a longer step would leave far from what the corrector keeps, as
     long as the step becomes longer by it.
     """
     toward = _newton(copies, signs, point)
-    mean = point.products().mean()
-    predictor = toward(np.zeros((2, len(signs))))
-    ahead = point.moved(_step(point, predictor), predictor)
-    kept = (ahead.products().mean() / mean) ** 3 * mean
-    wanted = kept - predictor.products()
-    direction = toward(wanted)
-    step = _step(point, direction)
+    wanted, kept, direction = aim(point, toward)
+    step = point.longest_step(direction)
     for _ in range(CORRECTIONS):
-        trial = point.moved(min(1.0, 2 * step + 0.1), direction).products()
-        change = np.clip(trial, 0.1 * kept, 10 * kept) - trial
+        trial = point.moved(min(1.0, 2 * step + 0.1), direction)
+        products = trial.s * trial.z
+        change = np.clip(products, 0.1 * kept, 10 * kept) - products
         corrected = wanted + np.maximum(change, -10 * kept)
         direction = toward(corrected)
-        longer = _step(point, direction)
+        longer = point.longest_step(direction)
         if longer < step + 0.01:
             break
         wanted, step = corrected, longer
     direction = toward(wanted, refinements=REFINEMENTS)
-    return point.moved(BOUNDARY * _step(point, direction), direction)
+    return point.moved(BOUNDARY * point.longest_step(direction), direction)
 
 
-def _step(point: _Point, direction: _Point) -> float:
-    """Return the largest step of at most 1 that keeps all that is positive from changing sign."""
-    shares = (-d / value for value, d in zip(point[:-1], direction[:-1], strict=True))
-    return 1 / max(1.0, *(float(share.max()) for share in shares))
-
-
-def _newton(copies: Copies, signs: Array, point: _Point) -> Callable[..., _Point]:
+def _newton(copies: Copies, signs: Array, point: Point) -> Callable[..., Point]:
     """Return the map from wanted products to the direction that leads there.
 
     With multipliers z and v, the conditions of optimality are y f − 1 = z − v, sums of β and γ of
@@ -185,22 +158,23 @@ def _newton(copies: Copies, signs: Array, point: _Point) -> Callable[..., _Point
         y da = T (h − df),   T = 1 / (z/a + v/(C − a)),
         h = y (wanted_z / a − wanted_v / (C − a) − (y f − 1)).
     """
-    alpha, room, low, high, intercepts = point
+    alpha, s, z, intercepts = point
     coef = alpha * signs
     gradient = signs * (copies.values(coef) + copies.spread(intercepts)) - 1
     excess = copies.sums(coef)
-    T = 1 / (low / alpha + high / room)
+    T = 1 / (z / s).sum(axis=0)
     solve = copies.factored(T)
 
-    def toward(wanted: Array, *, refinements: int = 0) -> _Point:
-        h = signs * (wanted[0] / alpha - wanted[1] / room - gradient)
+    def toward(wanted: Array, *, refinements: int = 0) -> Point:
+        pull = wanted / s
+        h = signs * (pull[0] - pull[1] - gradient)
         change, of_intercepts = solve(h, excess)
         for _ in range(refinements):
             rest = h - change / T - copies.values(change) - copies.spread(of_intercepts)
             mended = solve(rest, excess + copies.sums(change))
             change, of_intercepts = change + mended[0], of_intercepts + mended[1]
         d = signs * change
-        d_low, d_high = (wanted[0] - low * d) / alpha - low, (wanted[1] + high * d) / room - high
-        return _Point(d, -d, d_low, d_high, of_intercepts)
+        ds = np.array([d, -d])
+        return Point(d, ds, (wanted - z * ds) / s - z, of_intercepts)
 
     return toward

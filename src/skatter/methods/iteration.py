@@ -40,16 +40,18 @@ class Iterative(Declared):
 class Iterations:
     """Count iterations, keep their objectives, and stop once they change too little."""
 
-    def __init__(self, name: str, *, max_iter: int, tol: float, verbose: int = 0) -> None:
+    def __init__(
+        self, name: str, *, max_iter: int, tol: float, verbose: int = 0, model: Any = None
+    ) -> None:
         self.objective: list[float] = []
         self._name, self._max_iter, self._tol, self._verbose = name, max_iter, tol, verbose
-        self._settled = False
+        self._settled, self._model = False, model
 
     @classmethod
     def of(cls, model: Any) -> Iterations:
-        """Return the iterations of an estimator with ``max_iter``, ``tol`` and ``verbose``."""
-        name = type(model).__name__
-        return cls(name, max_iter=model.max_iter, tol=model.tol, verbose=model.verbose)
+        """Return the iterations of an :class:`Iterative` estimator, whose attributes they set."""
+        limits = {"max_iter": model.max_iter, "tol": model.tol, "verbose": model.verbose}
+        return cls(type(model).__name__, model=model, **limits)
 
     def __iter__(self) -> Iterator[int]:
         for iteration in range(self._max_iter):
@@ -64,13 +66,11 @@ class Iterations:
                 stacklevel=4,
             )
 
-    def keep_in(self, model: Any) -> None:
-        """Set the attributes that all iterative methods have."""
-        model.objective_, model.n_iter_ = self.objective, len(self.objective)
-
     def record(self, objective: float, *, settled: bool | None = None, note: str = "") -> None:
         """Keep the objective of this iteration; ``settled`` overrules the test of its change."""
         self.objective.append(objective)
+        if self._model is not None:
+            self._model.objective_, self._model.n_iter_ = self.objective, len(self.objective)
         if settled is None:
             settled = len(self.objective) > 1 and (
                 abs(self.objective[-2] - objective) < self._tol * max(abs(objective), 1e-300)

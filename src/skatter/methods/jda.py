@@ -15,7 +15,7 @@ from skatter.domains import Codes
 from skatter.methods.base import Transfer
 from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.methods.transfer_components import EIGEN_TOL, GramProduct, TransferComponents
+from skatter.methods.tca import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve import Eigenpairs
 from skatter.tensors import Array
@@ -56,7 +56,6 @@ class JointMatching(Guessing, TransferComponents):
             pairs = self._scaled(found)
             Z = self._finish(product(np.asfortranarray(pairs.vectors)))
             guesses.record(float(np.sum(1 / found.values)), nearest_classes(Z, transfer))
-        guesses.keep_in(self)
         return pairs
 
     def _finish(self, Z: Array) -> Array:
@@ -75,7 +74,6 @@ class JointMatching(Guessing, TransferComponents):
         why="Long et al. 2013: 100 bases, 10 iterations",
     ),
 )
-@declared
 class JDA(JointMatching):
     """Joint distribution adaptation: means of domains and of guessed classes together.
 

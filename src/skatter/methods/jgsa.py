@@ -9,17 +9,15 @@ their span.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from skatter.domains import Mask
+from skatter.domains import Codes, Mask
 from skatter.methods.base import RivalTransformer, Seeded, Transfer, WithComponents, warn_of_rank
 from skatter.methods.matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import in_span
-from skatter.methods.transfer_components import EIGEN_TOL
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.methods.tca import EIGEN_TOL
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import CholeskyRoot, solve_pencil
 from skatter.solve.small import column_signs
@@ -42,7 +40,6 @@ JITTER = 1e-9  # added to the diagonal of the right-hand side, as in the authors
     },
     coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
 )
-@declared
 class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
     """Joint geometrical and statistical alignment: near maps, same means, compact source classes.
 
@@ -110,13 +107,20 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
     def _fit(self, transfer: Transfer) -> Array:
         dtype = transfer.X.dtype
         X, basis = in_span(transfer.X.astype(np.float64))
-        pencil = _Pencil(X, transfer, self)
+        sides, constant = self._pencil(X, transfer)
+
+        def times(W: Array) -> Array:
+            halves = zip(sides, np.vsplit(W, 2), strict=True)
+            return np.asfortranarray(np.vstack([side.T @ (side @ half) for side, half in halves]))
+
         guesses = Guesses(self, transfer, nearest_classes(X, transfer))
-        k = min(self.n_components or COMPONENTS, 2 * X.shape[1])
+        n, k = len(constant), min(self.n_components or COMPONENTS, len(constant))
         for _ in guesses.rounds:
-            pairs = pencil.solve(guesses.last, k, self.random_state)
+            V = self._differences(X, transfer, guesses.last)
+            root = CholeskyRoot(np.asfortranarray(constant + V @ V.T))
+            pairs = solve_pencil(times, root, n, k, tol=EIGEN_TOL, random_state=self.random_state)
             W = pairs.vectors / np.linalg.norm(pairs.vectors, axis=0)
-            A, B = W[: len(W) // 2], W[len(W) // 2 :]
+            A, B = np.vsplit(W, 2)
             Z = np.where(transfer.target[:, None], X @ B, X @ A)
             guesses.record(float(pairs.values.sum()), nearest_classes(Z, transfer))
         warn_of_rank(self.n_components, len(pairs.values), stacklevel=4)
@@ -125,21 +129,11 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
             (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)
         )
         self.eigenvalues_, self.n_components_ = pairs.values, len(pairs.values)
-        guesses.keep_in(self)
         return np.asarray(signs * Z, dtype=dtype)
 
-    def _transform(self, X: Array, from_source: Mask) -> Array:
-        Z = np.where(from_source[:, None], X @ self.source_map_, X @ self.target_map_)
-        return np.asarray(Z, dtype=X.dtype)
-
-
-class _Pencil:
-    """The two sides, of which only the means of guessed classes change from round to round."""
-
-    def __init__(self, X: Array, transfer: Transfer, model: JGSA) -> None:
-        self._X, self._transfer = X, transfer
-        p, alpha = X.shape[1], model.agreement
-        mu, beta = model.target_variance, model.discrimination
+    def _pencil(self, X: Array, transfer: Transfer) -> tuple[tuple[Array, Array], Array]:
+        """Return roots of the left side, for A and B, and what stays of the right in all rounds."""
+        mu, beta, alpha = self.target_variance, self.discrimination, self.agreement
         target = X[transfer.target]
         known = transfer.source & transfer.labelled
         label = transfer.label[known]
@@ -148,23 +142,20 @@ class _Pencil:
         within = X[known] - means[label]
         between = np.sqrt(beta * counts)[:, None] * (means - X[known].mean(axis=0))
         spread = np.sqrt(mu) * (target - target.mean(axis=0))
-        self._sides = between, spread
-        unit = np.eye(p)
+        unit = np.eye(X.shape[1])
         source, both = beta * (within.T @ within) + (alpha + JITTER) * unit, -alpha * unit
-        self._constant = np.block([[source, both], [both, (alpha + mu + JITTER) * unit]])
+        constant = np.block([[source, both], [both, (alpha + mu + JITTER) * unit]])
+        return (between, spread), constant
 
-    def solve(self, guess: Array, k: int, random_state: Any) -> Any:
-        """Return the leading pairs for the classes guessed."""
-        transfer, X = self._transfer, self._X
+    def _differences(self, X: Array, transfer: Transfer, guess: Codes) -> Array:
+        """Return V with V Vᵀ = [X_s; X_t]ᵀ E Eᵀ [X_s; X_t], for the classes guessed."""
         n_classes = len(transfer.classes)
         E = mean_differences(transfer, guess, marginal=n_classes, normalize=False)
         # In units of the means of the domains alone, as in the authors' program.
         E /= np.sqrt(n_classes) * (np.linalg.norm(transfer.mean_difference) or 1.0)
-        source, target = transfer.source & ~transfer.target, transfer.target
-        V = np.vstack([X[source].T @ E[source], X[target].T @ E[target]])
-        root = CholeskyRoot(np.asfortranarray(self._constant + V @ V.T))
-        return solve_pencil(self._times, root, len(V), k, tol=EIGEN_TOL, random_state=random_state)
+        parts = transfer.source & ~transfer.target, transfer.target
+        return np.vstack([X[part].T @ E[part] for part in parts])
 
-    def _times(self, W: Array) -> Array:
-        halves = zip(self._sides, np.vsplit(W, 2), strict=True)
-        return np.asfortranarray(np.vstack([side.T @ (side @ half) for side, half in halves]))
+    def _transform(self, X: Array, from_source: Mask) -> Array:
+        Z = np.where(from_source[:, None], X @ self.source_map_, X @ self.target_map_)
+        return np.asarray(Z, dtype=X.dtype)

@@ -18,7 +18,7 @@ from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import method
 from skatter.methods.subspaces import feature_mean
 from skatter.methods.weighting import BATCH, WeightedClassifier
-from skatter.parameters import COUNT, declared, parameter
+from skatter.parameters import COUNT, parameter
 from skatter.tensors import Array
 
 
@@ -29,7 +29,6 @@ from skatter.tensors import Array
     cost="n p b + n_t b per iteration, b centres",
     grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
 )
-@declared
 class KLIEP(WithKernel, Iterative, WeightedClassifier):
     """KL importance estimation (KLIEP): source samples weighted by an estimated density ratio.
 
@@ -97,7 +96,6 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
         # The common factor keeps numbers away from zero where source and target are far apart.
         sizes = np.maximum(here.mean(axis=0), np.finfo(float).tiny)
         proportions = mixture_proportions(there / sizes, iterations, self.tol)
-        iterations.keep_in(self)
         return np.asarray((here / sizes) @ proportions)
 
 

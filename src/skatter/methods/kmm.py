@@ -12,10 +12,10 @@ from sklearn.utils import gen_batches
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods.base import Transfer, semidefinite_on
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.quadratic import Region, box, minimise
+from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import Tuning, method
 from skatter.methods.weighting import BATCH, WeightedClassifier
-from skatter.parameters import NON_NEGATIVE, declared, optional, parameter, real
+from skatter.parameters import NON_NEGATIVE, optional, parameter, real
 from skatter.tensors import Array
 
 
@@ -27,7 +27,6 @@ from skatter.tensors import Array
     grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
     coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
 )
-@declared
 class KMM(WithKernel, Iterative, WeightedClassifier):
     """Kernel mean matching: source samples weighted to match the target's mean in feature space.
 
@@ -103,9 +102,7 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
         )
         iterations = Iterations.of(self)
         with semidefinite_on("source samples"):
-            b = minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
-        iterations.keep_in(self)
-        return b
+            return minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
 
     def _region(self, n: int) -> Region:
         """Return 0 ≤ b ≤ B with a mean within ε of 1; no weight exceeds the largest sum."""
@@ -113,5 +110,5 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
         upper = np.full(n, min(self.max_weight, max(n * (1 + eps), 2)))
         ones = np.ones((1, n))
         if eps == 0:
-            return box(np.zeros(n), upper, E=ones)
-        return box(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])
+            return Region(np.zeros(n), upper, E=ones)
+        return Region(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])

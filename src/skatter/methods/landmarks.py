@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -29,10 +29,10 @@ from skatter.methods.base import SourceClassifier, Transfer, one_against_rest
 from skatter.methods.geodesic import Geodesic, geodesic
 from skatter.methods.iteration import Iterations
 from skatter.methods.machines import support_vector_machines
-from skatter.methods.quadratic import Region, box, minimise
+from skatter.methods.quadratic import Region, minimise
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import OnSubspaces, centred_times, domain_geodesic, feature_mean
-from skatter.parameters import POSITIVE, choice, declared, optional, parameter
+from skatter.parameters import POSITIVE, choice, optional, parameter
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
@@ -68,7 +68,6 @@ def _check_scales(name: str, value: Any) -> None:
     },
     coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
 )
-@declared
 class Landmarks(OnSubspaces, SourceClassifier):
     """Landmarks: trains on source samples that could be the target's, at several scales.
 
@@ -159,15 +158,15 @@ class Landmarks(OnSubspaces, SourceClassifier):
         flow = domain_geodesic(transfer, self.n_components)
         self.mean_, self.dimension_ = feature_mean(transfer.X), flow.dimension
         tasks = self._tasks(transfer, candidates, label, flow)
-        self.landmarks_ = np.column_stack([task.landmarks for task in tasks])
-        self.scales_ = np.array([task.scale for task in tasks])
+        self.scales_ = np.array([scale for scale, _, _ in tasks])
+        self.landmarks_ = np.column_stack([landmarks for _, landmarks, _ in tasks])
         rows = self.landmarks_[candidates].any(axis=1)
-        self._train(transfer.X[candidates[rows]], label[rows], [task.factor for task in tasks])
+        self._train(transfer.X[candidates[rows]], label[rows], [factor for *_, factor in tasks])
 
     def _tasks(
         self, transfer: Transfer, candidates: Array, label: Array, flow: Geodesic
-    ) -> list[_Task]:
-        """Return the auxiliary tasks, one at least."""
+    ) -> list[tuple[float, Mask, Array]]:
+        """Return scale, landmarks and R, R Rᵀ = G, of the auxiliary tasks, one at least."""
         Z = centred_times(transfer.X, self.mean_, flow.factor())
         source, target = Z[candidates], Z[transfer.target]
         median = median_distance(np.vstack([source, target]))
@@ -178,11 +177,15 @@ class Landmarks(OnSubspaces, SourceClassifier):
         tasks = []
         for scale in map(float, np.ravel(SCALES if self.scales is None else self.scales)):
             delta = discrepancy(within, across, beyond, scale)
-            match = match_means(delta, label, scale, balance=self.balance)
-            tasks.append(_auxiliary_task(transfer, candidates, match, flow.dimension))
-        told = [task for task in tasks if task is not None]
-        if told:
-            return told
+            weights, slope = match_means(delta, label, balance=self.balance)
+            chosen = choose_landmarks(weights, slope, label)
+            if chosen is not None:
+                landmarks = np.isin(np.arange(transfer.n_samples), candidates[chosen])
+                factor = _flow_to_target(transfer, landmarks, flow.dimension)
+                if factor is not None:
+                    tasks.append((scale, landmarks, factor))
+        if tasks:
+            return tasks
         warnings.warn(
             "No scale tells landmarks from the other source samples: at each, more than two thirds "
             "of them match the target, or too few are left over. All labelled source samples are "
@@ -191,7 +194,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
             stacklevel=4,
         )
         everyone = np.isin(np.arange(transfer.n_samples), candidates)
-        return [_Task(np.inf, everyone, flow.factor())]
+        return [(np.inf, everyone, flow.factor())]
 
     def _train(self, X: Any, label: Array, factors: list[Array]) -> None:
         """Train the machines on landmarks, with the kernels of all tasks."""
@@ -211,29 +214,6 @@ class Landmarks(OnSubspaces, SourceClassifier):
         return centred_times(X, self.mean_, self.coef_.T) + self.intercept_
 
 
-class Match(NamedTuple):
-    """Weights of source samples with which their mean is nearest to the target's."""
-
-    scale: float
-    weights: Array
-    slope: Array
-    label: Array
-
-    def landmarks(self) -> Mask | None:
-        """Return who is a landmark, at least a third of each class; None where too many are."""
-        chosen = self.weights > WEIGHT
-        if np.count_nonzero(chosen) > MOST * len(chosen):
-            return None
-        for code in np.unique(self.label):
-            members = np.flatnonzero(self.label == code)
-            wanted = int(np.ceil(LEAST * len(members)))
-            missing = wanted - np.count_nonzero(chosen[members])
-            if missing > 0:  # the others that are nearest to having weight
-                others = members[~chosen[members]]
-                chosen[others[np.argsort(self.slope[others])[:missing]]] = True
-        return chosen
-
-
 def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float) -> Array:
     """Return Δ, for which βᵀΔβ is the squared distance of the means where Σ β = 1.
 
@@ -248,57 +228,46 @@ def discrepancy(D_source: Array, D_across: Array, D_target: Array, scale: float)
     return delta
 
 
-def match_means(delta: Array, label: Array, scale: float, *, balance: str) -> Match:
-    """Minimise βᵀΔβ over weights that sum to one, with balanced classes and a small ridge."""
-    n = len(label)
-    iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
-    region, uniform = _balanced(label, balance), np.full(n, 1 / n)
-    ridged = delta.copy()
-    ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
-    beta = minimise(ridged, np.zeros(n), region, uniform, iterations, tol=TOL)
-    return Match(scale, beta, ridged @ beta, label)
-
-
-def _balanced(label: Array, balance: str) -> Region:
-    """Return β ≥ 0 with sum one, and the sum over each class bounded or, for "exact", constant."""
+def match_means(delta: Array, label: Array, *, balance: str) -> tuple[Array, Array]:
+    """Minimise βᵀΔβ, with a small ridge, over balanced weights; return them and the slope there."""
     n = len(label)
     members = (label == np.unique(label)[:, None]).astype(float)
-    shares = members.sum(axis=1) / n
-    lower, upper = np.zeros(n), np.full(n, 2.0)
-    if balance == "exact":
-        return box(lower, upper, E=members)
     # What is bounded from above by two never comes near it: all weights sum to one.
-    return box(
-        lower, upper, G=members, low=shares / 2, high=np.full(len(shares), 2.0), E=np.ones((1, n))
-    )
+    lower, upper, most = np.zeros(n), np.full(n, 2.0), np.full(len(members), 2.0)
+    if balance == "exact":
+        region = Region(lower, upper, E=members)
+    else:
+        least = members.sum(axis=1) / n / 2
+        region = Region(lower, upper, G=members, low=least, high=most, E=np.ones((1, n)))
+    ridged = delta.copy()
+    ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
+    iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
+    beta = minimise(ridged, np.zeros(n), region, np.full(n, 1 / n), iterations, tol=TOL)
+    return beta, ridged @ beta
 
 
-class _Task(NamedTuple):
-    """An auxiliary task: its landmarks among all samples, and R with R Rᵀ = G."""
-
-    scale: float
-    landmarks: Mask
-    factor: Array
-
-
-def _auxiliary_task(
-    transfer: Transfer, candidates: Array, match: Match, dimension: int
-) -> _Task | None:
-    """Return the flow to the target with landmarks; None without landmarks, or without a rest."""
-    chosen = match.landmarks()
-    if chosen is None:
+def choose_landmarks(weights: Array, slope: Array, label: Array) -> Mask | None:
+    """Return who is a landmark, at least a third of each class; None where too many are."""
+    chosen = weights > WEIGHT
+    if np.count_nonzero(chosen) > MOST * len(chosen):
         return None
-    landmarks = np.zeros(transfer.n_samples, dtype=bool)
-    landmarks[candidates[chosen]] = True
+    for code in np.unique(label):
+        members = np.flatnonzero(label == code)
+        missing = int(np.ceil(LEAST * len(members))) - np.count_nonzero(chosen[members])
+        if missing > 0:  # the others that are nearest to having weight
+            others = members[~chosen[members]]
+            chosen[others[np.argsort(slope[others])[:missing]]] = True
+    return chosen
+
+
+def _flow_to_target(transfer: Transfer, landmarks: Mask, dimension: int) -> Array | None:
+    """Return R of the flow from the rest to the target with landmarks; None without a rest."""
     rest, near = transfer.source & ~landmarks, transfer.target | landmarks
     if np.count_nonzero(rest) < 2:
         return None
     bases = [principal_axes(transfer.X[part], dimension).directions for part in (rest, near)]
     common = min(basis.shape[1] for basis in bases)
-    if not common:
-        return None
-    factor = geodesic(*(basis[:, :common] for basis in bases)).factor()
-    return _Task(match.scale, landmarks, factor)
+    return geodesic(*(basis[:, :common] for basis in bases)).factor() if common else None
 
 
 def aligned_weights(features: list[Array], label: Array) -> Array:

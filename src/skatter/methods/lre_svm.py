@@ -28,11 +28,11 @@ from skatter.methods.base import (
     one_against_rest,
     source_classes,
 )
-from skatter.methods.dam import regress, scatter_of_gram
+from skatter.methods.dam import TargetRegression, scatter_of_gram
 from skatter.methods.exemplars import Exemplars, common_start, solve
 from skatter.methods.generalization import Generalizer
 from skatter.methods.iteration import Iterations, Iterative
-from skatter.methods.machines import Expansion, KernelMachine, canonical
+from skatter.methods.machines import Expansion, canonical
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import in_span
 from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
@@ -116,7 +116,6 @@ class _ExemplarLearner(Iterative, RivalClassifier):
                 W[k], values = solve(problem, W[k], F, tol=GAIN, max_iter=STEPS)
                 objective += float(values.sum()) + self.rank_weight * nuclear_norm
             rounds.record(objective, note=f"rank {ranks.mean():.1f} on average")
-        rounds.keep_in(self)
         return W, ranks
 
     def _problem(self, Z: Array, own: Array, *, tie: float) -> Exemplars:
@@ -143,7 +142,6 @@ class _ExemplarLearner(Iterative, RivalClassifier):
     grid=_GRID,
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
-@declared
 class LRESVM(Generalizer, _ExemplarLearner):
     """Low-rank exemplar SVMs: one classifier per sample, tied by likelihoods of low rank.
 
@@ -199,8 +197,7 @@ class LRESVM(Generalizer, _ExemplarLearner):
     grid={**_GRID, "beta": (0.0, 1.0, 10.0)},
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
-@declared
-class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
+class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     """LRE-SVM for domain adaptation: exemplars near the target teach a regressor on the target.
 
         v_i = exp(−β ‖mean of source samples near x_i − mean of target samples near x_i‖²)
@@ -216,12 +213,6 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
 
     Parameters
     ----------
-    C : float > 0
-        Cost of an error of the regression beyond ``epsilon``.
-    theta : float > 0
-        θ, the trust in the exemplars and in target labels.
-    epsilon : float >= 0
-        Errors of the regression up to this one cost nothing.
     beta : float >= 0
         β, how fast the weight of an exemplar falls with its distance from the target; 0 weighs
         all alike.
@@ -240,8 +231,6 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     ----------
     exemplar_weights_ : ndarray of shape (n_exemplars,)
         v_i, up to a factor: 1 for the nearest exemplar of each class.
-    support_ : ndarray of shape (n_support,)
-        Which training samples the regressors are made of; all are the target's.
 
     References
     ----------
@@ -264,8 +253,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
     """
 
     C: float = parameter(POSITIVE, default=10.0, kw_only=False)
-    theta: float = parameter(POSITIVE, default=10.0)
-    epsilon: float = parameter(NON_NEGATIVE, default=0.01)
+    theta: float = 10.0
+    epsilon: float = 0.01
     beta: float = parameter(NON_NEGATIVE, default=1.0)
     n_neighbors: int = parameter(COUNT, default=5)
 
@@ -288,10 +277,8 @@ class LRESVMAdaptation(_ExemplarLearner, KernelMachine):
         opinions = self._virtual_labels(X[target], transfer.label[target])
         K = self._gram(X, target)
         unit = scatter_of_gram(K) if self.normalize else 1.0
-        coef, intercept = regress(
-            K / unit, opinions, C=self.C, theta=self.theta, epsilon=self.epsilon, tol=REGRESSION_TOL
-        )
-        return Expansion(target, coef / unit, intercept)
+        coef, intercept = self._regress(K / unit, opinions, tol=REGRESSION_TOL)
+        return target, coef / unit, intercept
 
     def _weights(self, exemplars: Array, X_source: Array, X_target: Array) -> Array:
         """Return v_i of all exemplars, with the largest of each class set to one."""

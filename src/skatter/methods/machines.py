@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from skatter.components import BATCH
 from skatter.domains import Domains, Mask
-from skatter.kernels import Kernel, WithKernel, centre, kernel_of
+from skatter.kernels import WithKernel, centre, kernel_of
 from skatter.methods.base import RivalClassifier, Transfer, one_against_rest
 from skatter.parameters import POSITIVE, declared, parameter
 from skatter.spaces import ordered_gram
@@ -22,12 +22,14 @@ from skatter.tensors import Array
 # single precision, so that a tolerance may be out of reach: it would go on for ever.
 STEPS = 1_000_000
 
+Expansion = tuple[Array, Array, Array]  # training samples, their coefficients, and intercepts
+
 
 @declared
 class KernelMachine(WithKernel, RivalClassifier):
     """Base of classifiers f(x) = Σ_i α_i k(x_i, x) + b, with a column of α for each class.
 
-    One implements ``_learn``.
+    One implements ``_learn``; where α has a column for each domain too, also ``_values``.
 
     Parameters
     ----------
@@ -52,12 +54,9 @@ class KernelMachine(WithKernel, RivalClassifier):
         """Return the machines, given samples in canonical order; ``kernel_`` is set."""
         raise NotImplementedError
 
-    def _resolve_kernel(self, X: Any) -> Kernel:
-        return kernel_of(self, X)
-
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=self._precomputed)
-        self.kernel_ = self._resolve_kernel(transfer.X)
+        self.kernel_ = kernel_of(self, transfer.X)
         rows, coef, self.intercept_ = self._learn(transfer)
         used = np.flatnonzero(coef.reshape(len(coef), -1).any(axis=1))
         used = used if len(used) else np.array([0])
@@ -69,24 +68,16 @@ class KernelMachine(WithKernel, RivalClassifier):
         """Return a fresh Gram matrix of some samples, in double precision."""
         return ordered_gram(X.astype(np.float64, copy=False), self.kernel_, rows)
 
-    def _expand(self, X: Any, coef: Array) -> Array:
+    def _expand(self, X: Any) -> Array:
         """Return Σ_i α_i k(x_i, x) for new samples, a batch at a time to save memory."""
         X = X.astype(np.float64, copy=False)
         if self.X_fit_ is None:
-            return np.asarray(X[:, self.support_] @ coef)
-        batches = gen_batches(X.shape[0], BATCH)
-        return np.vstack([self.kernel_(X[rows], self.X_fit_) @ coef for rows in batches])
+            return np.tensordot(X[:, self.support_], self.dual_coef_, axes=1)
+        batches = (self.kernel_(X[rows], self.X_fit_) for rows in gen_batches(X.shape[0], BATCH))
+        return np.vstack([np.tensordot(K, self.dual_coef_, axes=1) for K in batches])
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        return self._expand(X, self.dual_coef_) + self.intercept_
-
-
-class Expansion(NamedTuple):
-    """Machines as sums of kernel functions."""
-
-    rows: Array
-    coef: Array
-    intercept: Array
+        return self._expand(X) + self.intercept_
 
 
 def canonical(transfer: Transfer, *, precomputed: bool) -> Transfer:
@@ -118,11 +109,21 @@ def support_vector_machines(
     """
     # The intercept makes the machine blind to the origin of feature space. Centred values are
     # small, which matters because the solver keeps them in single precision.
-    means = centre(K)
+    means, machine = centre(K), SVC(kernel="precomputed", C=C, tol=tol, random_state=0)
+    told = (signs != signs[0]).any(axis=0)
     coef, intercept = np.zeros(signs.shape), signs[0].copy()
-    for column in np.flatnonzero((signs != signs[0]).any(axis=0)):
-        machine = SVC(kernel="precomputed", C=C, tol=tol, max_iter=STEPS, random_state=0)
-        machine.fit(K, signs[:, column], sample_weight=sample_weight)
+    coef[:, told], intercept[told] = fit_columns(machine, K, means, signs[:, told], sample_weight)
+    return coef, intercept
+
+
+def fit_columns(
+    machine: Any, K: Array, means: Array, wanted: Array, sample_weight: Array | None = None
+) -> tuple[Array, Array]:
+    """Fit a machine to each column of what is wanted, on a kernel that was centred by ``means``."""
+    coef, intercept = np.zeros(wanted.shape), np.zeros(wanted.shape[1])
+    machine.set_params(max_iter=STEPS)
+    for column, values in enumerate(wanted.T):
+        machine.fit(K, values, sample_weight=sample_weight)
         coef[machine.support_, column] = machine.dual_coef_[0]
         intercept[column] = machine.intercept_[0] - means @ coef[:, column]
     return coef, intercept

@@ -26,7 +26,7 @@ from skatter.methods.base import Transfer, one_against_rest
 from skatter.methods.generalization import Generalizer
 from skatter.methods.machines import Expansion, KernelMachine, support_vector_machines
 from skatter.methods.record import Tuning, method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, named_or, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, named_or, parameter
 from skatter.tensors import Array
 
 
@@ -41,7 +41,6 @@ from skatter.tensors import Array
     },
     coarse=Tuning({"C": (1.0, 10.0)}, why="Blanchard et al. 2011, fewer values"),
 )
-@declared
 class MarginalKernelSVM(Generalizer, KernelMachine):
     """Marginal kernel SVM: kernel on pairs of a domain's distribution and a sample.
 
@@ -130,21 +129,28 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
         likeness = np.exp(-self.marginal_gamma_ * self._squared_distances(X, sample_domain))
-        _, n_sources, n_machines = self.dual_coef_.shape
-        by_source = self._expand(X, self.dual_coef_.reshape(-1, n_sources * n_machines))
-        by_source = by_source.reshape(-1, n_sources, n_machines)
-        return np.einsum("id,idm->im", likeness, by_source) + self.intercept_
+        return np.einsum("id,idm->im", likeness, self._expand(X)) + self.intercept_
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
         """Keep the labelled samples of the sources, and all there is for the marginals."""
         kept = super()._pair(X, domains, unnamed=unnamed)
-        parts = (kept.X, kept.domains, kept.source, kept.target, kept.rows)
-        return _Given(*parts, X_given=X, domains_given=domains, unnamed=unnamed)
+        return _Given(**vars(kept), X_given=X, domains_given=domains, unnamed=unnamed)
 
     def _fit(self, transfer: Transfer) -> None:
         super()._fit(transfer)
         assert isinstance(transfer, _Given)
-        self._know_targets(transfer)
+        # Compare targets with the sources; say who is meant where no domain is named.
+        domains = transfer.domains_given
+        targets = np.flatnonzero(domains.is_target & (domains.domain_counts > 1))
+        rows = [np.flatnonzero(domains.domain == target) for target in targets]
+        distances = [self._embeddings.to(*self._sets(transfer.X_given, own)) for own in rows]
+        self.marginal_ids_ = np.concatenate([self.source_ids_, domains.domain_ids[targets]])
+        self.marginal_distances_ = np.vstack([self._embeddings.between(), *distances])
+        self._unnamed: int | None = None
+        if len(targets) == 1:
+            self._unnamed = len(self.source_ids_)
+        elif transfer.unnamed and domains.n_domains == 1:
+            self._unnamed = 0
 
     def _learn(self, transfer: Transfer) -> Expansion:
         domains, n_sources = transfer.domains, transfer.domains.n_domains
@@ -168,21 +174,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         )
         by_source = np.zeros((len(rows), n_sources, coef.shape[1]))
         by_source[rows, domains.domain] = coef
-        return Expansion(rows, by_source, intercept)
-
-    def _know_targets(self, given: _Given) -> None:
-        """Compare targets with the sources; say who is meant where no domain is named."""
-        domains = given.domains_given
-        targets = np.flatnonzero(domains.is_target & (domains.domain_counts > 1))
-        rows = [np.flatnonzero(domains.domain == target) for target in targets]
-        distances = [self._embeddings.to(*self._sets(given.X_given, own)) for own in rows]
-        self.marginal_ids_ = np.concatenate([self.source_ids_, domains.domain_ids[targets]])
-        self.marginal_distances_ = np.vstack([self._embeddings.between(), *distances])
-        self._unnamed: int | None = None
-        if len(targets) == 1:
-            self._unnamed = len(self.source_ids_)
-        elif given.unnamed and domains.n_domains == 1:
-            self._unnamed = 0
+        return rows, by_source, intercept
 
     def _sets(self, X: Any, own: Codes) -> tuple[Any, Any]:
         """Return samples for :meth:`MeanEmbeddings.to`."""

@@ -87,25 +87,21 @@ class Guessing(Iterative):
 
 
 class Guesses:
-    """Rounds that guess the classes of the target, until the guesses settle."""
+    """Rounds that guess the classes of the target, until they settle; set what a model learns."""
 
-    def __init__(self, model: Guessing, transfer: Transfer, first: Codes) -> None:
+    def __init__(self, model: Any, transfer: Transfer, first: Codes) -> None:
         self.rounds, self.last = Iterations.of(model), first
-        self._transfer, self._tol = transfer, model.tol
+        self._model, self._transfer = model, transfer
         self._seen: set[bytes] = set()
 
     def record(self, objective: float, guess: Codes) -> None:
         """Keep what a round has found."""
-        target = self._transfer.target
+        model, target = self._model, self._transfer.target
         changed = float(np.mean(guess[target] != self.last[target]))
-        settled = bool(self._seen) and (changed <= self._tol or guess.tobytes() in self._seen)
+        settled = bool(self._seen) and (changed <= model.tol or guess.tobytes() in self._seen)
         self._seen.add(guess.tobytes())
         self.last = guess
         note = f"{changed:.1%} of the target changed class"
         self.rounds.record(objective, settled=settled, note=note)
-
-    def keep_in(self, model: Any) -> None:
-        """Set the attributes that all such methods have."""
-        model.pseudo_labels_ = self._transfer.classes[self.last[self._transfer.target]]
+        model.pseudo_labels_ = self._transfer.classes[guess[target]]
         model.objective_ = np.array(self.rounds.objective)
-        model.n_iter_ = len(model.objective_)

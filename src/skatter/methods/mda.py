@@ -26,7 +26,7 @@ from skatter.components import LabelledComponents, RidgedComponents
 from skatter.domains import Domains
 from skatter.methods.record import Tuning, method
 from skatter.objective import Factors, Objective
-from skatter.parameters import NON_NEGATIVE, SHARE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, SHARE, parameter
 from skatter.sca import ridge_weight
 from skatter.scatter import factors_of_classes, indicator_means
 from skatter.tensors import Array
@@ -89,7 +89,6 @@ def discrepancy_factor(domains: Domains) -> Array:
     wants=("several sources",),
     coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
 )
-@declared
 class MDA(RidgedComponents, LabelledComponents):
     """Multidomain discriminant analysis: class means apart, all domains weighing the same.
 

@@ -15,7 +15,7 @@ from skatter.methods.artl import ARTL
 from skatter.methods.base import Transfer
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import OnSubspaces, domain_geodesic
-from skatter.parameters import SHARE, declared, named_or, parameter
+from skatter.parameters import SHARE, named_or, parameter
 from skatter.tensors import Array
 
 SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the authors' program
@@ -33,7 +33,6 @@ SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the 
     },
     coarse=Tuning({}, why="Wang et al. 2018 fix all"),
 )
-@declared
 class MEDA(OnSubspaces, ARTL):
     """Manifold embedded distribution alignment (MEDA): ARTL along the geodesic flow.
 

@@ -21,7 +21,7 @@ from skatter.methods.base import Seeded, Transfer, WithComponents
 from skatter.methods.generalization import GeneralizingTransformer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import Tuning, method
-from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, declared, parameter, real
+from skatter.parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, parameter, real
 from skatter.tensors import Array
 
 N_HIDDEN = 500  # hidden units of the published experiments
@@ -42,7 +42,6 @@ WINDOW = 5  # epochs over which the objective is averaged to see it fall: corrup
     extra="torch",
     coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
 )
-@declared
 class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     """Multi-task autoencoder (MTAE): hidden units that redraw a sample in every source domain.
 
@@ -218,7 +217,6 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
                 value = np.average(losses, weights=[np.sum(batch >= 0) for batch in batches])
                 settled = stands_still([*iterations.objective, value], self.tol)
                 iterations.record(float(value), settled=settled)
-        iterations.keep_in(self)
         return Network(*(w.detach().numpy().astype(np.float64) for w in weights))
 
     def _scaled(self, X: Array) -> Array:

@@ -18,7 +18,7 @@ from skatter.kernels import require_memory
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import method
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 # Of sweeps over rows and columns in one round, at most, and sweeps in each.
@@ -36,7 +36,6 @@ BATCH = 1024  # new samples whose distances to the training samples are held at 
     cost="n_s n_t p + n_s n_t per sweep",
     grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
 )
-@declared
 class OptimalTransport(Iterative, RivalTransformer):
     """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
 
@@ -105,11 +104,10 @@ class OptimalTransport(Iterative, RivalTransformer):
             penalty = members.T @ (0.5 / roots)  # none for samples without a label
             value = float(np.vdot(plan, cost) + self.entropy * np.vdot(plan, log_plan))
             value += self.class_weight * float(roots.sum()) / len(target)
-            done = True if self.class_weight == 0 else None
-            iterations.record(value, settled=done)
+            iterations.record(value, settled=True if self.class_weight == 0 else None)
         self.plan_, self.X_source_ = plan, source
         self.moved_ = (plan / plan.sum(axis=1, keepdims=True)) @ target
-        self.objective_, self.n_iter_ = np.array(iterations.objective), len(iterations.objective)
+        self.objective_ = np.array(iterations.objective)
         self.n_components_ = source.shape[1]
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
@@ -154,7 +152,6 @@ def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[
     linear=True,
     grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
 )
-@declared
 class LinearTransport(RivalTransformer):
     """Linear transport: the linear map with the least motion that matches mean and covariance.
 
@@ -197,18 +194,19 @@ class LinearTransport(RivalTransformer):
 
     def _fit(self, transfer: Transfer) -> None:
         dtype = transfer.X.dtype
-        sides = [X.astype(np.float64) for X in (transfer.X_source, transfer.X_target)]
-        means = [X.mean(axis=0) for X in sides]
-        source, target = (self._covariance(X - mean) for X, mean in zip(sides, means, strict=True))
+        means, covariances = [], []
+        for X in (transfer.X_source, transfer.X_target):
+            mean = X.mean(axis=0, dtype=np.float64)
+            centred = X - mean
+            C = centred.T @ centred / max(len(X) - 1, 1)
+            C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
+            means.append(mean.astype(dtype))
+            covariances.append(C)
+        source, target = covariances
         root, inverse = power(source, 0.5), power(source, -0.5)
         self.map_ = (inverse @ power(root @ target @ root, 0.5) @ inverse).astype(dtype)
-        self.source_mean_, self.target_mean_ = (mean.astype(dtype) for mean in means)
+        self.source_mean_, self.target_mean_ = means
         self.n_components_ = len(self.map_)
-
-    def _covariance(self, centred: Array) -> Array:
-        C = centred.T @ centred / max(len(centred) - 1, 1)
-        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
-        return C
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
         moved = (X - self.source_mean_) @ self.map_ + self.target_mean_

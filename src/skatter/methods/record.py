@@ -6,7 +6,9 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, dataclass_transform
+
+from skatter.parameters import declared, parameter
 
 Kind = Literal["features", "classifier", "weights", "regressor"]
 Need = Literal[
@@ -89,6 +91,13 @@ class Method:
             object.__setattr__(self, "kind", "classifier")
 
 
+def say_needs(method: Method) -> str:
+    """Say in words what a method needs at fit, and what else it learns from."""
+    extra = (f"the extra {method.extra}",) if method.extra else ()
+    needs = ", ".join(method.needs + extra) or "nothing"
+    return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs
+
+
 def _first_reference(estimator: type[Any]) -> str:
     """Return the first paragraph of the section "References" of a docstring."""
     text = inspect.cleandoc(estimator.__doc__ or "")
@@ -99,17 +108,18 @@ def _first_reference(estimator: type[Any]) -> str:
 _REGISTERED: list[Method] = []
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
 def method(
     name: str, *, needs: tuple[Need, ...] | None = None, **facts: Any
 ) -> Callable[[Estimator], Estimator]:
-    """Register the estimator that is decorated, by facts that :class:`Method` lists.
+    """Declare the parameters of an estimator, and register it by facts that :class:`Method` lists.
 
     Its summary is what the first line of its docstring says after the name; unless told, it needs
     what its class says.
     """
 
     def register(estimator: Estimator) -> Estimator:
-        known: Any = estimator
+        known: Any = declared(estimator)
         summary = (known.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
         needed = known.needs if needs is None else needs
         _REGISTERED.append(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from skatter.methods import family, hedging
+from skatter.methods import entries
 from skatter.methods.record import Method, registered_in
 
 _FILES = (
@@ -21,9 +21,7 @@ _FILES = (
 
 _MODULES = [import_module(f"skatter.methods.{name}") for name in _FILES]
 _OWN = [entry for module in _MODULES for entry in registered_in(module.__name__)]
-METHODS: Mapping[str, Method] = {
-    entry.name: entry for entry in (*hedging.METHODS, *family.METHODS, *_OWN)
-}
+METHODS: Mapping[str, Method] = {entry.name: entry for entry in (*entries.METHODS, *_OWN)}
 """Methods by name."""
 
 

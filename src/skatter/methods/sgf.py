@@ -6,24 +6,24 @@ these 2d directions once, and the rest is small.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
 from skatter.domains import Mask
-from skatter.methods.base import RivalTransformer, Transfer
+from skatter.methods.base import Transfer
 from skatter.methods.geodesic import Geodesic
+from skatter.methods.gfk import GeodesicFeatures
 from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.subspaces import (
-    OnSubspaces,
     centred_times,
     domain_geodesic,
     feature_mean,
     partial_least_squares,
     require_classes,
 )
-from skatter.parameters import COUNT, declared, integer, optional, parameter
+from skatter.parameters import COUNT, integer, optional, parameter
 from skatter.solve.small import column_signs
 from skatter.tensors import Array
 
@@ -36,8 +36,7 @@ from skatter.tensors import Array
     grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
     coarse=Tuning({"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"),
 )
-@declared
-class SGF(OnSubspaces, RivalTransformer):
+class SGF(GeodesicFeatures):
     """Sampling geodesic flow (SGF): sees samples in several subspaces between source and target.
 
     Sees a sample in N subspaces at equal distances on the shortest path from the principal
@@ -60,16 +59,10 @@ class SGF(OnSubspaces, RivalTransformer):
     ----------
     n_components_ : int
         Number of features: N d, or ``pls_components``.
-    dimension_ : int
-        Dimension d of the subspaces.
-    angles_ : ndarray of shape (dimension_,)
-        Principal angles between the subspaces, smallest first.
     basis_ : ndarray of shape (n_features_in_, 2 dimension_)
         Directions [A B] that hold all the subspaces.
     coefficients_ : ndarray of shape (2 dimension_, n_components_)
         The features are (x − mean) · basis · coefficients.
-    mean_ : ndarray of shape (n_features_in_,)
-        Mean of all training samples.
 
     Notes
     -----
@@ -95,8 +88,6 @@ class SGF(OnSubspaces, RivalTransformer):
 
     n_subspaces: int = parameter(integer(2), default=10)
     pls_components: int | None = parameter(optional(COUNT), default=None)
-
-    _takes_sparse: ClassVar[bool] = True
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -27,13 +27,6 @@ from skatter.tensors import Array
 
 ADVANCE = 10  # proximal steps before each Newton move
 NEWTON = 200  # conjugate gradient steps for one Newton move, at most
-
-
-class Effort(NamedTuple):
-    """How long to go on."""
-
-    tol: float
-    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +52,6 @@ class Coupling:
             out += np.outer(self.contrast, self.mmd * (self.contrast @ S))
         return out
 
-    def rest(self, d: Array) -> Any:
-        """Return diag(d − h) + A, what a metric diag(d) leaves of all but the means."""
-        left = sparse.diags_array(d - self.degree, format="csr")
-        return left if self.adjacency is None else left + self.adjacency
-
 
 class CodeProblem:
     """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S."""
@@ -77,7 +65,10 @@ class CodeProblem:
         neighbours = coupling.degree if coupling.adjacency is not None else 0.0
         # Never zero: a dictionary of zeros, and no pull, is a problem too.
         self._d = np.maximum(curvature + coupling.degree + neighbours, 1e-300)
-        self._rest = coupling.rest(self._d)
+        # What the metric diag(d) leaves of all but the means: diag(d − h) + A.
+        self._rest = sparse.diags_array(self._d - coupling.degree, format="csr")
+        if coupling.adjacency is not None:
+            self._rest += coupling.adjacency
         # Each sample has a scale of its own where none depends on the others.
         largest = np.abs(correlation).max(axis=1)
         scale = largest if coupling.free else largest.max(keepdims=True)
@@ -111,12 +102,11 @@ class CodeProblem:
             value = self.value(new)
         return new, value
 
-    def solve(self, S: Array, effort: Effort) -> tuple[Array, bool]:
+    def solve(self, S: Array, *, tol: float, steps: int) -> tuple[Array, bool]:
         """Return the best codes, from a start, and whether they are as good as the tolerance asks.
 
         Proximal steps find out which codes are zero, Newton moves solve for the others.
         """
-        tol, steps = effort
         while steps > 0:
             S = self._advance(S, ADVANCE)
             steps -= ADVANCE

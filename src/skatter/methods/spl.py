@@ -19,7 +19,7 @@ from sklearn.preprocessing import normalize
 from skatter.domains import Codes, Mask
 from skatter.methods.base import SourceClassifier, Transfer, in_columns
 from skatter.methods.record import SUBSPACES, Tuning, method
-from skatter.parameters import BOOLEAN, COUNT, declared, parameter
+from skatter.parameters import BOOLEAN, COUNT, parameter
 from skatter.scatter import indicator_means
 from skatter.solve import principal_axes
 from skatter.tensors import Array
@@ -34,7 +34,6 @@ from skatter.tensors import Array
     grid={"n_components": SUBSPACES, "structured": (True, False)},
     coarse=Tuning({}, why="Wang and Breckon 2020 fix all"),
 )
-@declared
 class SPL(SourceClassifier):
     """Selective pseudo-labelling: a projection that learns from the surest guesses of each class.
 
@@ -113,7 +112,6 @@ class SPL(SourceClassifier):
         self.pseudo_labels_ = self.classes_[guess[transfer.target]]
 
     def _unit(self, X: Array) -> Array:
-        """Return principal components of unit length."""
         return np.asarray(normalize((X - self.mean_) @ self.axes_))
 
     def _learn(self, U: Array, taught: Codes, label: Codes, source: Mask, target: Mask) -> None:

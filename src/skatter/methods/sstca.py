@@ -16,22 +16,8 @@ from sklearn.neighbors import kneighbors_graph
 
 from skatter.methods.base import Transfer
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
-from skatter.methods.transfer_components import (
-    GramProduct,
-    TransferComponents,
-    centred,
-    mean_difference,
-)
-from skatter.parameters import (
-    BOOLEAN,
-    COUNT,
-    NON_NEGATIVE,
-    POSITIVE,
-    SHARE,
-    declared,
-    optional,
-    parameter,
-)
+from skatter.methods.tca import GramProduct, TransferComponents, centred
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, SHARE, optional, parameter
 from skatter.solve import CholeskyRoot, DiagonalPlusThin, Eigenpairs
 from skatter.solve.blas import dot
 from skatter.solve.symmetric import Root
@@ -55,7 +41,6 @@ from skatter.tensors import Array
         why="Pan et al. 2011, fewer values",
     ),
 )
-@declared
 class SSTCA(TransferComponents):
     """Semi-supervised TCA: TCA whose features follow labels and neighbours.
 
@@ -135,8 +120,7 @@ class SSTCA(TransferComponents):
 
     def _root(self, transfer: Transfer, product: GramProduct) -> Root:
         """Return R with R Rᵀ = (μ I + K (L + λ Δ) K)⁻¹."""
-        e = mean_difference(transfer, normalize=self.normalize_mmd)
-        means = product(e)
+        means = product(self._mean_difference(transfer))
         if self.smoothness == 0:
             return DiagonalPlusThin(np.full(product.n, float(self.mu)), means)
         K = product.dense()

@@ -13,7 +13,6 @@ from skatter.domains import Mask
 from skatter.methods.base import RivalTransformer, Transfer
 from skatter.methods.record import SUBSPACES, method
 from skatter.methods.subspaces import OnSubspaces, centred_times, domain_axes
-from skatter.parameters import declared
 from skatter.solve import principal_axes
 from skatter.tensors import Array
 
@@ -25,7 +24,6 @@ from skatter.tensors import Array
     linear=True,
     grid={"n_components": SUBSPACES},
 )
-@declared
 class SubspaceAlignment(OnSubspaces, RivalTransformer):
     """Subspace alignment: turns the principal axes of the source towards the target's.
 
@@ -131,16 +129,13 @@ def max_dimension_by_bound(
     for X in (X_source, X_target):
         axes = principal_axes(X, min(X.shape))
         gaps.append(-np.diff(axes.variances, append=0.0))
-        radius = max(radius, _largest_square(X, axes.mean))
+        centred = X if sparse.issparse(X) else X - axes.mean
+        squares = row_norms(centred, squared=True)
+        if sparse.issparse(X):  # not to be filled
+            squares += axes.mean @ axes.mean - 2 * (X @ axes.mean)
+        radius = max(radius, float(squares.max()))
     common = min(map(len, gaps))
     dimensions = np.arange(1, common + 1)
     needed = (1 + np.sqrt(np.log(2 / alpha) / 2)) * 16 * dimensions**1.5 * radius
     allowed = np.minimum(gaps[0][:common], gaps[1][:common]) >= needed / (gamma * smallest**0.5)
     return int(dimensions[allowed].max(initial=0))
-
-
-def _largest_square(X: Any, mean: Array) -> float:
-    """Return the largest squared distance of a sample from the mean."""
-    if not sparse.issparse(X):
-        return float(row_norms(X - mean, squared=True).max())
-    return float((row_norms(X, squared=True) - 2 * (X @ mean) + mean @ mean).max())

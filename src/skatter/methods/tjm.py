@@ -14,13 +14,8 @@ import numpy as np
 from skatter.methods.base import Transfer
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.record import COMPONENTS, Tuning, method
-from skatter.methods.transfer_components import (
-    EIGEN_TOL,
-    GramProduct,
-    TransferComponents,
-    mean_difference,
-)
-from skatter.parameters import POSITIVE, declared, parameter
+from skatter.methods.tca import EIGEN_TOL, GramProduct, TransferComponents
+from skatter.parameters import POSITIVE, parameter
 from skatter.solve import DiagonalPlusThin, Eigenpairs
 from skatter.tensors import Array
 
@@ -35,7 +30,6 @@ from skatter.tensors import Array
         why="Long et al. 2014: penalty 1 on images",
     ),
 )
-@declared
 class TJM(Iterative, TransferComponents):
     """Transfer joint matching: TCA that weighs down source samples unlike the target.
 
@@ -89,7 +83,7 @@ class TJM(Iterative, TransferComponents):
     _default_n_components: ClassVar[int] = 20
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        means = product(mean_difference(transfer, normalize=self.normalize_mmd))
+        means = product(self._mean_difference(transfer))
         only_source = transfer.source & ~transfer.target
         weights = np.ones(product.n)
         iterations = Iterations.of(self)
@@ -103,7 +97,6 @@ class TJM(Iterative, TransferComponents):
             weights = np.where(only_source, self.source_weight / size, 1.0)
             iterations.record(self._objective(found, means, only_source))
         self.objective_ = np.array(iterations.objective)
-        self.n_iter_ = len(self.objective_)
         return pairs
 
     def _objective(self, found: Eigenpairs, means: Array, only_source: Array) -> float:

@@ -22,17 +22,13 @@ from skatter.methods.dictionary import Dictionary, update_dictionary
 from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.neighbourhood import Neighbourhood
 from skatter.methods.record import Tuning, method
-from skatter.methods.sparse_codes import CodeProblem, Coupling, Effort
-from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.methods.sparse_codes import CodeProblem, Coupling
+from skatter.parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 STEPS = 10  # proximal steps for the codes after each change of the dictionary
-# How exactly the codes of all training samples solve their joint problem in the end.
-TOGETHER = Effort(tol=1e-9, steps=300)
-
-WORK = 10**6  # small problems are given more steps: so many codes times steps
-# How exactly the code of a sample solves its own problem: no company must make a difference.
-ALONE = Effort(tol=1e-12, steps=10_000)
+STEPS_ALONE = 10_000  # for the codes of samples that stand alone, at most
+WORK = 10**6  # small problems are given more steps in the end: so many codes times steps
 
 
 @method(
@@ -49,7 +45,6 @@ ALONE = Effort(tol=1e-12, steps=10_000)
         {"mmd": (1000.0, 100000.0)}, {"n_components": 128}, why="Long et al. 2013: 128 atoms"
     ),
 )
-@declared
 class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     """Transfer sparse coding (TSC): sparse codes, smooth over neighbours, domains together.
 
@@ -194,9 +189,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
             problem = _problem(X, dictionary, coupling, self.sparsity)
             S, value = problem.descend(S, STEPS)
             iterations.record(size + 2 * value)
-        iterations.keep_in(self)
-        effort = TOGETHER._replace(steps=max(TOGETHER.steps, WORK // S.size))
-        return dictionary, problem.solve(S, effort)[0]
+        return dictionary, problem.solve(S, tol=1e-9, steps=max(300, WORK // S.size))[0]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
         dtype, X = X.dtype, self._scaled(X)
@@ -215,7 +208,8 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         pull = Coupling(degree=self.smoothness * edges.sum(axis=1))
         gram = self.components_ @ self.components_.T
         problem = CodeProblem(gram, C, pull, self.sparsity)
-        codes, converged = problem.solve(np.zeros_like(C), ALONE)
+        # So exactly that no company makes a difference.
+        codes, converged = problem.solve(np.zeros_like(C), tol=1e-12, steps=STEPS_ALONE)
         if not converged:
             warnings.warn(
                 f"The codes of {type(self).__name__} are exact to {problem.violation(codes):.1g} "

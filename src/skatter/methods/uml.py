@@ -20,7 +20,7 @@ graph P + Pᵀ, the derivative is ∂F/∂A = 2 A XᵀL X + 2 (reg / tr M₀) A.
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +35,7 @@ from skatter.methods.iteration import Iterations, Iterative
 from skatter.methods.machines import canonical
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import centred_times, in_span
-from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, declared, parameter
+from skatter.parameters import COUNT, NON_NEGATIVE, SHARE, parameter
 from skatter.solve import principal_axes
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import PrincipalAxes
@@ -59,7 +59,6 @@ BATCH = 2**17  # numbers held at once where pairs of samples are compared: what 
     },
     coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
 )
-@declared
 class UML(WithComponents, Iterative, GeneralizingTransformer):
     """Unbiased metric learning: a metric with neighbours of one class in all data sets (surrogate).
 
@@ -155,17 +154,19 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
 
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)
-        domains = transfer.domains
         axes = _leading_axes(transfer.X, self.n_components)
-        space = _Space.of(transfer.X, axes)
-        targets = self._targets(space.X, domains)
-        Z = space.project(space.start)
+        X, start, basis = transfer.X.astype(np.float64), axes.directions.T, None
+        if not sparse.issparse(X):
+            # Gradients are combinations of samples: where these are few, their span is enough.
+            X, basis = in_span(np.ascontiguousarray(X - axes.mean))
+            start = start if basis is None else start @ basis
+        targets = self._targets(X, transfer.domains)
+        Z = _features(X, start)
         # The unit is the mean of d(q, i), or of all distances where these are zero.
-        nearby = float(np.average(_distances(Z, targets.rows), weights=targets.weights))
+        nearby = float(np.average(_distances(Z, targets[0]), weights=targets[1]))
         unit = float(np.sqrt(nearby if nearby > 0 else 2 * float(Z.var(axis=0).sum())))
-        space = space._replace(X=space.X / unit, unit=unit)
-        iterations = Iterations.of(self)
-        A = self._search(space, targets, domains.label, iterations)
+        X = X / unit
+        A = self._search(X, start, targets, transfer.label)
         if np.vdot(A, A) < NOTHING * len(A):
             warnings.warn(
                 f"UML: with reg={self.reg:g} and n_impostors={self.n_impostors} it is cheapest to "
@@ -173,12 +174,17 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
                 "or more impostors where classes overlap.",
                 stacklevel=3,
             )
-        self.mean_ = axes.mean
-        self.components_ = space.components(A)
-        self.n_components_ = len(A)
-        iterations.keep_in(self)
+        # Turned to the principal axes of its features.
+        Z = _features(X, A)
+        Z -= Z.mean(axis=0)
+        _, rotation = np.linalg.eigh(Z.T @ Z)
+        A = rotation[:, ::-1].T @ A / unit
+        A = A if basis is None else A @ basis.T
+        self.components_ = A * column_signs(A.T)[:, None]
+        self.mean_, self.n_components_ = axes.mean, len(A)
 
-    def _targets(self, X: Any, domains: Domains) -> _Targets:
+    def _targets(self, X: Any, domains: Domains) -> tuple[Array, Array]:
+        """Return who shall be near whom, and the weights; a sample's own number is for nobody."""
         rows = np.sort(target_neighbours(X, domains, self.n_neighbors), axis=1)
         weights = target_weights(rows, domains.domain, domains.n_domains, self.own_weight)
         if not weights.any():
@@ -187,19 +193,18 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
                 f"own_weight={self.own_weight:g}. Give more than one of a class: in different data "
                 "sets, or in one of them with own_weight > 0."
             )
-        return _Targets(rows, weights)
+        return rows, weights
 
-    def _search(
-        self, space: _Space, targets: _Targets, label: Array, iterations: Iterations
-    ) -> Array:
+    def _search(self, X: Any, start: Array, targets: tuple[Array, Array], label: Array) -> Array:
         """Return the A of the round that ends with the lowest objective."""
-        A = best = space.start
+        A = best = start
         lowest = np.inf
-        known = nearest_impostors(space.project(A), label, self.n_impostors)
+        known = nearest_impostors(_features(X, A), label, self.n_impostors)
+        iterations = Iterations.of(self)
         for _ in iterations:
-            A = _lower(TripletLoss(space.X, targets, known, self.n_impostors, self.reg), A)
-            nearest = nearest_impostors(space.project(A), label, self.n_impostors)
-            value, _ = TripletLoss(space.X, targets, nearest, self.n_impostors, self.reg)(A)
+            A = _lower(TripletLoss(X, targets, known, self.n_impostors, self.reg), A)
+            nearest = nearest_impostors(_features(X, A), label, self.n_impostors)
+            value, _ = TripletLoss(X, targets, nearest, self.n_impostors, self.reg)(A)
             if value < lowest:
                 best, lowest = A, value
             known = union(known, nearest)
@@ -212,10 +217,8 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
 
 def _leading_axes(X: Any, n_components: int | None) -> PrincipalAxes:
     """Return as many principal axes as the metric has components."""
-    bound, reason = (
-        min(X.shape[0] - 1, X.shape[1]),
-        "the rank of the labelled source samples, centred",
-    )
+    reason = "the rank of the labelled source samples, centred"
+    bound = min(X.shape[0] - 1, X.shape[1])
     # What sizes alone rule out is refused before any work.
     check_dimension(n_components, bound, reason)
     wanted = n_components or DEFAULT_COMPONENTS
@@ -226,42 +229,8 @@ def _leading_axes(X: Any, n_components: int | None) -> PrincipalAxes:
     return axes
 
 
-class _Space(NamedTuple):
-    """Coordinates in which the metric is searched for."""
-
-    X: Any
-    start: Array
-    basis: Array | None
-    unit: float = 1.0
-
-    @classmethod
-    def of(cls, X: Any, axes: PrincipalAxes) -> _Space:
-        """Gradients are combinations of samples: where they are few, their span is enough."""
-        directions = axes.directions.T
-        if sparse.issparse(X):
-            return cls(X.astype(np.float64), directions, None)
-        X, basis = in_span(np.asarray(X - axes.mean, dtype=np.float64, order="C"))
-        return cls(X, directions if basis is None else directions @ basis, basis)
-
-    def project(self, A: Array) -> Array:
-        """Return the features of the samples under A."""
-        return np.ascontiguousarray(self.X @ A.T)
-
-    def components(self, A: Array) -> Array:
-        """Return A for the user's features, turned to the principal axes of what it gives."""
-        Z = self.project(A)
-        Z -= Z.mean(axis=0)
-        _, rotation = np.linalg.eigh(Z.T @ Z)
-        A = rotation[:, ::-1].T @ A / self.unit
-        A = A if self.basis is None else A @ self.basis.T
-        return A * column_signs(A.T)[:, None]
-
-
-class _Targets(NamedTuple):
-    """Who shall be near whom; a sample's own row number stands for nobody."""
-
-    rows: Array
-    weights: Array
+def _features(X: Any, A: Array) -> Array:
+    return np.ascontiguousarray(X @ A.T)
 
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
@@ -332,7 +301,7 @@ class TripletLoss:
 
     def __call__(self, A: Array) -> tuple[float, Array]:
         """Return the value, and a derivative of the shape of ``A``."""
-        Z = np.ascontiguousarray(self._X @ A.T)
+        Z = _features(self._X, A)
         impostors, away = self._nearest(Z)
         loss, pull, push = _hinges(_distances(Z, self._targets), away, self._weights)
         rows, weights = np.hstack([self._targets, impostors]), np.hstack([pull, -push])

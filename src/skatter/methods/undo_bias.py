@@ -17,8 +17,8 @@ and never of all copies (:mod:`skatter.methods.copies`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from skatter.methods.hinge_dual import maximise_dual, next_to
 from skatter.methods.machines import Expansion, KernelMachine
 from skatter.methods.record import Tuning, method
 from skatter.methods.subspaces import feature_mean
-from skatter.parameters import NON_NEGATIVE, POSITIVE, declared, parameter
+from skatter.parameters import NON_NEGATIVE, POSITIVE, parameter
 from skatter.tensors import Array
 
 
@@ -49,7 +49,6 @@ from skatter.tensors import Array
     },
     coarse=Tuning({}, why="defaults: a fit is slow"),
 )
-@declared
 class UndoBias(Generalizer, KernelMachine):
     """Undo-Bias: a machine for the visual world, and what each domain adds to it.
 
@@ -142,42 +141,52 @@ class UndoBias(Generalizer, KernelMachine):
         domains = transfer.domains.take(rows)
         edges = np.cumsum(domains.domain_counts)
         parts = [slice(a, b) for a, b in zip([0, *edges[:-1]], edges, strict=True)]
-        space = self._space(transfer.X, rows)
         signs = one_against_rest(domains.label, len(domains.classes))
-        machines = [self._machine(space, parts, y) for y in signs.T]
+        samples, mean, copies = self._centred(transfer.X, rows)
+        machines = [self._machine(copies, parts, y) for y in signs.T]
         coef, intercepts, self.objective_ = (
             np.stack(each, axis=-1) for each in zip(*machines, strict=True)
         )
-        self._weights = space.weights(coef) if self.kernel_.linear else None
-        intercepts -= space.mean_scores(coef)
+        self._weights = None
+        if samples is None:
+            intercepts -= np.tensordot(mean, coef, axes=1)
+        else:
+            weights = safe_sparse_dot(samples.T, coef.reshape(len(coef), -1))
+            self._weights = np.ascontiguousarray(weights.T).reshape(*coef.shape[1:], -1)
+            intercepts -= self._weights @ mean
         self.domain_intercept_ = intercepts[1:]
-        return Expansion(rows, coef, intercepts[0])
+        return rows, coef, intercepts[0]
 
-    def _space(self, X: Any, rows: Codes) -> _Space:
-        """Return the samples by their features where those are few, else by a Gram matrix."""
+    def _centred(self, X: Any, rows: Codes) -> tuple[Any, Array, Callable[..., Copies]]:
+        """Return samples around their mean, if these are features, the mean, and their copies.
+
+        The copies are those of features where these are few, else of a Gram matrix.
+        """
         if not self.kernel_.linear:
             K = self._gram(X, rows)
-            return _Space(None, centre(K), K)
+            return None, centre(K), partial(GramCopies, K)
         X = X[rows].astype(np.float64)
         few = 2 * X.shape[1] <= X.shape[0]
         if sparse.issparse(X) and not few:
             K = self._gram(X, np.arange(X.shape[0]))
             centre(K)
-            return _Space(X, feature_mean(X), K)
+            return X, feature_mean(X), partial(GramCopies, K)
         X = X.toarray() if sparse.issparse(X) else X
         mean = X.mean(axis=0)
         X -= mean
-        return _Space(X, mean, None if few else self._gram(X, np.arange(len(X))))
+        if few:
+            return X, mean, partial(FeatureCopies, np.hstack([X, np.ones((len(X), 1))]))
+        return X, mean, partial(GramCopies, self._gram(X, np.arange(len(X))))
 
     def _machine(
-        self, space: _Space, parts: list[slice], signs: Array
+        self, copies_of: Callable[..., Copies], parts: list[slice], signs: Array
     ) -> tuple[Array, Array, float]:
         """Tell two classes apart; return coefficients, intercepts and the objective."""
         # Without the second loss, or with samples of one sign and an intercept of their own that
         # takes them all beyond the margin, there is nothing that D_d could do.
         useful = [self.C_domain > 0 and len(np.unique(signs[part])) > 1 for part in parts]
         bent = np.flatnonzero(useful)
-        copies = space.copies([parts[d] for d in bent], float(self.bias_weight))
+        copies = copies_of([parts[d] for d in bent], float(self.bias_weight))
         y = np.concatenate([signs, *(signs[parts[d]] for d in bent)])
         costs = np.full(len(y), float(self.C_domain))
         costs[: len(signs)] = self.C_shared
@@ -214,15 +223,15 @@ class UndoBias(Generalizer, KernelMachine):
         return weights
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
-        n, (_, n_blocks, n_machines) = X.shape[0], self.dual_coef_.shape
         if self._weights is None:
-            by_block = self._expand(X, self.dual_coef_.reshape(-1, n_blocks * n_machines))
+            by_block = self._expand(X)
         else:
-            by_block = safe_sparse_dot(X, self._weights.reshape(n_blocks * n_machines, -1).T)
-        by_block = by_block.reshape(n, n_blocks, n_machines)
+            *blocks, n_features = self._weights.shape
+            flat = safe_sparse_dot(X, self._weights.reshape(-1, n_features).T)
+            by_block = flat.reshape(-1, *blocks)
         values = by_block[:, 0] + self.intercept_
         if sample_domain is not None:
-            source = which_domain(sample_domain, self.source_ids_, n_samples=n)
+            source = which_domain(sample_domain, self.source_ids_, n_samples=len(values))
             own = np.flatnonzero(source >= 0)
             values[own] += by_block[own, 1 + source[own]] + self.domain_intercept_[source[own]]
         return values
@@ -287,34 +296,3 @@ def set_accuracy(y_true: Any, sets: Any, classes: Any) -> float:
             "classes of all columns, and leave out samples of others."
         )
     return float(np.mean((sets & matches).any(axis=1)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Space:
-    """Training samples in feature space, around their mean."""
-
-    samples: Any
-    mean: Array
-    K: Array | None
-
-    def copies(self, parts: list[slice], bias_weight: float) -> Copies:
-        """Return the training set of a machine."""
-        if self.K is not None:
-            return GramCopies(self.K, parts, bias_weight)
-        return FeatureCopies(self._features, parts, bias_weight)
-
-    @cached_property
-    def _features(self) -> Array:
-        """(φ, 1) of each sample."""
-        return np.hstack([self.samples, np.ones((len(self.samples), 1))])
-
-    def weights(self, coef: Array) -> Array:
-        """Return w and D_d, of shape (1 + n_sources, n_machines, n_features)."""
-        flat = safe_sparse_dot(self.samples.T, coef.reshape(len(coef), -1))
-        return np.ascontiguousarray(flat.T).reshape(*coef.shape[1:], -1)
-
-    def mean_scores(self, coef: Array) -> Array:
-        """Return wᵀm and D_dᵀm with the mean m, of shape (1 + n_sources, n_machines)."""
-        if self.samples is None:
-            return np.tensordot(self.mean, coef, axes=1)
-        return self.weights(coef) @ self.mean

@@ -1,4 +1,4 @@
-"""The page of all methods, made from the registry: ``python -m skatter.methods.table``.
+"""The page of all methods, made from the registry: ``python docs/methods_page.py``.
 
 What is said of a method stands in its own file: a row of the table in its entry, and where it
 departs from its publication in the section "Notes" of its estimator's docstring.
@@ -11,9 +11,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 
+from skatter.methods import METHODS, Method
 from skatter.methods.generalization import Generalizer
-from skatter.methods.record import Kind, Method
-from skatter.methods.registry import METHODS
+from skatter.methods.record import Kind, say_needs
 
 GROUPS: dict[Kind, tuple[str, str]] = {
     "features": (
@@ -32,7 +32,7 @@ GROUPS: dict[Kind, tuple[str, str]] = {
 COLUMNS = ("method", "what it does", "when to reach for it", "needs", "cost of a fit", "from")
 
 PAGE = """\
-<!-- Made by `python -m skatter.methods.table > docs/methods.md`: change the registry, not this. -->
+<!-- Made by `python docs/methods_page.py > docs/methods.md`: change the registry, not this. -->
 
 # Methods
 
@@ -100,13 +100,6 @@ def methods_table() -> str:
 def page() -> str:
     """Return the whole page: how to pick, how to use, the table and the notes."""
     return PAGE.format(advice=_advice(), table=methods_table(), notes=_notes())
-
-
-def say_needs(method: Method) -> str:
-    """Say in words what a method needs at fit, and what else it learns from."""
-    extra = (f"the extra {method.extra}",) if method.extra else ()
-    needs = ", ".join(method.needs + extra) or "nothing"
-    return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs
 
 
 def _rows(methods: Iterable[Method]) -> str:
