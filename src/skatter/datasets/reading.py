@@ -6,6 +6,8 @@ the file, what is wrong with it, and what is there instead.
 
 from __future__ import annotations
 
+import csv
+import gzip
 import warnings
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,26 @@ def _member(archive: Any, name: str) -> Any:
         return archive[name]
     except ValueError:
         return None
+
+
+def read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
+    """Return columns of text by their names in the first line of a file with commas."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    missing = [name for name in needed if name not in header]
+    if missing or any(len(row) != len(header) for row in rows):
+        what = f"holds no column {', '.join(missing)}" if missing else "has rows of other lengths"
+        raise ValueError(f"{path} {what}. Its columns are {', '.join(header)}. {AGAIN}")
+    return dict(zip(header, np.array(rows).T, strict=True))
+
+
+def as_numbers(path: Path, columns: list[Array]) -> NDArray[np.float64]:
+    """Return columns of text side by side, as numbers."""
+    try:
+        return np.column_stack(columns).astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
 
 
 def check_labelled(
