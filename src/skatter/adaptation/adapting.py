@@ -13,7 +13,7 @@ from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.job import Job, Progress, quiet, take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
-from skatter.adaptation.outcome import add_answers, add_checked, added_to
+from skatter.adaptation.outcome import added_to, fill_in, new_columns
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sample import TableSample, draw_sample
 from skatter.adaptation.sheet import Checked, read_sheet
@@ -236,6 +236,8 @@ def adapt(
     >>> bool(np.mean(new["predicted_kind"] == kind[site == "there"]) > 0.9)
     True
     """
+    import pandas as pd
+
     start = perf_counter()
     say = progress or quiet
     sample = None
@@ -281,13 +283,11 @@ def adapt(
     say("predicting")
     rows = last.unlabelled
     answers = model.answers(table.iloc[rows])
-    predictions = add_answers(frame, answers, model.ship, label, rows=rows)
+    added = new_columns(frame, answers, model.ship, label, rows=rows)
     if sheet is not None:
-        predictions = add_checked(
-            predictions, frame.shape[1], sheet.answered, sheet.answers, job.roles.task
-        )
+        fill_in(added, sheet.answered, sheet.answers, job.roles.task)
     return Adaptation(
-        predictions,
+        pd.concat([frame, added], axis=1),
         model,
         comparison.judgement,
         comparison.by_labels,
@@ -309,7 +309,8 @@ def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | Non
     if sheet is None:
         by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
         return Comparison(judgement, by_labels, hedged)
-    predicted = job.model(fitted, "adapted", {}).answers(frame.iloc[sheet.rows])
+    answers = job.model(fitted, "adapted", {}).answers(frame.iloc[sheet.rows])
+    predicted = {name: answer.label for name, answer in answers.items()}
     by_labels = sheet.judge(predicted, random_state=seed)
     return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 

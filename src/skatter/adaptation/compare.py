@@ -10,15 +10,10 @@ from sklearn.model_selection import KFold
 
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Ship
-from skatter.adaptation.prepared import Prepared
+from skatter.adaptation.roles import Prepared
+from skatter.adaptation.sheet import Checked
 from skatter.hedging import Judgement, NumberJudgement
-from skatter.selection import (
-    LabelSheet,
-    LabelVerdict,
-    NumberVerdict,
-    judge_answers,
-    judge_number_answers,
-)
+from skatter.selection import LabelVerdict, NumberVerdict
 
 MAX_ROWS = 5_000
 """Rows that two models are compared on; of more as many are drawn."""
@@ -88,16 +83,13 @@ def judge_by_labels(
         fitted, hidden = refit(table.hide(rows[fold])), table.take(rows[fold])
         for name, model in ((ADAPTED, fitted.adapted), (PLAIN, fitted.plain)):
             predicted[name][fold] = model.predict(hidden.X, sample_domain=hidden.sample_domain)
-    numbers = table.task == "numbers"
-    classes = np.empty(0) if numbers else table.domains.classes
-    sheet = LabelSheet(
-        rows=np.arange(len(rows)),
+    known = Checked(
+        rows,
+        labels=table.y[rows],
+        filled=np.ones(len(rows), dtype=bool),
         stratum=np.zeros(len(rows), dtype=np.intp),
         strata=("labelled rows of the target",),
         sizes=(int(table.domains.target.sum()),),
-        predictions={name: labels.astype(classes.dtype) for name, labels in predicted.items()},
-        classes=classes,
+        classes=table.domains.classes if table.task == "classes" else np.empty(0),
     )
-    if numbers:
-        return judge_number_answers(sheet, table.y[rows], random_state=random_state)
-    return judge_answers(sheet, classes[table.domains.label[rows]], random_state=random_state)
+    return known.judge(predicted, random_state=random_state)

@@ -13,8 +13,7 @@ from sklearn.base import clone
 from skatter.adaptation.fit import Fitted, Hedge, fit_models
 from skatter.adaptation.model import Ship, TableModel
 from skatter.adaptation.plan import MethodError, Plan, make_plan
-from skatter.adaptation.prepared import Prepared
-from skatter.adaptation.roles import Roles, assign_roles, keep_roles
+from skatter.adaptation.roles import Prepared, Roles, assign_roles, keep_roles
 from skatter.checks import check_integer
 from skatter.domains import Codes
 from skatter.formatting import listed, quoted

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.domains import Domains, read_domains
+from skatter.hedging.draw import draw_both_sides
 from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
 
@@ -141,3 +142,43 @@ def _check_sides(samples: Samples, domains: Domains, task: Task) -> None:
             f"column {samples.label!r} is empty in a single row of the target, and to adapt takes "
             "two or more: add rows without a label."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Numbers, labels and domains, as estimators take them."""
+
+    X: Array
+    y: Array
+    domains: Domains
+    sample_domain: Array | None
+    task: Task = "classes"
+
+    @classmethod
+    def of(cls, X: Array, samples: Samples, roles: Roles) -> Prepared:
+        """Put prepared samples beside what is known of their rows."""
+        return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain, roles.task)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Arguments of ``fit`` beside the samples."""
+        return {
+            "y": self.y,
+            "sample_domain": self.sample_domain,
+            "labelled": np.array(self.domains.labelled),
+        }
+
+    def draw(self, n_rows: int, random_state: int) -> Prepared:
+        """Return about ``n_rows`` rows, half of them labelled ones of sources, half targets'."""
+        if len(self.X) <= n_rows:
+            return self
+        return self.take(draw_both_sides(self.domains, n_rows, random_state))
+
+    def take(self, rows: Array) -> Prepared:
+        """Return some of the rows."""
+        ids = None if self.sample_domain is None else self.sample_domain[rows]
+        return Prepared(self.X[rows], self.y[rows], self.domains.take(rows), ids, self.task)
+
+    def hide(self, rows: Array) -> Prepared:
+        """Return the same samples, of which some have lost their label."""
+        return replace(self, domains=self.domains.hide(rows))

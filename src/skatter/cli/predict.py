@@ -12,7 +12,7 @@ import typer
 
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer
-from skatter.adaptation.outcome import add_answers, added_to
+from skatter.adaptation.outcome import added_to, new_columns
 from skatter.adaptation.sample import spread_rows
 from skatter.adaptation.words import confidence_words, predicted_section, unit_words
 from skatter.cli.console import (
@@ -79,9 +79,9 @@ def predict_file(
             answers = loaded.answers(frame)
             answer, counts = answers[loaded.ship], None
             if spread is None:
-                predictions = add_answers(frame, answers, loaded.ship, loaded.label)
+                added = new_columns(frame, answers, loaded.ship, loaded.label)
                 say("writing the predictions")
-                table.write_with(predictions.iloc[:, frame.shape[1] :], out, force=force)
+                table.write_with(added, out, force=force)
             else:
                 whole = PieceByPiece(partial(added_to, model=loaded), table.n_rows, say)
                 table.write_with(whole, out, force=force)
