@@ -24,8 +24,7 @@ from skatter.cli.console import (
     say_all,
     say_files,
 )
-from skatter.cli.files import Job, check_outputs, write_together
-from skatter.cli.pieces import PieceByPiece
+from skatter.cli.files import Job, PieceByPiece, check_outputs, write_together
 from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
 from skatter.methods.hedging import HEDGED_REGRESSOR
@@ -93,7 +92,7 @@ def adapt_file(
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            missing = options.split_names(na_values, ())
+            missing = options.split_names(na_values)
             table = stack.enter_context(open_table(file, na_values=missing))
             result = adapt(
                 table,
@@ -105,9 +104,7 @@ def adapt_file(
                 metric=options.METRIC[metric],
                 class_frequencies=_frequencies(shares, table, label),
                 checked=None if checked is None else read_table(checked),
-                features=options.split_names(features, table.columns) or None,
-                ignore=options.split_names(ignore, table.columns),
-                categorical=options.split_names(categorical, table.columns),
+                **options.choose_columns(table.columns, features, ignore, categorical),
                 random_state=seed,
                 progress=say,
             )

@@ -20,6 +20,9 @@ from skatter.formatting import printable
 from skatter.notebook import Section
 from skatter.tables import read_table, write_table
 
+OWN = ("file", "out", "labels", "force")
+"""Parameters that 'skatter adapt' does not take as they are given here."""
+
 
 def ask_file(
     context: typer.Context,
@@ -63,7 +66,7 @@ def ask_file(
         paths = check_outputs({"--out": out}, force=force)
         with announced() as say:
             say("reading the table")
-            frame = read_table(file, na_values=options.split_names(na_values, ()))
+            frame = read_table(file, na_values=options.split_names(na_values))
             questions = ask(
                 frame,
                 label=label,
@@ -72,9 +75,7 @@ def ask_file(
                 n_labels=labels,
                 metric=options.METRIC[metric],
                 class_frequencies=options.class_frequencies(shares, frame, label),
-                features=options.split_names(features, frame.columns) or None,
-                ignore=options.split_names(ignore, frame.columns),
-                categorical=options.split_names(categorical, frame.columns),
+                **options.choose_columns(frame.columns, features, ignore, categorical),
                 random_state=seed,
                 progress=say,
             )
@@ -99,24 +100,12 @@ def _same_options(context: typer.Context) -> list[str]:
     """Return the arguments that 'skatter adapt' must be given as well."""
     given = context.params
     arguments = [given["file"]]
-    for name in (
-        "label",
-        "domain",
-        "task",
-        "metric",
-        "frequencies",
-        "features",
-        "ignore",
-        "categorical",
-        "na_values",
-        "seed",
-    ):
+    for name in given:
         source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if name not in OWN and source is not None and source.name == "COMMANDLINE":
             values = given[name] if isinstance(given[name], list) else [given[name]]
-            arguments += [
-                part for value in values for part in (f"--{name.replace('_', '-')}", str(value))
-            ]
+            for value in values:
+                arguments += [f"--{name.replace('_', '-')}", str(value)]
     return arguments
 
 

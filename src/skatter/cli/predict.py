@@ -23,9 +23,8 @@ from skatter.cli.console import (
     say_all,
     say_files,
 )
-from skatter.cli.files import check_outputs
+from skatter.cli.files import PieceByPiece, check_outputs
 from skatter.cli.options import Force, KeyFile, Missing, Out, TableFile, read_key, split_names
-from skatter.cli.pieces import PieceByPiece
 from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
@@ -71,7 +70,7 @@ def predict_file(
             say("loading the model")
             loaded = _load(model, key)
             say("reading the table")
-            missing = [*loaded.na_values, *split_names(na_values, ())]
+            missing = [*loaded.na_values, *split_names(na_values)]
             table = stack.enter_context(open_table(file, na_values=missing))
             say("predicting")
             spread = spread_rows(table)
