@@ -33,7 +33,7 @@ from skatter.tables import (
     read_columns,
     units_in,
 )
-from skatter.tables.naming import alike_but_for_case
+from skatter.tables.errors import alike_but_for_case
 from skatter.tables.plans import CATEGORY, gives_label_away
 from skatter.tables.task import missing_marks, read_task
 

@@ -18,7 +18,7 @@ from skatter.domains import UNLABELLED, Codes, Mask
 from skatter.hedging.draw import draw_from_sides
 from skatter.tables import OpenTable, TableError, read_labels
 from skatter.tables.columns import read_domain_names
-from skatter.tables.naming import missing_column
+from skatter.tables.errors import missing_column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from skatter.selection import (
 )
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import check_names, missing_column
 from skatter.tables.plans import row_numbers
 from skatter.tables.task import as_numbers
 

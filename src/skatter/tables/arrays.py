@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from skatter.formatting import listed, quoted
 from skatter.tables.budget import Budget
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names
+from skatter.tables.errors import TableError, check_names, load
 from skatter.tables.opening import Data
 
 if TYPE_CHECKING:

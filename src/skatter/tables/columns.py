@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from skatter.domains import UNLABELLED
 from skatter.formatting import listed, quoted
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import alike_but_for_case, check_names, missing_column
+from skatter.tables.errors import TableError, alike_but_for_case, check_names, load, missing_column
 from skatter.tables.plans import row_number
 
 if TYPE_CHECKING:

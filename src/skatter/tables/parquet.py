@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from skatter.formatting import quoted
 from skatter.tables.budget import BLOCK
-from skatter.tables.errors import TableError, blaming, load
-from skatter.tables.naming import check_names
+from skatter.tables.errors import TableError, blaming, check_names, load
 from skatter.tables.opening import Data
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.formatting import quoted
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import TableError, check_names, load, missing_column
 from skatter.tables.values import (
     LOOKED_AT,
     ORDERS,

@@ -19,8 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skatter.formatting import listed, quoted
 from skatter.tables.dates import PARTS, DateParts
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import TableError, check_names, load, missing_column
 from skatter.tables.plans import (
     BOOLEAN,
     CATEGORY,

@@ -28,16 +28,8 @@ MANY_VALUES = 50
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
 MISSING_MARKS = {
-    "?",
-    "-",
-    "--",
-    ".",
-    "missing",
-    "not known",
-    "pending",
-    "tbd",
-    "unknown",
-    "unlabelled",
+    *("?", "-", "--", "."),
+    *("missing", "not known", "pending", "tbd", "unknown", "unlabelled"),
 }
 """What people write for a label that they do not know."""
 

@@ -114,18 +114,8 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 ORDERS = (DAY_FIRST, MONTH_FIRST)
 
 _MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 ]
 _CLOCK = (
     r"(?:,?+[T ]\s*+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.\d++)?+)?+"
