@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 WRITTEN = {"csv": ",", "tsv": "\t"}
 """What divides cells that are written."""
 
-PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
-OPENERS = {None: None, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+PACKING: dict[str, Any] = {"": None, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+"""What packs a file, by the last ending of its name."""
 
 KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet", "npz")
 """What can be written: endings of names without their first point."""
@@ -154,20 +154,19 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
     if kind == "npz":
         write_arrays({str(name): array_of(frame[name]) for name in frame}, target)
         return
-    text, point, packed = kind.partition(".")
     columns = frame.select_dtypes(exclude=["number", "bool", "datetime"])
     # A carriage return is not quoted by itself.
     has_return = any("\r" in str(name) for name in frame.columns) or any(
         columns[name].astype(str).str.contains("\r", regex=False).any() for name in columns
     )
-    _whole_beside_gaps(frame).to_csv(
-        target,
-        index=False,
-        sep=WRITTEN[text],
-        lineterminator="\n",
-        compression=PACKING[point + packed],
-        quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
-    )
+    with open_packed(target, kind) as file:
+        _whole_beside_gaps(frame).to_csv(
+            file,
+            index=False,
+            sep=WRITTEN[kind.partition(".")[0]],
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
+        )
     texts = (text for name in columns for text in map(str, columns[name].dropna()))
     warn_of_formula(find_formula([*map(str, frame.columns), *texts]))
 
@@ -176,11 +175,11 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
 def open_packed(target: IO[bytes] | Path, kind: str) -> Iterator[IO[str]]:
     """Open a file for text, packed as its kind says; what was open stays open."""
     _, point, packed = kind.partition(".")
-    opens: Any = OPENERS[PACKING[point + packed]]
+    pack = PACKING[point + packed]
     with ExitStack() as stack:
         raw = stack.enter_context(open(target, "wb")) if isinstance(target, Path) else target
-        packer = raw if opens is None else stack.enter_context(opens(raw, "wb"))
-        text = io.TextIOWrapper(packer, encoding="utf-8", newline="", write_through=True)
+        packer = stack.enter_context(pack(raw, "wb")) if pack else raw
+        text = io.TextIOWrapper(packer, encoding="utf-8", newline="")
         yield text
         text.flush()
         text.detach()
