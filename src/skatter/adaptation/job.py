@@ -146,7 +146,11 @@ def take_job(
         raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
     say("preparing the columns")
     columns = _describe(samples, categorical)
-    prepare, prepared = _prepare(samples, columns)
+    # Where none is used, the preprocessing says why.
+    used = [plan for plan in columns if plan.used] or columns
+    X = samples.X[[plan.name for plan in used]]
+    prepare = make_preprocessor(X, used)
+    prepared = prepare.fit_transform(align_columns(X, prepare))
     hedge = _hedge(task, plain, metric, class_frequencies, seed)
     table = Prepared.of(prepared, samples, roles)
     return Job(samples, roles, tuple(columns), prepare, table, plan, tune, hedge, seed)
@@ -190,12 +194,3 @@ def _doubts(text: pd.Series, samples: Samples) -> Iterator[str]:
             " gives the label away in every row that has one; leave it out (ignore, --ignore) if "
             "it is known only after the label."
         )
-
-
-def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:
-    """Return the fitted preprocessing of the columns that are used, and what it gives."""
-    # Where none is used, the preprocessing says why.
-    used = [plan for plan in columns if plan.used] or columns
-    X = samples.X[[plan.name for plan in used]]
-    prepare = make_preprocessor(X, used)
-    return prepare, prepare.fit_transform(align_columns(X, prepare))

@@ -47,21 +47,7 @@ class Roles:
 
 
 def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
-    """Tell sources from targets, or say what the table lacks.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from skatter.tables import read_columns
-    >>> frame = pd.DataFrame({
-    ...     "x": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
-    ...     "label": ["a", "b", "a", None, None, "b"],
-    ...     "site": ["here", "here", "here", "there", "there", "there"],
-    ... })
-    >>> roles = assign_roles(read_columns(frame, label="label", domain="site"))
-    >>> roles.sources, roles.targets, dict(roles.numbers)
-    (('here',), ('there',), {'here': 1, 'there': -2})
-    """
+    """Tell sources from targets, or say what the table lacks."""
     if samples.sample_domain is None:
         domains = read_domains(_known(samples, task), labelled=samples.labelled)
         _check_sides(samples, domains, task)

@@ -24,7 +24,7 @@ from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
 from skatter.tables.errors import check_names, missing_column
 from skatter.tables.plans import row_numbers
-from skatter.tables.task import as_numbers
+from skatter.tables.task import written_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -253,7 +253,7 @@ def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> tuple[Ar
             labels[place] = classes[class_code(written[place], classes, where)]
         return labels, answered
     labels = np.full(len(written), np.nan)
-    labels[answered] = as_numbers(written[answered])
+    labels[answered] = written_numbers(written[answered])[0]
     bad = np.flatnonzero(answered & np.isnan(labels))
     if len(bad):
         raise TableError(

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
-from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
+from skatter.adaptation.plan import N_LANDMARKS
 from skatter.adaptation.roles import Roles
 from skatter.adaptation.sample import TableSample
 from skatter.formatting import count, join, percent
 from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
+from skatter.methods.generalization import Generalizer
 from skatter.notebook import Section, say_cell
 from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
@@ -325,7 +326,7 @@ def _method(fitted: Fitted) -> list[str]:
             f"Its kernel is replaced by an explicit map of {N_LANDMARKS:,} landmarks; "
             f"{percent(fitted.outside)} of a row lies outside their span."
         )
-    if learns_nothing_from_targets(plan.method):
+    if issubclass(plan.method.estimator, Generalizer):
         sentences.append("This method learns nothing from the rows that it predicts.")
     if tuned is not None:
         chosen = ", ".join(f"{name}={value}" for name, value in tuned.params.items())

@@ -155,18 +155,14 @@ def _jobs(
             (paths["--model"], lambda part: part.write_bytes(pack_model(result.model, key=key)))
         )
     if "--report" in paths:
-        page = _report(result, say)
+        from skatter.reporting import report
+
+        say("making the report")
+        settings = {"seconds": round(result.seconds, 1)}
+        seed = result.settings["random_state"]
+        page = str(report(result, settings=settings, random_state=seed, progress=say))
         jobs.append((paths["--report"], lambda part: part.write_text(page, encoding="utf-8")))
     return jobs
-
-
-def _report(result: Adaptation, say: Callable[[str], None]) -> str:
-    from skatter.reporting import report
-
-    say("making the report")
-    settings = {"seconds": round(result.seconds, 1)}
-    seed = result.settings["random_state"]
-    return str(report(result, settings=settings, random_state=seed, progress=say))
 
 
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:

@@ -29,7 +29,7 @@ from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
 from skatter.tables.columns import read_labels
-from skatter.tables.task import as_numbers
+from skatter.tables.task import written_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,7 @@ def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
 
 
 def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
-    known = as_numbers(truth)
+    known = written_numbers(truth)[0]
     there = ~np.isnan(known)
     if not there.any():
         return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +74,13 @@ def _read_mat(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[
 
 
 def _read_npz(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    arrays: dict[str, Any] = {}
     with np.load(path, allow_pickle=False) as archive:
-        there = list(archive.files)
-        return {name: _member(archive, name) for name in names if name in there}, there
-
-
-def _member(archive: Any, name: str) -> Any:
-    """One array of an archive, or None where NumPy would have to unpickle it."""
-    try:
-        return archive[name]
-    except ValueError:
-        return None
+        for name in set(names).intersection(archive.files):
+            arrays[name] = None
+            with suppress(ValueError):  # NumPy would have to unpickle it
+                arrays[name] = archive[name]
+        return arrays, list(archive.files)
 
 
 def read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:

@@ -72,7 +72,10 @@ def _opened(data: Data) -> Iterator[tuple[Any, Any]]:
     data.file.seek(0)
     # Otherwise whole row groups are fetched, and all that were stay in memory until the end.
     with parquet.ParquetFile(data.file, buffer_size=BLOCK, pre_buffer=False) as file:
-        _check_size(file.metadata, data)
+        # As the file declares them: runs of one value pack a million to one.
+        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        data.budget.check_bytes(sum(group.total_byte_size for group in groups), data.size)
+        data.budget.check_cells(file.metadata.num_rows, max(file.metadata.num_columns, 1))
         schema = file.schema_arrow  # built anew each time it is asked for
         check_names(schema.names, data.name)
         for field in schema:
@@ -99,13 +102,6 @@ def _batches(file: Any, data: Data, columns: list[str]) -> Iterator[Any]:
 def _is_text(kind: Any) -> bool:
     types = load("pyarrow", "Parquet files").types
     return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _check_size(metadata: Any, data: Data) -> None:
-    """Rows and bytes as the file declares them: runs of one value pack a million to one."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    data.budget.check_bytes(sum(group.total_byte_size for group in groups), data.size)
-    data.budget.check_cells(metadata.num_rows, max(metadata.num_columns, 1))
 
 
 def _plain_type(field: Any) -> Any:

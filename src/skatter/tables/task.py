@@ -61,15 +61,15 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             f"{listed([label for label, _ in frequent], most=8)}; empty the cells of the rows to "
             "predict, or name the value that stands for missing (na_values, --na-values)."
         )
-    values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
-    if len(values) == 1:
+    rows = Counter(np.asarray(samples.y)[labelled].tolist())
+    if len(rows) == 1:
         raise TableError(
-            f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
+            f"column {column} holds a single value, {next(iter(rows))!s}: there is nothing to tell "
+            "apart."
         )
     read, found = tell_task(samples, task)
-    rows = Counter(np.asarray(samples.y)[labelled].tolist()) if found == "classes" else {}
     alone = [label for label, times in rows.items() if times == 1]
-    if alone:
+    if alone and found == "classes":
         raise TableError(
             f"column {column} has a single row of {listed(alone)}, from which no class can be "
             "learnt: label more such rows, correct the label, or leave it empty."
@@ -174,38 +174,32 @@ def _check_names(values: Array, n: int, column: str) -> None:
             f"column {column} holds dates such as {values[0]!s}: give a column of classes or "
             "numbers, such as the days since a first date."
         )
-    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(as_numbers(values)).mean() > 0.5:
+    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(written_numbers(values)[0]).mean() > 0.5:
         raise TableError(
             f"column {column} holds {len(values):,} different values such as {values[0]!s}, and "
             "few rows share one: give a column of classes or numbers."
         )
 
 
-def as_numbers(known: Array) -> Array:
-    """Return labels as numbers, NaN where they are none; infinite ones are none."""
-    return written_numbers(known)[0]
-
-
 def written_numbers(known: Array) -> tuple[Array, str]:
-    """Return labels as numbers, as of :func:`as_numbers`, and the unit that they are written with.
+    """Return labels as numbers, NaN where they are none or infinite, and their unit.
 
     Examples
     --------
     >>> written_numbers(np.array(["$1,234.50", "$99", "lost"], dtype=object))
     (array([1234.5,   99. ,    nan]), '$')
     """
-    plain = np.array([_plain_number(label) for label in known.tolist()])
+    numbers, unit = np.array([_plain_number(label) for label in known.tolist()]), ""
     texts = [label for label in known.tolist() if isinstance(label, str)]
-    style = number_style(list(dict.fromkeys(texts))) if np.isnan(plain).any() else None
-    if style is None or not style.dressed:
-        return plain, ""
-    numbers = np.array([read_number(str(label), style.decimal)[0] for label in known.tolist()])
-    return np.where(np.isfinite(numbers), numbers, np.nan), style.unit
+    style = number_style(list(dict.fromkeys(texts))) if np.isnan(numbers).any() else None
+    if style is not None and style.dressed:
+        unit = style.unit
+        numbers = np.array([read_number(str(label), style.decimal)[0] for label in known.tolist()])
+    return np.where(np.isfinite(numbers), numbers, np.nan), unit
 
 
 def _plain_number(label: Any) -> float:
     try:
-        number = float(label)
+        return float(label)
     except ValueError:
         return np.nan
-    return number if np.isfinite(number) else np.nan

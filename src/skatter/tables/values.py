@@ -177,7 +177,10 @@ def read_day(cell: str, order: str = "") -> float:
     if found is None:
         return np.nan
     parts = found.groupdict()
-    month = parts.get("month") or _month_of(parts["name"])
+    month = parts.get("month")
+    if month is None:  # an English name, which may be cut short; 0 where it is none
+        named = [each.startswith(parts["name"].lower()) for each in _MONTHS]
+        month = named.index(True) + 1 if any(named) else 0
     hour = int(parts["hour"] or 0)
     if parts["half"]:
         hour = hour % 12 + 12 * (parts["half"] in "Pp")
@@ -189,25 +192,15 @@ def read_day(cell: str, order: str = "") -> float:
     return (when - datetime(1970, 1, 1)) / timedelta(days=1)
 
 
-def _month_of(name: str) -> int:
-    """Return the number of a month by its English name, which may be cut short; 0: it is none."""
-    named = [month.startswith(name.lower()) for month in _MONTHS]
-    return named.index(True) + 1 if any(named) else 0
-
-
 def days_in(column: Series, order: str = "") -> Series:
     """Return dates, or texts of them, as days since 1970; NaN where there is none."""
     pandas = load("pandas", "Tables")
     if not pandas.api.types.is_datetime64_any_dtype(column.dtype):
-        return _days_in_text(column.astype("string").str.strip(), order)
+        text = column.astype("string").str.strip()
+        days = days_in(pandas.to_datetime(text, format="ISO8601", errors="coerce", utc=True))
+        return _read_rest(days, text, lambda cell: read_day(cell, order))
     if column.dt.tz is not None:
         column = column.dt.tz_convert(None)
     seconds = column.to_numpy("datetime64[s]")
     days = np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) / 86_400)
     return pandas.Series(days, index=column.index, name=column.name)
-
-
-def _days_in_text(text: Series, order: str) -> Series:
-    pandas = load("pandas", "Tables")
-    days = days_in(pandas.to_datetime(text, format="ISO8601", errors="coerce", utc=True))
-    return _read_rest(days, text, lambda cell: read_day(cell, order))

@@ -23,7 +23,7 @@ from skatter.tables.errors import TableError, load
 from skatter.tables.text import NUMBER
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 WRITTEN = {"csv": ",", "tsv": "\t"}
 """What divides cells that are written."""
@@ -137,13 +137,9 @@ def _hindrance(path: Path, *, force: bool, overwrite: str) -> str | None:
         if not os.access(folder, os.W_OK | os.X_OK):
             return f"the folder {path.parent} is not writable; choose another path."
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL character
-        return f"{str(path)[:200]} is no name of a file: {_reason(error)}."
+        said = getattr(error, "strerror", None) or str(error)
+        return f"{str(path)[:200]} is no name of a file: {' '.join(said.split())}."
     return None
-
-
-def _reason(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(said.split())
 
 
 def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
@@ -205,11 +201,10 @@ def warn_of_formula(found: str | None) -> None:
 
 def _whole_beside_gaps(frame: DataFrame) -> DataFrame:
     """Return a table in which a gap makes no fractions of whole numbers: 1 was read as 1.0."""
-    floats = frame.select_dtypes("float")
-    gaps = [name for name in floats if floats[name].isna().any() and _is_whole(floats[name])]
+    gaps = []
+    for name, column in frame.select_dtypes("float").items():
+        known = column.dropna()
+        whole = (known.abs() < LARGEST_WHOLE).all() and (known % 1 == 0).all()
+        if 0 < len(known) < len(column) and whole:
+            gaps.append(name)
     return frame.astype(dict.fromkeys(gaps, "Int64")) if gaps else frame
-
-
-def _is_whole(column: Series) -> bool:
-    known = column.dropna()
-    return bool(len(known) and (known.abs() < LARGEST_WHOLE).all() and (known % 1 == 0).all())
