@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_by_labels
-from skatter.adaptation.fit import Fitted
-from skatter.adaptation.job import Job, Progress, quiet, take_job
+from skatter.adaptation.compare import compare
+from skatter.adaptation.fit import Job, Progress, quiet
+from skatter.adaptation.job import take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.adaptation.outcome import added_to, fill_in, new_columns
 from skatter.adaptation.plan import AUTO
@@ -268,7 +268,7 @@ def adapt(
         sheet = read_sheet(mark_missing(checked, na_values), table, job.samples, job.roles)
     fitted = job.fit(job.table, say)
     say("comparing with not adapting")
-    comparison = _compare(job, fitted, table, sheet)
+    comparison = compare(job, fitted, table, sheet)
     last = job if sheet is None else job.with_labels(sheet.answered, sheet.answers)
     if sheet is not None:
         say("fitting again, with the checked rows")
@@ -300,19 +300,6 @@ def adapt(
         job.columns,
         sample,
     )
-
-
-def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None) -> Comparison:
-    """Compare the models, by the rows of a sheet that they have not seen where there is one."""
-    seed, hedged = job.random_state, job.plan.hedges
-    judgement = compare(fitted, job.table, random_state=seed)
-    if sheet is None:
-        by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
-        return Comparison(judgement, by_labels, hedged)
-    answers = job.model(fitted, "adapted", {}).answers(frame.iloc[sheet.rows])
-    predicted = {name: answer.label for name, answer in answers.items()}
-    by_labels = sheet.judge(predicted, random_state=seed)
-    return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 
 
 def _read(job: Job, sheet: Checked | None, sample: TableSample | None) -> dict[str, Any]:

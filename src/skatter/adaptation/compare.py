@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.model_selection import KFold
 
-from skatter.adaptation.fit import Fitted
+from skatter.adaptation.fit import Fitted, Job
 from skatter.adaptation.model import Ship
 from skatter.adaptation.roles import Prepared
 from skatter.adaptation.sheet import Checked
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.selection import LabelVerdict, NumberVerdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_ROWS = 5_000
 """Rows that two models are compared on; of more as many are drawn."""
@@ -54,7 +58,20 @@ class Comparison:
         return ADAPTED if self.judgement.verdict == "adapt" else PLAIN
 
 
-def compare(fitted: Fitted, table: Prepared, *, random_state: int) -> Judgement | NumberJudgement:
+def compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None) -> Comparison:
+    """Compare two models without labels, and by those that they have not seen where there are."""
+    seed, hedged = job.random_state, job.plan.hedges
+    judgement = _judge(fitted, job.table, seed)
+    if sheet is None:
+        by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
+        return Comparison(judgement, by_labels, hedged)
+    answers = job.model(fitted, ADAPTED, {}).answers(frame.iloc[sheet.rows])
+    predicted = {name: answer.label for name, answer in answers.items()}
+    by_labels = sheet.judge(predicted, random_state=seed)
+    return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
+
+
+def _judge(fitted: Fitted, table: Prepared, random_state: int) -> Judgement | NumberJudgement:
     """Judge both models by the hedge, as they are: what is judged is what would be shipped."""
     if fitted.plan.hedges:
         assert fitted.hedge.judgement_ is not None  # a table without unlabelled rows is refused

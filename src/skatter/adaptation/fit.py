@@ -8,7 +8,7 @@ often.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
@@ -16,15 +16,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skatter.adaptation.model import Ship, TableModel
 from skatter.adaptation.plan import Plan
-from skatter.adaptation.roles import Prepared
+from skatter.adaptation.roles import Prepared, Roles, keep_roles
+from skatter.domains import Codes
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.maps import LandmarkMap
 from skatter.pipeline import DomainPipeline
 from skatter.selection import SCACV
 from skatter.selection.criteria import choose
+from skatter.tables import ColumnPlan, Samples, units_in
 
 Hedge = HedgedClassifier | HedgedRegressor
+Progress = Callable[[str], None]
 
 MODELS = {"classes": "classifiers", "numbers": "regressors"}
 """What they are called."""
@@ -86,28 +90,77 @@ class Fitted:
         }
 
 
-def fit_models(
-    plan: Plan,
-    table: Prepared,
-    hedge: Hedge,
-    *,
-    random_state: int,
-    tuned: bool,
-    say: Callable[[str], None],
-) -> Fitted:
-    """Fit the hedge, the champion inside it, and the method that was asked for."""
-    say(f"fitting plain and adapted {MODELS[table.task]}")
-    hedge.fit(table.X, **table.given)
-    plain = DomainPipeline([("champion", hedge.champion_)])
-    if plan.hedges:
-        return Fitted(plan, hedge, None, DomainPipeline([(plan.method.name, hedge)]), plain)
-    found = None
-    if tuned:
-        say(f"tuning {plan.method.name}")
-        plan, found = _tune(plan, table, random_state)
-    say(f"adapting with {plan.method.name}")
-    adapted = plan.model.fit(table.X, **table.given)
-    return Fitted(plan, hedge, found, adapted, plain, _outside(adapted, table))
+def quiet(step: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A table, prepared, and the models to fit on it."""
+
+    samples: Samples
+    roles: Roles
+    columns: tuple[ColumnPlan, ...]
+    prepare: Any
+    table: Prepared
+    plan: Plan
+    tune: bool
+    hedge: Hedge
+    random_state: int
+
+    @property
+    def unlabelled(self) -> Codes:
+        """Places of the rows without a label."""
+        return np.flatnonzero(~self.samples.labelled)
+
+    @property
+    def units(self) -> dict[str, set[str]]:
+        """Units that the numbers of each column are written with."""
+        return units_in(self.samples.X, self.prepare)
+
+    def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
+        """Fit the hedge, the champion inside it, and the method that was asked for.
+
+        On the table, or on one that hides some of its labels.
+        """
+        say(f"fitting plain and adapted {MODELS[table.task]}")
+        plan, hedge = self.plan, clone(self.hedge).fit(table.X, **table.given)
+        plain = DomainPipeline([("champion", hedge.champion_)])
+        if plan.hedges:
+            return Fitted(plan, hedge, None, DomainPipeline([(plan.method.name, hedge)]), plain)
+        tuned = None
+        if self.tune:
+            say(f"tuning {plan.method.name}")
+            plan, tuned = _tune(plan, table, self.random_state)
+        say(f"adapting with {plan.method.name}")
+        adapted = plan.model.fit(table.X, **table.given)
+        return Fitted(plan, hedge, tuned, adapted, plain, _outside(adapted, table))
+
+    def model(self, fitted: Fitted, ship: Ship, settings: Mapping[str, Any]) -> TableModel:
+        """Put the preprocessing before both models."""
+        adapted, plain = (
+            DomainPipeline([("prepare", self.prepare), *model.steps])
+            for model in (fitted.adapted, fitted.plain)
+        )
+        return TableModel(
+            adapted,
+            plain,
+            ship,
+            str(self.samples.label),
+            self.samples.domain,
+            dict(self.roles.numbers),
+            settings,
+        )
+
+    def with_labels(self, rows: Codes, labels: Any) -> Job:
+        """Return the job with more labels; roles stay."""
+        y, labelled = np.array(self.samples.y), self.samples.labelled.copy()
+        y[rows], labelled[rows] = labels, True
+        samples = replace(self.samples, y=y, labelled=labelled)
+        roles = keep_roles(samples, self.roles)
+        return replace(
+            self, samples=samples, roles=roles, table=Prepared.of(self.table.X, samples, roles)
+        )
 
 
 def _tune(plan: Plan, table: Prepared, random_state: int) -> tuple[Plan, Tuned]:

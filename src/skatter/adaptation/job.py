@@ -1,26 +1,21 @@
-"""A table that is read and prepared, and how models are fitted on it."""
+"""From a table to a job: it is read and prepared, and says what its models are."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from skatter.adaptation.fit import Fitted, Hedge, fit_models
-from skatter.adaptation.model import Ship, TableModel
-from skatter.adaptation.plan import MethodError, Plan, make_plan
-from skatter.adaptation.roles import Prepared, Roles, assign_roles, keep_roles
+from skatter.adaptation.fit import Hedge, Job, Progress
+from skatter.adaptation.plan import MethodError, make_plan
+from skatter.adaptation.roles import Prepared, assign_roles
 from skatter.checks import check_integer
-from skatter.domains import Codes
 from skatter.formatting import listed, quoted
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
-from skatter.pipeline import DomainPipeline
 from skatter.tables import (
     ColumnPlan,
     Samples,
@@ -31,7 +26,6 @@ from skatter.tables import (
     leave_out_unseen,
     make_preprocessor,
     read_columns,
-    units_in,
 )
 from skatter.tables.errors import alike_but_for_case
 from skatter.tables.plans import CATEGORY, gives_label_away
@@ -40,76 +34,8 @@ from skatter.tables.task import missing_marks, read_task
 if TYPE_CHECKING:
     import pandas as pd
 
-Progress = Callable[[str], None]
-
 ROWS_A_VALUE = 5
 """Labelled rows a value of a column needs, on average, before it can be said to tell the label."""
-
-
-def quiet(step: str) -> None:
-    """Say nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A table, prepared, and the models to fit on it."""
-
-    samples: Samples
-    roles: Roles
-    columns: tuple[ColumnPlan, ...]
-    prepare: Any
-    table: Prepared
-    plan: Plan
-    tune: bool
-    hedge: Hedge
-    random_state: int
-
-    @property
-    def unlabelled(self) -> Codes:
-        """Places of the rows without a label."""
-        return np.flatnonzero(~self.samples.labelled)
-
-    @property
-    def units(self) -> dict[str, set[str]]:
-        """Units that the numbers of each column are written with."""
-        return units_in(self.samples.X, self.prepare)
-
-    def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
-        """Fit all models on the table, or on one that hides some of its labels."""
-        return fit_models(
-            self.plan,
-            table,
-            clone(self.hedge),
-            random_state=self.random_state,
-            tuned=self.tune,
-            say=say,
-        )
-
-    def model(self, fitted: Fitted, ship: Ship, settings: Mapping[str, Any]) -> TableModel:
-        """Put the preprocessing before both models."""
-        adapted, plain = (
-            DomainPipeline([("prepare", self.prepare), *model.steps])
-            for model in (fitted.adapted, fitted.plain)
-        )
-        return TableModel(
-            adapted,
-            plain,
-            ship,
-            str(self.samples.label),
-            self.samples.domain,
-            dict(self.roles.numbers),
-            settings,
-        )
-
-    def with_labels(self, rows: Codes, labels: Any) -> Job:
-        """Return the job with more labels; roles stay."""
-        y, labelled = np.array(self.samples.y), self.samples.labelled.copy()
-        y[rows], labelled[rows] = labels, True
-        samples = replace(self.samples, y=y, labelled=labelled)
-        roles = keep_roles(samples, self.roles)
-        return replace(
-            self, samples=samples, roles=roles, table=Prepared.of(self.table.X, samples, roles)
-        )
 
 
 def take_job(
