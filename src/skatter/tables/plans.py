@@ -188,23 +188,23 @@ def _describe_numbers(X: DataFrame, names: list[str]) -> Iterator[ColumnPlan]:
         for place, name in enumerate(some):
             if low[place] < -LARGEST or high[place] > LARGEST:
                 check_magnitude(X[name])
-            yield _describe_number(
-                name, values[:, place], low[place], high[place], int(missing[place])
-            )
+            n_missing = int(missing[place])
+            if n_missing == len(values):
+                yield _empty(name, n_missing)
+            elif low[place] == high[place]:
+                yield _constant(name, f"{low[place]:g}", n_missing)
+            elif _counts_rows(values[:, place], low[place], high[place]):
+                yield _left_out(
+                    name, "counter", "counts the rows, and says nothing else", n_missing
+                )
+            else:
+                yield ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
 
 
-def _describe_number(
-    name: str, values: Array, low: float, high: float, n_missing: int
-) -> ColumnPlan:
-    if n_missing == len(values):
-        return _empty(name, n_missing)
-    if low == high:
-        return _constant(name, f"{low:g}", n_missing)
+def _counts_rows(values: Array, low: float, high: float) -> bool:
     n_rows = len(values)
     may_count = high - low == n_rows - 1 and n_rows >= COUNTER_ROWS
-    if may_count and (np.sort(values) == low + np.arange(n_rows)).all():
-        return _left_out(name, "counter", "counts the rows, and says nothing else", n_missing)
-    return ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
+    return may_count and bool((np.sort(values) == low + np.arange(n_rows)).all())
 
 
 def check_magnitude(column: Series) -> None:

@@ -187,12 +187,10 @@ def _merit(rows: list[Row]) -> tuple[bool, float, int]:
 
 def _first_lines(data: Data) -> list[str]:
     lines: list[str] = []
-    total = 0
     with _text(data) as text:
-        for line in text:
+        for line in islice(text, SNIFFED_ROWS + 1):
             lines.append(line)
-            total += len(line)
-            if len(lines) > SNIFFED_ROWS or total > SNIFFED_CHARACTERS:
+            if sum(map(len, lines)) > SNIFFED_CHARACTERS:
                 break
     return lines
 
