@@ -6,15 +6,14 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.labels import Task
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 CHECKED = "checked"
 """Who predicted a row that a person has labelled."""

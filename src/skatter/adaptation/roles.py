@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Domains, read_domains
 from skatter.hedging.draw import draw_both_sides
 from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 MOSTLY = 0.5
 """Share of labelled rows below which a domain is a target."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
@@ -25,11 +24,11 @@ from skatter.tables import Samples, TableError, read_labels
 from skatter.tables.errors import check_names, missing_column
 from skatter.tables.plans import row_numbers
 from skatter.tables.task import written_numbers
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 STRATA = (DISAGREE, AGREE, LESS_SURE, SURER)
 

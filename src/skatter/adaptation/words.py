@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.fit import Fitted
@@ -25,11 +24,11 @@ from skatter.notebook import Section, say_cell
 from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 UNSURE = 0.5
 """Confidence below which a prediction is called unsure."""

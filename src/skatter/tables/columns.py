@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skatter.domains import UNLABELLED
+from skatter.domains import UNLABELLED, Mask
 from skatter.formatting import listed, quoted
 from skatter.tables.errors import TableError, alike_but_for_case, check_names, load, missing_column
 from skatter.tables.plans import row_number
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
-Mask = NDArray[np.bool_]
 
 MAX_NAME = 500
 """Characters of a class or a domain: arrays of text are as wide as the longest."""

@@ -16,7 +16,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
@@ -25,11 +24,11 @@ from skatter.tables.arrays import MAX_ARRAYS, check_dtype, frame_of_arrays
 from skatter.tables.budget import BLOCK, Budget
 from skatter.tables.errors import TableError
 from skatter.tables.opening import Data
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Array = NDArray[Any]
 Order = Literal["little", "big"]
 
 HDF5 = (b"MATLAB 7.3", b"\x89HDF")

@@ -28,11 +28,11 @@ from skatter.tables.values import (
     number_style,
     numbers_in,
 )
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
 
 MAX_CATEGORIES = 20
 """Categories of a column that get a feature each; rarer ones share one."""

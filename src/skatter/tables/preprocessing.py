@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -35,11 +34,11 @@ from skatter.tables.plans import (
     row_number,
 )
 from skatter.tables.values import COMMA, POINT, days_in, numbers_in, read_number
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
 
 MISSING = "missing"
 """The category of empty cells."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_choice
 from skatter.formatting import listed, quoted
@@ -15,8 +14,8 @@ from skatter.labels import Task
 from skatter.tables.columns import Samples
 from skatter.tables.errors import TableError
 from skatter.tables.values import looks_like_date, number_style, read_number
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 FEW_VALUES = 20
