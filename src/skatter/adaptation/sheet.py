@@ -42,31 +42,22 @@ FEWEST_LEFT = 2
 # --- out ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SheetColumns:
-    """Names of the columns that a sheet has beside those of its table."""
-
-    row: str
-    stratum: str
-    weight: str
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame) -> SheetColumns:
-        """Return names that the table does not have."""
-        taken = [str(name) for name in frame.columns]
-        return cls(*(free_name(name, taken) for name in ("row", "stratum", "weight")))
+def own_columns(frame: pd.DataFrame) -> list[str]:
+    """Return what the row, its stratum and its weight are called beside the columns of a table."""
+    taken = [str(name) for name in frame.columns]
+    return [free_name(name, taken) for name in ("row", "stratum", "weight")]
 
 
 def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) -> pd.DataFrame:
     """Lay out the rows to label; what the models say of them stays secret, for it would bias."""
     import pandas as pd
 
-    names, asked = SheetColumns.of(frame), rows[drawn.rows]
+    (row, stratum, weight), asked = own_columns(frame), rows[drawn.rows]
     own = {
-        names.row: row_numbers(frame)[asked],
+        row: row_numbers(frame)[asked],
         label: np.full(len(asked), None, dtype=object),
-        names.stratum: np.array(drawn.strata, dtype=object)[drawn.stratum],
-        names.weight: drawn.weights,
+        stratum: np.array(drawn.strata, dtype=object)[drawn.stratum],
+        weight: drawn.weights,
     }
     others = frame.drop(columns=label).iloc[asked].reset_index(drop=True)
     return pd.concat([pd.DataFrame(own), others], axis=1)
@@ -127,16 +118,17 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) 
     """Read a sheet that was filled in, or say what is wrong with it."""
     if not hasattr(sheet, "columns"):
         raise TypeError(f"checked must be a pandas DataFrame, got {type(sheet).__name__}.")
-    label, names = str(samples.label), SheetColumns.of(frame)
+    label, own = str(samples.label), own_columns(frame)
     there = list(sheet.columns)
     check_names(there, "checked")
-    for name in (names.row, label, names.stratum, names.weight):
+    for name in (*own, label):
         if name not in there:
             raise TableError(
                 f"checked: {missing_column(name, there)} Give the sheet that skatter ask wrote."
             )
     sheet = sheet.dropna(how="all")
-    rows = _read_rows(sheet[names.row], row_numbers(frame))
+    row, stratum, weight = (sheet[name] for name in own)
+    rows = _read_rows(row, row_numbers(frame))
     numbers = row_numbers(frame)[rows]
     _check_cells(sheet, frame.drop(columns=label).iloc[rows], numbers)
     known = np.flatnonzero(samples.labelled[rows])
@@ -145,8 +137,8 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) 
             f"checked: row {numbers[known[0]]:,} has a {label} in the table already; give the "
             "table that the sheet was made from."
         )
-    stratum, strata = _read_strata(sheet[names.stratum])
-    sizes = _read_sizes(sheet[names.weight], stratum, samples)
+    codes, strata = _read_strata(stratum)
+    sizes = _read_sizes(weight, codes, samples)
     classes = roles.domains.classes if roles.task == "classes" else np.empty(0)
     labels, filled = _read_answers(sheet[label], classes, numbers)
     left = int(np.sum(~samples.labelled)) - int(filled.sum())
@@ -155,7 +147,7 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) 
             f"checked: no more than {left} of the rows without {label} would be left to predict; "
             "answer fewer rows, or write the labels into the table."
         )
-    return Checked(rows, labels, filled, stratum, strata, sizes, classes)
+    return Checked(rows, labels, filled, codes, strata, sizes, classes)
 
 
 def _read_rows(column: pd.Series, known: Codes) -> Codes:

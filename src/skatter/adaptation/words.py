@@ -246,10 +246,9 @@ def _most_frequent(counts: Iterable[tuple[Any, int, float]]) -> Counts:
 
 def predicted_section(answer: Answer, label: str, counts: Counts | None = None) -> Section:
     """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
+    heads: tuple[str, ...] = (label, "rows", "mean confidence")
     rows: list[tuple[Any, ...]]
-    heads: tuple[str, ...]
     if answer.interval is None:
-        heads = (label, "rows", "mean confidence")
         counts = counts or class_counts(answer)
         rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in counts]
     else:
@@ -315,10 +314,9 @@ def _agreement(answers: Mapping[Ship, Answer]) -> str:
 
 def _method(fitted: Fitted) -> list[str]:
     plan, tuned = fitted.plan, fitted.tuned
-    champion = fitted.hedge.champion_
     sentences = [
         f"Method: {plan.method.name} ({plan.method.summary}), because {plan.why}.",
-        _plain_words(champion),
+        _plain_words(fitted.hedge.champion_),
     ]
     if fitted.outside is not None:
         sentences.append(
@@ -339,11 +337,8 @@ def _method(fitted: Fitted) -> list[str]:
 
 
 def _plain_words(champion: ChampionClassifier | ChampionRegressor) -> str:
-    score = champion.scores_[champion.champion_]
+    name, scores = champion.champion_, champion.scores_
     share = isinstance(champion, ChampionClassifier)
-    told = percent(score, 1) if share else f"R² = {score:.2f}"
-    there = f"{told} on held-out labels of the sources"
-    if champion.champion_ == OWN:
-        return f"The plain model is your own ({there})."
-    name, n_candidates = champion.champion_, len(champion.scores_)
-    return f"The plain model is {name}, the best of {n_candidates} ({there})."
+    score = percent(scores[name], 1) if share else f"R² = {scores[name]:.2f}"
+    which = "your own" if name == OWN else f"{name}, the best of {len(scores)}"
+    return f"The plain model is {which} ({score} on held-out labels of the sources)."

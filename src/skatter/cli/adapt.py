@@ -151,9 +151,8 @@ def _jobs(
     """Return what is written beside the predictions."""
     jobs: list[Job] = []
     if "--model" in paths:
-        jobs.append(
-            (paths["--model"], lambda part: part.write_bytes(pack_model(result.model, key=key)))
-        )
+        packed = pack_model(result.model, key=key)
+        jobs.append((paths["--model"], lambda part: part.write_bytes(packed)))
     if "--report" in paths:
         from skatter.reporting import report
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from skatter.adaptation import Questions, ask
 from skatter.adaptation.asking import FEWEST
-from skatter.adaptation.sheet import SheetColumns
+from skatter.adaptation.sheet import own_columns
 from skatter.cli import options
 from skatter.cli.console import announced, as_table, result_console, said_in_one_line, say_all
 from skatter.cli.files import STANDARD, check_outputs
@@ -81,14 +81,14 @@ def ask_file(
             )
             say("writing the sheet")
             write_table(questions.sheet, out, force=force)
-        _show(result_console(out), questions, SheetColumns.of(frame))
+        _show(result_console(out), questions, own_columns(frame)[1])
         _say_next(result_console(out), paths, _same_options(context))
 
 
-def _show(console: Console, questions: Questions, names: SheetColumns) -> None:
+def _show(console: Console, questions: Questions, column: str) -> None:
     say_all(console, questions.words)
     console.print()
-    asked = questions.sheet[names.stratum].value_counts()
+    asked = questions.sheet[column].value_counts()
     lines = tuple(
         (stratum, f"{size:,}", f"{asked[stratum]:,}") for stratum, size in questions.strata.items()
     )

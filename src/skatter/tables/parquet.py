@@ -113,13 +113,13 @@ def _plain_type(field: Any) -> Any:
 def _check_flat(field: Any, file: str) -> None:
     """Refuse columns whose cells hold no value."""
     types, kind = load("pyarrow", "Parquet files").types, _plain_type(field)
+    bytes_of_kinds = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    what = ""
     if types.is_nested(kind):
-        raise TableError(
-            f"{file}: column {quoted(field.name)} is nested ({kind}); give one value per cell."
-        )
-    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        raise TableError(f"{file}: column {quoted(field.name)} holds bytes; save text or numbers.")
-    if types.is_time(kind):
-        raise TableError(
-            f"{file}: column {quoted(field.name)} holds times of day; save them as text or numbers."
-        )
+        what = f"is nested ({kind}); give one value per cell"
+    elif any(is_kind(kind) for is_kind in bytes_of_kinds):
+        what = "holds bytes; save text or numbers"
+    elif types.is_time(kind):
+        what = "holds times of day; save them as text or numbers"
+    if what:
+        raise TableError(f"{file}: column {quoted(field.name)} {what}.")
