@@ -59,10 +59,10 @@ def draw_sample(
     return TableSample(table.take(rows), table.n_rows, int(labelled.sum()))
 
 
-def spread_rows(table: OpenTable) -> pd.DataFrame | None:
-    """Return rows of a large table that lie evenly spread over it; None where it is not large."""
+def spread_rows(table: OpenTable) -> pd.DataFrame:
+    """Return all rows of a table; of a large one some that lie evenly spread over it."""
     if table.n_rows <= SAMPLE_ROWS:
-        return None
+        return table.frame
     return table.take(np.linspace(0, table.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
 
 

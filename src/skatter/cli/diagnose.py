@@ -74,9 +74,8 @@ def diagnose_file(
             say("reading the table")
             missing = options.split_names(na_values)
             table = stack.enter_context(open_table(file, na_values=missing))
-            spread = spread_rows(table)
-            frame = table.frame if spread is None else spread
-            if spread is not None:
+            frame = spread_rows(table)
+            if len(frame) < table.n_rows:
                 warnings.warn(
                     f"{len(frame):,} of {table.n_rows:,} rows, spread evenly over the table, are "
                     "looked at.",

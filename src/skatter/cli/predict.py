@@ -73,11 +73,10 @@ def predict_file(
             missing = [*loaded.na_values, *split_names(na_values)]
             table = stack.enter_context(open_table(file, na_values=missing))
             say("predicting")
-            spread = spread_rows(table)
-            frame = table.frame if spread is None else spread
+            frame = spread_rows(table)
             answers = loaded.answers(frame)
             answer, counts = answers[loaded.ship], None
-            if spread is None:
+            if len(frame) == table.n_rows:
                 added = new_columns(frame, answers, loaded.ship, loaded.label)
                 say("writing the predictions")
                 table.write_with(added, out, force=force)
@@ -115,28 +114,23 @@ def _words(model: TableModel, frame: pd.DataFrame, n_rows: int, answer: Answer) 
 
 
 def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
-    """Say how many labels of the table are predicted right, where it has some."""
+    """Say how many labels of the table are predicted right, or how far off, where it has some."""
     if model.label not in frame.columns:
         return []
     truth, labelled = read_labels(frame[model.label])
-    if not labelled.any():
-        return []
+    truth, told = truth[labelled], answer.label[labelled]
     if answer.interval is not None:
-        return _number_score(truth[labelled], answer.label[labelled])
-    right = truth[labelled].astype(str) == answer.label[labelled].astype(str)
-    return [
-        f"Of {count(int(labelled.sum()), 'row')} with a label, {percent(np.mean(right), 1)} are "
-        "predicted right (rows that the model has learnt from count too)."
-    ]
-
-
-def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
-    known = written_numbers(truth)[0]
-    there = ~np.isnan(known)
-    if not there.any():
+        truth = written_numbers(truth)[0]
+        known = ~np.isnan(truth)
+        truth, told = truth[known], told[known]
+    if not len(truth):
         return []
-    error = float(np.sqrt(np.mean((known[there] - predicted[there]) ** 2)))
+    if answer.interval is None:
+        what = f"{percent(np.mean(truth.astype(str) == told.astype(str)), 1)} are predicted right"
+    else:
+        error = np.sqrt(np.mean((truth - told) ** 2))
+        what = f"the root mean squared error is {error:.3g}"
     return [
-        f"Of {count(int(there.sum()), 'row')} with a label, the root mean squared error is "
-        f"{error:.3g} (rows that the model has learnt from count too)."
+        f"Of {count(len(truth), 'row')} with a label, {what} (rows that the model has learnt from "
+        "count too)."
     ]
