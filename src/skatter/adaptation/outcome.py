@@ -86,13 +86,7 @@ def _sure(before: str, answer: Answer) -> dict[str, Array]:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken, with a number behind it where it would be.
-
-    Examples
-    --------
-    >>> free_name("confidence", ["confidence", "confidence_2"])
-    'confidence_3'
-    """
+    """Return a name that is not taken, with a number behind it where it would be."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1

@@ -258,16 +258,6 @@ def class_code(written: Any, classes: Array, where: str) -> int:
     """Return the code of a class that somebody wrote down; ``where`` starts the message.
 
     Numbers are compared as numbers: 1, 1.0 and 01 are one class, unless the table has them apart.
-
-    Examples
-    --------
-    >>> trees = np.array(["ash", "elm"])
-    >>> class_code(" elm", trees, "row 3"), class_code("2.0", np.array([1, 2]), "row 3")
-    (1, 1)
-    >>> class_code("Elm", trees, "row 3")
-    Traceback (most recent call last):
-        ...
-    skatter.tables.errors.TableError: row 3: there is no class 'Elm'; did you mean 'elm'?
     """
     names = [str(name) for name in classes.tolist()]
     if str(written) in names:

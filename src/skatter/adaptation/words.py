@@ -225,13 +225,7 @@ def count_added(added: pd.DataFrame) -> Counts:
 
 
 def join_counts(parts: Iterable[Counts]) -> Counts:
-    """Return the counts of several pieces together, the most frequent class first.
-
-    Examples
-    --------
-    >>> join_counts([[("oak", 1, 0.5)], [("elm", 3, 0.5), ("oak", 1, 1.0)]])
-    [('elm', 3, 0.5), ('oak', 2, 0.75)]
-    """
+    """Return the counts of several pieces together, the most frequent class first."""
     rows: Counter[Any] = Counter()
     sure: defaultdict[Any, float] = defaultdict(float)
     for name, n, mean in chain.from_iterable(parts):

@@ -67,13 +67,7 @@ def check_names(names: Sequence[Any], table: str) -> None:
 
 
 def alike_but_for_case(names: Iterable[str]) -> list[str]:
-    """Return words that differ in their case alone; single letters may be names of their own.
-
-    Examples
-    --------
-    >>> alike_but_for_case(["yes", "no", "YES", "a", "A"])
-    ['YES', 'yes']
-    """
+    """Return words that differ in their case alone; single letters may be names of their own."""
     spelt: dict[str, set[str]] = {}
     for name in names:
         spelt.setdefault(name.casefold(), set()).add(name)

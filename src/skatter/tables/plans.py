@@ -225,14 +225,7 @@ def row_number(column: Series, place: int) -> int:
 
 
 def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
-    """Return numbers of rows: from 1 on, and in a part of a table as in the whole.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row_numbers(pd.DataFrame({"dose": [7, 8, 9]}).iloc[1:]).tolist()
-    [2, 3]
-    """
+    """Return numbers of rows: from 1 on, and in a part of a table as in the whole."""
     whole = isinstance(rows.index, load("pandas", "Tables").RangeIndex) or rows.index.name == ROW
     return np.asarray(rows.index if whole else np.arange(len(rows)), dtype=np.intp) + 1
 

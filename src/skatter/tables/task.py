@@ -37,17 +37,7 @@ REPEATED = 5
 
 
 def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
-    """Tell classes from numbers, or ask where both are possible.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skatter.tables import read_columns
-    >>> frame = pd.DataFrame({"x": range(4), "dose": [0.5, 1.25, 3.5, None]})
-    >>> samples, task = read_task(read_columns(frame, label="dose", domain=None), None)
-    >>> task, samples.y.tolist()
-    ('numbers', [0.5, 1.25, 3.5, nan])
-    """
+    """Tell classes from numbers, or ask where both are possible."""
     column, labelled = quoted(samples.label), samples.labelled
     if not labelled.any():
         raise TableError(
@@ -181,13 +171,7 @@ def _check_names(values: Array, n: int, column: str) -> None:
 
 
 def written_numbers(known: Array) -> tuple[Array, str]:
-    """Return labels as numbers, NaN where they are none or infinite, and their unit.
-
-    Examples
-    --------
-    >>> written_numbers(np.array(["$1,234.50", "$99", "lost"], dtype=object))
-    (array([1234.5,   99. ,    nan]), '$')
-    """
+    """Return labels as numbers, NaN where they are none or infinite, and their unit."""
     numbers, unit = np.array([_plain_number(label) for label in known.tolist()]), ""
     texts = [label for label in known.tolist() if isinstance(label, str)]
     style = number_style(list(dict.fromkeys(texts))) if np.isnan(numbers).any() else None
