@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.files import write_atomically
 from skatter.tables.arrays import array_of, read_arrays, write_arrays
 from skatter.tables.errors import load
 from skatter.tables.opening import Data
@@ -32,12 +30,12 @@ from skatter.tables.reading import mark_missing, read_data, recognised
 from skatter.tables.text import DELIMITERS, Layout, find_layout, read_cells
 from skatter.tables.writing import (
     WRITTEN,
-    check_target,
     find_formula,
     open_packed,
     table_kind,
     warn_of_formula,
     write_table,
+    write_to,
 )
 
 if TYPE_CHECKING:
@@ -157,11 +155,7 @@ class OpenTable:
                 )
             write_table(pandas.concat([own, add(self.frame)], axis=1), target, force=force)
             return
-        if str(target) == "-":
-            write(sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        else:
-            write_atomically(check_target(target, force=force), write)
+        write_to(target, write, force=force)
 
     def _given(self, added: DataFrame) -> Add:
         """Return what finds the new columns of a piece among those of all rows."""
@@ -202,11 +196,8 @@ class OpenTable:
     def _write_parquet(self, add: Add, target: IO[bytes] | Path) -> None:
         pyarrow, parquet = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.parquet"))
         schema, writer = None, None
-        pieces = (
-            self._parsed()
-            if self.kind == "parquet"
-            else zip(self._text(), self._cells(), strict=True)
-        )
+        texts = self.kind in TEXT
+        pieces = zip(self._text(), self._cells(), strict=True) if texts else self._parsed()
         try:
             for own, read in pieces:
                 table = pyarrow.Table.from_batches([own]).replace_schema_metadata(None)

@@ -10,7 +10,7 @@ import lzma
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -84,15 +84,20 @@ def write_table(
     """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)} or None, got {kind!r}.")
+    if kind is None:
+        kind = table_kind(target) if isinstance(target, str | os.PathLike) else "csv"
+    write_to(target, partial(_write, frame, kind=kind), force=force)
+
+
+def write_to(target: Target, write: Callable[[Any], object], *, force: bool) -> None:
+    """Write to an open file or standard output as it comes, and to a path whole or not at all."""
     if not isinstance(target, str | os.PathLike):
-        _write(frame, target, kind or "csv")
+        write(target)
     elif str(target) == "-":
-        _write(frame, sys.stdout.buffer, kind or "csv")
+        write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     else:
-        kind = kind or table_kind(target)
-        path = check_target(target, force=force)
-        write_atomically(path, partial(_write, frame, kind=kind))
+        write_atomically(check_target(target, force=force), write)
 
 
 def table_kind(path: str | Path) -> str:
