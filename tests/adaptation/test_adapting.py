@@ -17,10 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from skatter import SCA, SCACV, ChampionClassifier, HedgedClassifier, LandmarkMap
 from skatter.adaptation import adapt, compare, model, plan
 from skatter.adaptation.compare import FEWEST_LABELS, Comparison, judge_by_labels
-from skatter.adaptation.outcome import add_answers
+from skatter.adaptation.outcome import new_columns
 from skatter.adaptation.plan import MethodError
-from skatter.adaptation.prepared import Prepared
-from skatter.adaptation.roles import assign_roles
+from skatter.adaptation.roles import Prepared, assign_roles
 from skatter.hedging import Judgement, champion, classifier
 from skatter.methods import METHODS
 from skatter.selection.asking import Estimate, LabelVerdict
@@ -592,6 +591,6 @@ def test_a_draw_holds_both_sides_and_every_class():
 
 def test_answers_beside_a_table_without_rows_to_spare_keep_the_index(result, frame):
     answers = result.model.answers(frame)
-    placed = add_answers(frame.set_index("x0"), answers, "plain", "tree")
+    placed = new_columns(frame.set_index("x0"), answers, "plain", "tree")
     assert placed.index.tolist() == frame["x0"].tolist()
     assert placed["predicted_tree"].tolist() == answers["plain"].label.tolist()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skatter import adapt, ask
-from skatter.adaptation import adapting
+from skatter.adaptation import compare
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.job import Job
 from skatter.adaptation.roles import assign_roles, keep_roles
@@ -161,7 +161,7 @@ def test_checked_rows_keep_their_empty_cell_and_are_their_own_prediction(
 def test_shipped_models_have_learnt_from_checked_rows(
     checked_result, frame, questions, truth, monkeypatch
 ):
-    monkeypatch.setattr(adapting, "judge_by_labels", lambda *args, **kwargs: None)  # which is slow
+    monkeypatch.setattr(compare, "judge_by_labels", lambda *args, **kwargs: None)  # which is slow
     told = frame.copy()
     rows = questions.sheet["row"] - 1
     told.loc[rows, "tree"] = truth[rows]

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from skatter.datasets.home import KnownFile, Source, data_home, find_file
+from skatter.datasets.home import KnownFile, Source, data_home
 
 BYTES = b"ten bytes!"
 FILE = KnownFile("part.mat", 10, hashlib.sha256(BYTES).hexdigest())
 ORIGIN = "example.org/data"
+
+
+def find(home, file=FILE):
+    return Source("set", {"part": file}, ORIGIN).find("part", home)
 
 
 @pytest.fixture
@@ -53,7 +57,7 @@ def test_a_tilde_is_the_users_folder_wherever_it_is_given(monkeypatch):
 def test_no_folder_is_made(tmp_path):
     missing = data_home(tmp_path / "new")
     with pytest.raises(FileNotFoundError):
-        find_file(missing, "set/part.mat", FILE, origin=ORIGIN)
+        find(missing)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -61,14 +65,15 @@ def test_no_folder_is_made(tmp_path):
 
 
 def test_a_file_with_the_right_bytes_is_found(home):
-    assert find_file(home, "set/part.mat", FILE, origin=ORIGIN) == home / "set" / "part.mat"
+    assert find(home) == home / "set" / "part.mat"
 
 
-@pytest.mark.parametrize("relative", ["set/other.mat", "set"], ids=["missing", "a folder"])
-def test_a_missing_file_says_what_to_put_where_and_where_it_comes_from(home, relative):
+@pytest.mark.parametrize("name", ["other.mat", "folder"], ids=["missing", "a folder"])
+def test_a_missing_file_says_what_to_put_where_and_where_it_comes_from(home, name):
+    (home / "set" / "folder").mkdir()
     with pytest.raises(FileNotFoundError) as caught:
-        find_file(home, relative, FILE, origin=ORIGIN)
-    words = str(caught.value)
+        find(home, replace(FILE, name=name))
+    words, relative = str(caught.value), f"set/{name}"
     assert words.startswith(f"{relative} is not in {home}. Put it at {home / relative}, ")
     assert "data_home" in words
     assert "SKATTER_DATA" in words
@@ -77,7 +82,7 @@ def test_a_missing_file_says_what_to_put_where_and_where_it_comes_from(home, rel
 
 def test_another_size_is_refused_with_both_sizes(home):
     with pytest.raises(ValueError, match=r"size in bytes expected 11, found 10.*example\.org") as e:
-        find_file(home, "set/part.mat", replace(FILE, size=11), origin=ORIGIN)
+        find(home, replace(FILE, size=11))
     assert str(home / "set" / "part.mat") in str(e.value)
 
 
@@ -86,13 +91,13 @@ def test_one_flipped_bit_is_refused_with_both_checksums(home):
     path.write_bytes(BYTES[:-1] + b" ")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(ValueError, match=f"SHA-256 expected {FILE.sha256}, found {found}") as e:
-        find_file(home, "set/part.mat", FILE, origin=ORIGIN)
+        find(home)
     assert str(path) in str(e.value)
 
 
 def test_a_file_that_nobody_has_seen_is_found_whatever_its_bytes(home):
     (home / "set" / "part.mat").write_bytes(b"anything")
-    assert find_file(home, "set/part.mat", KnownFile("part.mat"), origin=ORIGIN).is_file()
+    assert find(home, KnownFile("part.mat")).is_file()
 
 
 # --- a source of files ----------------------------------------------------------------------------

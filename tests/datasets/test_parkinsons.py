@@ -55,14 +55,18 @@ def test_columns_are_found_in_any_order(put):
 
 def test_a_missing_column_is_named(put):
     with pytest.raises(
-        ValueError, match=r"updrs\.data holds no column PPE\. It holds subject#, age"
+        ValueError, match=r"updrs\.data holds no column PPE\. Its columns are subject#, age"
     ):
         load_parkinsons(data_home=put(parkinsons, text(HEADER[:-1], ROWS[:, :-1])))
 
 
-@pytest.mark.parametrize("end", ["1,2,3\n", "x" + ",1" * 21], ids=["short", "text"])
-def test_what_is_no_table_of_numbers_is_refused(put, end):
-    with pytest.raises(ValueError, match=r"updrs\.data is no table of numbers"):
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [("1,2,3\n", "has rows of other lengths"), ("x" + ",1" * 21, "is no table of numbers")],
+    ids=["short", "text"],
+)
+def test_what_is_no_table_of_numbers_is_refused(put, end, words):
+    with pytest.raises(ValueError, match=rf"updrs\.data {words}"):
         load_parkinsons(data_home=put(parkinsons, text() + end))
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skatter.adaptation.compare import CHECKED_ROWS, Comparison, compare, judge_by_labels
-from skatter.adaptation.fit import Fitted
-from skatter.adaptation.job import Job, Progress, quiet, take_job
+from skatter.adaptation.compare import compare
+from skatter.adaptation.fit import Job, Progress, quiet
+from skatter.adaptation.job import take_job
 from skatter.adaptation.model import Answer, Ship, TableModel
-from skatter.adaptation.outcome import add_answers, add_checked, added_to
+from skatter.adaptation.outcome import added_to, fill_in, new_columns
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sample import TableSample, draw_sample
 from skatter.adaptation.sheet import Checked, read_sheet
@@ -236,6 +236,8 @@ def adapt(
     >>> bool(np.mean(new["predicted_kind"] == kind[site == "there"]) > 0.9)
     True
     """
+    import pandas as pd
+
     start = perf_counter()
     say = progress or quiet
     sample = None
@@ -266,7 +268,7 @@ def adapt(
         sheet = read_sheet(mark_missing(checked, na_values), table, job.samples, job.roles)
     fitted = job.fit(job.table, say)
     say("comparing with not adapting")
-    comparison = _compare(job, fitted, table, sheet)
+    comparison = compare(job, fitted, table, sheet)
     last = job if sheet is None else job.with_labels(sheet.answered, sheet.answers)
     if sheet is not None:
         say("fitting again, with the checked rows")
@@ -281,13 +283,11 @@ def adapt(
     say("predicting")
     rows = last.unlabelled
     answers = model.answers(table.iloc[rows])
-    predictions = add_answers(frame, answers, model.ship, label, rows=rows)
+    added = new_columns(frame, answers, model.ship, label, rows=rows)
     if sheet is not None:
-        predictions = add_checked(
-            predictions, frame.shape[1], sheet.answered, sheet.answers, job.roles.task
-        )
+        fill_in(added, sheet.answered, sheet.answers, job.roles.task)
     return Adaptation(
-        predictions,
+        pd.concat([frame, added], axis=1),
         model,
         comparison.judgement,
         comparison.by_labels,
@@ -300,18 +300,6 @@ def adapt(
         job.columns,
         sample,
     )
-
-
-def _compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None) -> Comparison:
-    """Compare the models, by the rows of a sheet that they have not seen where there is one."""
-    seed, hedged = job.random_state, job.plan.hedges
-    judgement = compare(fitted, job.table, random_state=seed)
-    if sheet is None:
-        by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
-        return Comparison(judgement, by_labels, hedged)
-    predicted = job.model(fitted, "adapted", {}).answers(frame.iloc[sheet.rows])
-    by_labels = sheet.judge(predicted, random_state=seed)
-    return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
 
 
 def _read(job: Job, sheet: Checked | None, sample: TableSample | None) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skatter.adaptation.job import Progress, quiet, take_job
+from skatter.adaptation.fit import Progress, quiet
+from skatter.adaptation.job import take_job
 from skatter.adaptation.model import Answer, Ship
 from skatter.adaptation.plan import AUTO
 from skatter.adaptation.sheet import FEWEST_LEFT, make_sheet

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.model_selection import KFold
 
-from skatter.adaptation.fit import Fitted
+from skatter.adaptation.fit import Fitted, Job
 from skatter.adaptation.model import Ship
-from skatter.adaptation.prepared import Prepared
+from skatter.adaptation.roles import Prepared
+from skatter.adaptation.sheet import Checked
 from skatter.hedging import Judgement, NumberJudgement
-from skatter.selection import (
-    LabelSheet,
-    LabelVerdict,
-    NumberVerdict,
-    judge_answers,
-    judge_number_answers,
-)
+from skatter.selection import LabelVerdict, NumberVerdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_ROWS = 5_000
 """Rows that two models are compared on; of more as many are drawn."""
@@ -59,7 +58,20 @@ class Comparison:
         return ADAPTED if self.judgement.verdict == "adapt" else PLAIN
 
 
-def compare(fitted: Fitted, table: Prepared, *, random_state: int) -> Judgement | NumberJudgement:
+def compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None) -> Comparison:
+    """Compare two models without labels, and by those that they have not seen where there are."""
+    seed, hedged = job.random_state, job.plan.hedges
+    judgement = _judge(fitted, job.table, seed)
+    if sheet is None:
+        by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
+        return Comparison(judgement, by_labels, hedged)
+    answers = job.model(fitted, ADAPTED, {}).answers(frame.iloc[sheet.rows])
+    predicted = {name: answer.label for name, answer in answers.items()}
+    by_labels = sheet.judge(predicted, random_state=seed)
+    return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
+
+
+def _judge(fitted: Fitted, table: Prepared, random_state: int) -> Judgement | NumberJudgement:
     """Judge both models by the hedge, as they are: what is judged is what would be shipped."""
     if fitted.plan.hedges:
         assert fitted.hedge.judgement_ is not None  # a table without unlabelled rows is refused
@@ -88,16 +100,13 @@ def judge_by_labels(
         fitted, hidden = refit(table.hide(rows[fold])), table.take(rows[fold])
         for name, model in ((ADAPTED, fitted.adapted), (PLAIN, fitted.plain)):
             predicted[name][fold] = model.predict(hidden.X, sample_domain=hidden.sample_domain)
-    numbers = table.task == "numbers"
-    classes = np.empty(0) if numbers else table.domains.classes
-    sheet = LabelSheet(
-        rows=np.arange(len(rows)),
+    known = Checked(
+        rows,
+        labels=table.y[rows],
+        filled=np.ones(len(rows), dtype=bool),
         stratum=np.zeros(len(rows), dtype=np.intp),
         strata=("labelled rows of the target",),
         sizes=(int(table.domains.target.sum()),),
-        predictions={name: labels.astype(classes.dtype) for name, labels in predicted.items()},
-        classes=classes,
+        classes=table.domains.classes if table.task == "classes" else np.empty(0),
     )
-    if numbers:
-        return judge_number_answers(sheet, table.y[rows], random_state=random_state)
-    return judge_answers(sheet, classes[table.domains.label[rows]], random_state=random_state)
+    return known.judge(predicted, random_state=random_state)

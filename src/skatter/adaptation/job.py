@@ -1,27 +1,21 @@
-"""A table that is read and prepared, and how models are fitted on it."""
+"""From a table to a job: it is read and prepared, and says what its models are."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from skatter.adaptation.fit import Fitted, Hedge, fit_models
-from skatter.adaptation.model import Ship, TableModel
-from skatter.adaptation.plan import MethodError, Plan, make_plan
-from skatter.adaptation.prepared import Prepared
-from skatter.adaptation.roles import Roles, assign_roles, keep_roles
+from skatter.adaptation.fit import Hedge, Job, Progress
+from skatter.adaptation.plan import MethodError, make_plan
+from skatter.adaptation.roles import Prepared, assign_roles
 from skatter.checks import check_integer
-from skatter.domains import Codes
 from skatter.formatting import listed, quoted
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging.champion import Metric
 from skatter.labels import Task
-from skatter.pipeline import DomainPipeline
 from skatter.tables import (
     ColumnPlan,
     Samples,
@@ -32,85 +26,16 @@ from skatter.tables import (
     leave_out_unseen,
     make_preprocessor,
     read_columns,
-    units_in,
 )
-from skatter.tables.naming import alike_but_for_case
+from skatter.tables.errors import alike_but_for_case
 from skatter.tables.plans import CATEGORY, gives_label_away
 from skatter.tables.task import missing_marks, read_task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Progress = Callable[[str], None]
-
 ROWS_A_VALUE = 5
 """Labelled rows a value of a column needs, on average, before it can be said to tell the label."""
-
-
-def quiet(step: str) -> None:
-    """Say nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A table, prepared, and the models to fit on it."""
-
-    samples: Samples
-    roles: Roles
-    columns: tuple[ColumnPlan, ...]
-    prepare: Any
-    table: Prepared
-    plan: Plan
-    tune: bool
-    hedge: Hedge
-    random_state: int
-
-    @property
-    def unlabelled(self) -> Codes:
-        """Places of the rows without a label."""
-        return np.flatnonzero(~self.samples.labelled)
-
-    @property
-    def units(self) -> dict[str, set[str]]:
-        """Units that the numbers of each column are written with."""
-        return units_in(self.samples.X, self.prepare)
-
-    def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
-        """Fit all models on the table, or on one that hides some of its labels."""
-        return fit_models(
-            self.plan,
-            table,
-            clone(self.hedge),
-            random_state=self.random_state,
-            tuned=self.tune,
-            say=say,
-        )
-
-    def model(self, fitted: Fitted, ship: Ship, settings: Mapping[str, Any]) -> TableModel:
-        """Put the preprocessing before both models."""
-        adapted, plain = (
-            DomainPipeline([("prepare", self.prepare), *model.steps])
-            for model in (fitted.adapted, fitted.plain)
-        )
-        return TableModel(
-            adapted,
-            plain,
-            ship,
-            str(self.samples.label),
-            self.samples.domain,
-            dict(self.roles.numbers),
-            settings,
-        )
-
-    def with_labels(self, rows: Codes, labels: Any) -> Job:
-        """Return the job with more labels; roles stay."""
-        y, labelled = np.array(self.samples.y), self.samples.labelled.copy()
-        y[rows], labelled[rows] = labels, True
-        samples = replace(self.samples, y=y, labelled=labelled)
-        roles = keep_roles(samples, self.roles)
-        return replace(
-            self, samples=samples, roles=roles, table=Prepared.of(self.table.X, samples, roles)
-        )
 
 
 def take_job(
@@ -147,7 +72,11 @@ def take_job(
         raise MethodError("the method auto has nothing to tune: leave tune out, or name a method.")
     say("preparing the columns")
     columns = _describe(samples, categorical)
-    prepare, prepared = _prepare(samples, columns)
+    # Where none is used, the preprocessing says why.
+    used = [plan for plan in columns if plan.used] or columns
+    X = samples.X[[plan.name for plan in used]]
+    prepare = make_preprocessor(X, used)
+    prepared = prepare.fit_transform(align_columns(X, prepare))
     hedge = _hedge(task, plain, metric, class_frequencies, seed)
     table = Prepared.of(prepared, samples, roles)
     return Job(samples, roles, tuple(columns), prepare, table, plan, tune, hedge, seed)
@@ -191,12 +120,3 @@ def _doubts(text: pd.Series, samples: Samples) -> Iterator[str]:
             " gives the label away in every row that has one; leave it out (ignore, --ignore) if "
             "it is known only after the label."
         )
-
-
-def _prepare(samples: Samples, columns: list[ColumnPlan]) -> tuple[Any, Any]:
-    """Return the fitted preprocessing of the columns that are used, and what it gives."""
-    # Where none is used, the preprocessing says why.
-    used = [plan for plan in columns if plan.used] or columns
-    X = samples.X[[plan.name for plan in used]]
-    prepare = make_preprocessor(X, used)
-    return prepare, prepare.fit_transform(align_columns(X, prepare))

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
 from skatter.adaptation.drift import find_drift, find_new_domains
@@ -19,12 +18,12 @@ from skatter.labels import Task
 from skatter.pipeline import DomainPipeline
 from skatter.tables import TableError, align_columns, mark_missing
 from skatter.tables.columns import read_labels
+from skatter.tensors import Array
 from skatter.threads import in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 Ship = Literal["adapted", "plain"]
 
 CHUNK = 4_096

@@ -1,4 +1,4 @@
-"""Predictions beside the table they are for: its columns and the order of its rows are kept."""
+"""Predictions as columns beside the table they are for, its rows in their order."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.adaptation.model import Answer, Ship, TableModel
 from skatter.labels import Task
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 CHECKED = "checked"
 """Who predicted a row that a person has labelled."""
 
 
-def add_answers(
+def new_columns(
     frame: pd.DataFrame,
     answers: Mapping[Ship, Answer],
     ship: Ship,
@@ -28,12 +27,11 @@ def add_answers(
     *,
     rows: Array | None = None,
 ) -> pd.DataFrame:
-    """Return the table with what both models say in new columns, the shipped one first."""
+    """Return what both models say of a table, or of some of its rows, the shipped one first."""
     import pandas as pd
 
-    shipped = answers[ship]
     rows = np.arange(len(frame)) if rows is None else rows
-    columns = {f"predicted_{label}": shipped.label, **_sure("", shipped)}
+    columns = {f"predicted_{label}": answers[ship].label, **_sure("", answers[ship])}
     columns["model"] = np.full(len(rows), ship, dtype=object)
     for each, answer in answers.items():
         columns |= {f"{each}_{label}": answer.label, **_sure(f"{each}_", answer)}
@@ -41,7 +39,7 @@ def add_answers(
     added: dict[str, Any] = {}
     for name, values in columns.items():
         added[free_name(name, {*taken, *added})] = _spread(values, rows, len(frame))
-    return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+    return pd.DataFrame(added, index=frame.index)
 
 
 def added_to(piece: pd.DataFrame, model: TableModel, *, rows: Array | None = None) -> pd.DataFrame:
@@ -50,27 +48,19 @@ def added_to(piece: pd.DataFrame, model: TableModel, *, rows: Array | None = Non
         answers = model.no_answers()
     else:
         answers = model.answers(piece if rows is None else piece.iloc[rows])
-    found = add_answers(piece, answers, model.ship, model.label, rows=rows)
-    return found.iloc[:, piece.shape[1] :]
+    return new_columns(piece, answers, model.ship, model.label, rows=rows)
 
 
-def add_checked(
-    predictions: pd.DataFrame, n_columns: int, rows: Array, labels: Array, task: Task
-) -> pd.DataFrame:
-    """Return predictions with what a person said of some rows, in the first new columns."""
+def fill_in(added: pd.DataFrame, rows: Array, labels: Array, task: Task) -> None:
+    """Write what a person said of some rows into the first new columns."""
     values = labels.astype(object) if labels.dtype.kind in "US" else labels
-    filled = predictions.copy(deep=False)
     known = (values, 1.0, CHECKED) if task == "classes" else (values, values, values, CHECKED)
     for place, cells in enumerate(known):
-        name = filled.columns[n_columns + place]
-        column = filled[name].copy()
-        column.iloc[rows] = cells
-        filled[name] = column
-    return filled
+        added.iloc[rows, place] = cells
 
 
 def read_numbers_told(predictions: pd.DataFrame, label: str) -> tuple[Array, dict[Ship, Answer]]:
-    """Read what :func:`add_answers` wrote where labels are numbers: rows, and what was said."""
+    """Read what :func:`new_columns` wrote where labels are numbers: rows, and what was said."""
     ships: tuple[Ship, ...] = ("adapted", "plain")
     wanted = [f"{ship}_{what}" for ship in ships for what in (label, "low", "high")]
     found = [str(name) for name in predictions.columns[-len(wanted) :]]
@@ -96,13 +86,7 @@ def _sure(before: str, answer: Answer) -> dict[str, Array]:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken, with a number behind it where it would be.
-
-    Examples
-    --------
-    >>> free_name("confidence", ["confidence", "confidence_2"])
-    'confidence_3'
-    """
+    """Return a name that is not taken, with a number behind it where it would be."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1

@@ -18,7 +18,6 @@ from skatter.adaptation.roles import Roles
 from skatter.maps import LandmarkMap
 from skatter.methods import Method, get_method
 from skatter.methods.entries import HEDGED_REGRESSOR
-from skatter.methods.generalization import Generalizer
 from skatter.pipeline import DomainPipeline
 
 AUTO = "auto"
@@ -77,8 +76,11 @@ def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
     estimator = method.estimator()
     known = estimator.get_params(deep=False)
     explicit = n_rows > EXACT_ROWS
-    if explicit:
-        _check_size(method, known, n_rows)
+    if explicit and "feature_map" not in known and not method.linear:
+        raise MethodError(
+            f"method {method.name} holds a matrix of rows × rows, and the table has {n_rows:,} "
+            f"rows: {EXACT_ROWS:,} at most. Use the method auto, or a part of the rows."
+        )
     given: dict[str, Any] = {"random_state": random_state} if "random_state" in known else {}
     if explicit and "feature_map" in known:
         given["feature_map"] = LandmarkMap(N_LANDMARKS, random_state=random_state)
@@ -119,16 +121,3 @@ def _check_needs(method: Method, roles: Roles) -> None:
             f"method {name} takes one domain to predict, and the table has {len(roles.targets)} "
             f"({', '.join(roles.targets)}). Adapt to one at a time, or use the method auto."
         )
-
-
-def _check_size(method: Method, parameters: dict[str, Any], n_rows: int) -> None:
-    if "feature_map" not in parameters and not method.linear:
-        raise MethodError(
-            f"method {method.name} holds a matrix of rows × rows, and the table has {n_rows:,} "
-            f"rows: {EXACT_ROWS:,} at most. Use the method auto, or a part of the rows."
-        )
-
-
-def learns_nothing_from_targets(method: Method) -> bool:
-    """Whether a method is made for domains that nobody has seen."""
-    return issubclass(method.estimator, Generalizer)

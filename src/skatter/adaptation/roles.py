@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.domains import Domains, read_domains
+from skatter.hedging.draw import draw_both_sides
 from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
-
-Array = NDArray[Any]
+from skatter.tensors import Array
 
 MOSTLY = 0.5
 """Share of labelled rows below which a domain is a target."""
@@ -46,21 +45,7 @@ class Roles:
 
 
 def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
-    """Tell sources from targets, or say what the table lacks.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from skatter.tables import read_columns
-    >>> frame = pd.DataFrame({
-    ...     "x": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
-    ...     "label": ["a", "b", "a", None, None, "b"],
-    ...     "site": ["here", "here", "here", "there", "there", "there"],
-    ... })
-    >>> roles = assign_roles(read_columns(frame, label="label", domain="site"))
-    >>> roles.sources, roles.targets, dict(roles.numbers)
-    (('here',), ('there',), {'here': 1, 'there': -2})
-    """
+    """Tell sources from targets, or say what the table lacks."""
     if samples.sample_domain is None:
         domains = read_domains(_known(samples, task), labelled=samples.labelled)
         _check_sides(samples, domains, task)
@@ -141,3 +126,43 @@ def _check_sides(samples: Samples, domains: Domains, task: Task) -> None:
             f"column {samples.label!r} is empty in a single row of the target, and to adapt takes "
             "two or more: add rows without a label."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Numbers, labels and domains, as estimators take them."""
+
+    X: Array
+    y: Array
+    domains: Domains
+    sample_domain: Array | None
+    task: Task = "classes"
+
+    @classmethod
+    def of(cls, X: Array, samples: Samples, roles: Roles) -> Prepared:
+        """Put prepared samples beside what is known of their rows."""
+        return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain, roles.task)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Arguments of ``fit`` beside the samples."""
+        return {
+            "y": self.y,
+            "sample_domain": self.sample_domain,
+            "labelled": np.array(self.domains.labelled),
+        }
+
+    def draw(self, n_rows: int, random_state: int) -> Prepared:
+        """Return about ``n_rows`` rows, half of them labelled ones of sources, half targets'."""
+        if len(self.X) <= n_rows:
+            return self
+        return self.take(draw_both_sides(self.domains, n_rows, random_state))
+
+    def take(self, rows: Array) -> Prepared:
+        """Return some of the rows."""
+        ids = None if self.sample_domain is None else self.sample_domain[rows]
+        return Prepared(self.X[rows], self.y[rows], self.domains.take(rows), ids, self.task)
+
+    def hide(self, rows: Array) -> Prepared:
+        """Return the same samples, of which some have lost their label."""
+        return replace(self, domains=self.domains.hide(rows))

@@ -18,7 +18,7 @@ from skatter.domains import UNLABELLED, Codes, Mask
 from skatter.hedging.draw import draw_from_sides
 from skatter.tables import OpenTable, TableError, read_labels
 from skatter.tables.columns import read_domain_names
-from skatter.tables.naming import missing_column
+from skatter.tables.errors import missing_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,15 +32,7 @@ MAX_CLASSES = 1_000
 
 @dataclass(frozen=True, eq=False)
 class TableSample:
-    """Rows of a large table that models are fitted on.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        The rows; the index says which they are.
-    n_rows, n_labelled : int
-        Rows of the whole table, and those with a label.
-    """
+    """Rows of a large table, of which the index says which they are, and counts of all rows."""
 
     frame: pd.DataFrame
     n_rows: int
@@ -50,26 +42,10 @@ class TableSample:
 def draw_sample(
     table: OpenTable, *, label: str, domain: str | None = None, random_state: int = 0
 ) -> TableSample | None:
-    r"""Draw the rows of a large table that models are fitted on; None where all of them are.
+    """Draw the rows of a large table that models are fitted on; None where all of them are.
 
     Half of the rows have a label and are of sources, the others are of targets; where a side has
     fewer, the other takes what is left. A few rows of every class are among them.
-
-    Parameters
-    ----------
-    table : OpenTable
-        As of :func:`skatter.tables.open_table`.
-    label, domain, random_state
-        As in :func:`skatter.adapt`.
-
-    Examples
-    --------
-    >>> from io import BytesIO
-    >>> from skatter.tables import open_table
-    >>> file = BytesIO(b"site,dose,ill\nbasel,1,yes\nbasel,2,no\ncairo,2,\ncairo,3,\n")
-    >>> with open_table(file) as table:
-    ...     print(draw_sample(table, label="ill", domain="site"))
-    None
     """
     if table.n_rows <= SAMPLE_ROWS:
         return None
@@ -83,10 +59,10 @@ def draw_sample(
     return TableSample(table.take(rows), table.n_rows, int(labelled.sum()))
 
 
-def spread_rows(table: OpenTable) -> pd.DataFrame | None:
-    """Return rows of a large table that lie evenly spread over it; None where it is not large."""
+def spread_rows(table: OpenTable) -> pd.DataFrame:
+    """Return all rows of a table; of a large one some that lie evenly spread over it."""
     if table.n_rows <= SAMPLE_ROWS:
-        return None
+        return table.frame
     return table.take(np.linspace(0, table.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
 
 
@@ -105,9 +81,9 @@ def _read_sides(table: OpenTable, label: str, domain: str | None) -> tuple[Codes
         np.minimum(y, 0, out=y)
     if domain is None:
         return y, y == UNLABELLED
-    place, n_places = np.concatenate(where), len(places.names)
-    n_labelled = np.bincount(place[y != UNLABELLED], minlength=n_places)
-    return y, tell_targets(domain, places.names, np.bincount(place), n_labelled)[place]
+    place, names = np.concatenate(where), np.array([str(name) for name in places.known])
+    n_labelled = np.bincount(place[y != UNLABELLED], minlength=len(names))
+    return y, tell_targets(domain, names, np.bincount(place), n_labelled)[place]
 
 
 class _Numbers:
@@ -115,17 +91,12 @@ class _Numbers:
 
     def __init__(self, most: float = np.inf) -> None:
         self._most = most
-        self._known: dict[Any, int] = {}
-
-    @property
-    def names(self) -> NDArray[Any]:
-        """The values as text, in the order of their numbers."""
-        return np.array([str(value) for value in self._known])
+        self.known: dict[Any, int] = {}
 
     @property
     def too_many(self) -> bool:
         """Whether there are so many values that further ones share a number."""
-        return len(self._known) > self._most
+        return len(self.known) > self._most
 
     def of(self, values: NDArray[Any], known: Mask) -> Codes:
         """Return the number of each value, and -1 where none is known."""
@@ -133,7 +104,7 @@ class _Numbers:
 
         codes, found = pd.factorize(values[known])
         for value in () if self.too_many else found.tolist():
-            self._known.setdefault(value, len(self._known))
+            self.known.setdefault(value, len(self.known))
         numbers = np.full(len(values), UNLABELLED)
-        numbers[known] = np.array([self._known.get(value, 0) for value in found.tolist()])[codes]
+        numbers[known] = np.array([self.known.get(value, 0) for value in found.tolist()])[codes]
         return numbers

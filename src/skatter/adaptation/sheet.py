@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skatter.adaptation.model import Answer
 from skatter.adaptation.outcome import free_name
 from skatter.adaptation.roles import Roles
 from skatter.domains import UNLABELLED, Codes, Mask
@@ -23,14 +21,14 @@ from skatter.selection import (
 )
 from skatter.selection.asking import AGREE, DISAGREE, LESS_SURE, SURER
 from skatter.tables import Samples, TableError, read_labels
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import check_names, missing_column
 from skatter.tables.plans import row_numbers
-from skatter.tables.task import as_numbers
+from skatter.tables.task import written_numbers
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 STRATA = (DISAGREE, AGREE, LESS_SURE, SURER)
 
@@ -44,31 +42,22 @@ FEWEST_LEFT = 2
 # --- out ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SheetColumns:
-    """Names of the columns that a sheet has beside those of its table."""
-
-    row: str
-    stratum: str
-    weight: str
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame) -> SheetColumns:
-        """Return names that the table does not have."""
-        taken = [str(name) for name in frame.columns]
-        return cls(*(free_name(name, taken) for name in ("row", "stratum", "weight")))
+def own_columns(frame: pd.DataFrame) -> list[str]:
+    """Return what the row, its stratum and its weight are called beside the columns of a table."""
+    taken = [str(name) for name in frame.columns]
+    return [free_name(name, taken) for name in ("row", "stratum", "weight")]
 
 
 def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) -> pd.DataFrame:
     """Lay out the rows to label; what the models say of them stays secret, for it would bias."""
     import pandas as pd
 
-    names, asked = SheetColumns.of(frame), rows[drawn.rows]
+    (row, stratum, weight), asked = own_columns(frame), rows[drawn.rows]
     own = {
-        names.row: row_numbers(frame)[asked],
+        row: row_numbers(frame)[asked],
         label: np.full(len(asked), None, dtype=object),
-        names.stratum: np.array(drawn.strata, dtype=object)[drawn.stratum],
-        names.weight: drawn.weights,
+        stratum: np.array(drawn.strata, dtype=object)[drawn.stratum],
+        weight: drawn.weights,
     }
     others = frame.drop(columns=label).iloc[asked].reset_index(drop=True)
     return pd.concat([pd.DataFrame(own), others], axis=1)
@@ -79,7 +68,7 @@ def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A sheet that has come back."""
+    """Labels that judge models which have not seen them: of a sheet that has come back."""
 
     rows: Codes
     labels: Array
@@ -100,29 +89,28 @@ class Checked:
         return self.labels[self.filled]
 
     def judge(
-        self, predicted: Mapping[Any, Answer], *, random_state: int
+        self, predicted: Mapping[Any, Array], *, random_state: int
     ) -> LabelVerdict | NumberVerdict:
-        """Judge models that have not seen the answers by what they say of the sheet's rows."""
-        numbers = not len(self.classes)
+        """Judge models by the labels that they predict for all of the rows."""
         sheet = LabelSheet(
             rows=self.rows,
             stratum=self.stratum,
             strata=self.strata,
             sizes=self.sizes,
-            predictions={
-                name: answer.label if numbers else self._codes(answer.label)
-                for name, answer in predicted.items()
-            },
+            predictions={name: self._coded(labels) for name, labels in predicted.items()},
             classes=np.arange(len(self.classes)),
         )
-        if numbers:
+        if not len(self.classes):
             truth = np.where(self.filled, self.labels, np.nan)
             return judge_number_answers(sheet, truth, random_state=random_state)
         answers = np.full(len(self.rows), UNLABELLED)
-        answers[self.filled] = self._codes(self.answers)
+        answers[self.filled] = self._coded(self.answers)
         return judge_answers(sheet, answers, random_state=random_state)
 
-    def _codes(self, labels: Array) -> Codes:
+    def _coded(self, labels: Array) -> Array:
+        """Return codes of classes, and numbers as they are."""
+        if not len(self.classes):
+            return labels.astype(np.float64)
         return np.searchsorted(self.classes, labels.astype(self.classes.dtype))
 
 
@@ -130,49 +118,51 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) 
     """Read a sheet that was filled in, or say what is wrong with it."""
     if not hasattr(sheet, "columns"):
         raise TypeError(f"checked must be a pandas DataFrame, got {type(sheet).__name__}.")
-    label, names = str(samples.label), SheetColumns.of(frame)
-    _check_columns(list(sheet.columns), [names.row, label, names.stratum, names.weight])
+    label, own = str(samples.label), own_columns(frame)
+    there = list(sheet.columns)
+    check_names(there, "checked")
+    for name in (*own, label):
+        if name not in there:
+            raise TableError(
+                f"checked: {missing_column(name, there)} Give the sheet that skatter ask wrote."
+            )
     sheet = sheet.dropna(how="all")
-    rows = _read_rows(sheet[names.row], frame)
-    _check_cells(sheet, frame.drop(columns=label).iloc[rows], row_numbers(frame)[rows])
-    _check_unlabelled(samples, rows, row_numbers(frame)[rows])
-    stratum, strata = _read_strata(sheet[names.stratum])
-    sizes = _read_sizes(sheet[names.weight], stratum, samples)
+    row, stratum, weight = (sheet[name] for name in own)
+    rows = _read_rows(row, row_numbers(frame))
+    numbers = row_numbers(frame)[rows]
+    _check_cells(sheet, frame.drop(columns=label).iloc[rows], numbers)
+    known = np.flatnonzero(samples.labelled[rows])
+    if len(known):
+        raise TableError(
+            f"checked: row {numbers[known[0]]:,} has a {label} in the table already; give the "
+            "table that the sheet was made from."
+        )
+    codes, strata = _read_strata(stratum)
+    sizes = _read_sizes(weight, codes, samples)
     classes = roles.domains.classes if roles.task == "classes" else np.empty(0)
-    labels, filled = _read_answers(sheet[label], classes, row_numbers(frame)[rows])
+    labels, filled = _read_answers(sheet[label], classes, numbers)
     left = int(np.sum(~samples.labelled)) - int(filled.sum())
     if left < FEWEST_LEFT:
         raise TableError(
             f"checked: no more than {left} of the rows without {label} would be left to predict; "
             "answer fewer rows, or write the labels into the table."
         )
-    return Checked(rows, labels, filled, stratum, strata, sizes, classes)
+    return Checked(rows, labels, filled, codes, strata, sizes, classes)
 
 
-def _check_columns(there: list[Any], needed: list[str]) -> None:
-    check_names(there, "checked")
-    for name in needed:
-        if name not in there:
-            raise TableError(
-                f"checked: {missing_column(name, there)} Give the sheet that skatter ask wrote."
-            )
+def _read_rows(column: pd.Series, known: Codes) -> Codes:
+    """Return the places of rows in the table, by their numbers there."""
+    import pandas as pd
 
-
-def _read_rows(column: pd.Series, frame: pd.DataFrame) -> Codes:
-    """Return the places of rows in the table."""
-    known = row_numbers(frame)
-    order = np.argsort(known)
-    rows = np.empty(len(column), dtype=np.intp)
-    for place, (written, number) in enumerate(zip(column, _as_numbers(column), strict=True)):
-        found = np.searchsorted(known, number, sorter=order)
-        if found == len(known) or known[order[found]] != number:
-            raise TableError(
-                f"checked: the table has no row {quoted(written)}; the sheet is of another table."
-            )
-        rows[place] = order[found]
-    unique, times = np.unique(rows, return_counts=True)
-    if len(unique) < len(rows):
-        twice = known[unique[np.argmax(times > 1)]]
+    rows = pd.Index(known).get_indexer(_as_numbers(column))
+    if (rows < 0).any():
+        raise TableError(
+            f"checked: the table has no row {quoted(column.iloc[np.argmin(rows)])}; the sheet is "
+            "of another table."
+        )
+    numbers, times = np.unique(known[rows], return_counts=True)
+    if len(numbers) < len(rows):
+        twice = numbers[np.argmax(times > 1)]
         raise TableError(f"checked: row {twice:,} is on the sheet twice; take one of them out.")
     return rows
 
@@ -211,15 +201,6 @@ def _as_numbers(column: pd.Series) -> Array:
     return np.asarray(pd.to_numeric(text, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
 
 
-def _check_unlabelled(samples: Samples, rows: Codes, numbers: Codes) -> None:
-    known = np.flatnonzero(samples.labelled[rows])
-    if len(known):
-        raise TableError(
-            f"checked: row {numbers[known[0]]:,} has a {samples.label} in the table already; give "
-            "the table that the sheet was made from."
-        )
-
-
 def _read_strata(column: pd.Series) -> tuple[Codes, tuple[str, ...]]:
     """Return the stratum of each row, and those that are there."""
     written = column.astype("string").fillna("").str.strip().tolist()
@@ -256,20 +237,20 @@ def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> tuple[Ar
         raise TableError(
             f"checked: column {quoted(column.name)} of the sheet is empty; label some rows first."
         )
-    places = np.flatnonzero(answered)
-    where = [f"checked: row {numbers[place]:,}" for place in places]
     if len(classes):
         labels = np.full(len(written), classes[0], dtype=classes.dtype)
-        codes = [class_code(written[p], classes, w) for p, w in zip(places, where, strict=True)]
-        labels[places] = classes[codes]
-    else:
-        labels = np.full(len(written), np.nan)
-        labels[places] = as_numbers(written[places])
-        for place, row in zip(places, where, strict=True):
-            if np.isnan(labels[place]):
-                raise TableError(
-                    f"{row}: {quoted(written[place])} is no number; write one, or leave it empty."
-                )
+        for place in np.flatnonzero(answered):
+            where = f"checked: row {numbers[place]:,}"
+            labels[place] = classes[class_code(written[place], classes, where)]
+        return labels, answered
+    labels = np.full(len(written), np.nan)
+    labels[answered] = written_numbers(written[answered])[0]
+    bad = np.flatnonzero(answered & np.isnan(labels))
+    if len(bad):
+        raise TableError(
+            f"checked: row {numbers[bad[0]]:,}: {quoted(written[bad[0]])} is no number; write one, "
+            "or leave it empty."
+        )
     return labels, answered
 
 
@@ -277,16 +258,6 @@ def class_code(written: Any, classes: Array, where: str) -> int:
     """Return the code of a class that somebody wrote down; ``where`` starts the message.
 
     Numbers are compared as numbers: 1, 1.0 and 01 are one class, unless the table has them apart.
-
-    Examples
-    --------
-    >>> trees = np.array(["ash", "elm"])
-    >>> class_code(" elm", trees, "row 3"), class_code("2.0", np.array([1, 2]), "row 3")
-    (1, 1)
-    >>> class_code("Elm", trees, "row 3")
-    Traceback (most recent call last):
-        ...
-    skatter.tables.errors.TableError: row 3: there is no class 'Elm'; did you mean 'elm'?
     """
     names = [str(name) for name in classes.tolist()]
     if str(written) in names:

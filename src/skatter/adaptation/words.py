@@ -8,27 +8,27 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.adaptation.compare import CHECKED_ROWS, Comparison
 from skatter.adaptation.fit import Fitted
 from skatter.adaptation.model import Answer, Ship
-from skatter.adaptation.plan import N_LANDMARKS, learns_nothing_from_targets
+from skatter.adaptation.plan import N_LANDMARKS
 from skatter.adaptation.roles import Roles
 from skatter.adaptation.sample import TableSample
 from skatter.formatting import count, join, percent
 from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging.champion import OWN
 from skatter.hedging.expectation import FEWEST
+from skatter.methods.generalization import Generalizer
 from skatter.notebook import Section, say_cell
 from skatter.selection import Estimate, LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 UNSURE = 0.5
 """Confidence below which a prediction is called unsure."""
@@ -225,13 +225,7 @@ def count_added(added: pd.DataFrame) -> Counts:
 
 
 def join_counts(parts: Iterable[Counts]) -> Counts:
-    """Return the counts of several pieces together, the most frequent class first.
-
-    Examples
-    --------
-    >>> join_counts([[("oak", 1, 0.5)], [("elm", 3, 0.5), ("oak", 1, 1.0)]])
-    [('elm', 3, 0.5), ('oak', 2, 0.75)]
-    """
+    """Return the counts of several pieces together, the most frequent class first."""
     rows: Counter[Any] = Counter()
     sure: defaultdict[Any, float] = defaultdict(float)
     for name, n, mean in chain.from_iterable(parts):
@@ -246,10 +240,9 @@ def _most_frequent(counts: Iterable[tuple[Any, int, float]]) -> Counts:
 
 def predicted_section(answer: Answer, label: str, counts: Counts | None = None) -> Section:
     """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
+    heads: tuple[str, ...] = (label, "rows", "mean confidence")
     rows: list[tuple[Any, ...]]
-    heads: tuple[str, ...]
     if answer.interval is None:
-        heads = (label, "rows", "mean confidence")
         counts = counts or class_counts(answer)
         rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in counts]
     else:
@@ -315,17 +308,16 @@ def _agreement(answers: Mapping[Ship, Answer]) -> str:
 
 def _method(fitted: Fitted) -> list[str]:
     plan, tuned = fitted.plan, fitted.tuned
-    champion = fitted.hedge.champion_
     sentences = [
         f"Method: {plan.method.name} ({plan.method.summary}), because {plan.why}.",
-        _plain_words(champion),
+        _plain_words(fitted.hedge.champion_),
     ]
     if fitted.outside is not None:
         sentences.append(
             f"Its kernel is replaced by an explicit map of {N_LANDMARKS:,} landmarks; "
             f"{percent(fitted.outside)} of a row lies outside their span."
         )
-    if learns_nothing_from_targets(plan.method):
+    if issubclass(plan.method.estimator, Generalizer):
         sentences.append("This method learns nothing from the rows that it predicts.")
     if tuned is not None:
         chosen = ", ".join(f"{name}={value}" for name, value in tuned.params.items())
@@ -339,11 +331,8 @@ def _method(fitted: Fitted) -> list[str]:
 
 
 def _plain_words(champion: ChampionClassifier | ChampionRegressor) -> str:
-    score = champion.scores_[champion.champion_]
+    name, scores = champion.champion_, champion.scores_
     share = isinstance(champion, ChampionClassifier)
-    told = percent(score, 1) if share else f"R² = {score:.2f}"
-    there = f"{told} on held-out labels of the sources"
-    if champion.champion_ == OWN:
-        return f"The plain model is your own ({there})."
-    name, n_candidates = champion.champion_, len(champion.scores_)
-    return f"The plain model is {name}, the best of {n_candidates} ({there})."
+    score = percent(scores[name], 1) if share else f"R² = {scores[name]:.2f}"
+    which = "your own" if name == OWN else f"{name}, the best of {len(scores)}"
+    return f"The plain model is {which} ({score} on held-out labels of the sources)."

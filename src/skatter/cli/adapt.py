@@ -24,8 +24,7 @@ from skatter.cli.console import (
     say_all,
     say_files,
 )
-from skatter.cli.files import Job, check_outputs, write_together
-from skatter.cli.pieces import PieceByPiece
+from skatter.cli.files import Job, PieceByPiece, check_outputs, write_together
 from skatter.formatting import duration, join, percent
 from skatter.methods import METHODS, get_method
 from skatter.methods.entries import HEDGED_REGRESSOR
@@ -93,7 +92,7 @@ def adapt_file(
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            missing = options.split_names(na_values, ())
+            missing = options.split_names(na_values)
             table = stack.enter_context(open_table(file, na_values=missing))
             result = adapt(
                 table,
@@ -105,9 +104,7 @@ def adapt_file(
                 metric=options.METRIC[metric],
                 class_frequencies=_frequencies(shares, table, label),
                 checked=None if checked is None else read_table(checked),
-                features=options.split_names(features, table.columns) or None,
-                ignore=options.split_names(ignore, table.columns),
-                categorical=options.split_names(categorical, table.columns),
+                **options.choose_columns(table.columns, features, ignore, categorical),
                 random_state=seed,
                 progress=say,
             )
@@ -154,22 +151,17 @@ def _jobs(
     """Return what is written beside the predictions."""
     jobs: list[Job] = []
     if "--model" in paths:
-        jobs.append(
-            (paths["--model"], lambda part: part.write_bytes(pack_model(result.model, key=key)))
-        )
+        packed = pack_model(result.model, key=key)
+        jobs.append((paths["--model"], lambda part: part.write_bytes(packed)))
     if "--report" in paths:
-        page = _report(result, say)
+        from skatter.reporting import report
+
+        say("making the report")
+        settings = {"seconds": round(result.seconds, 1)}
+        seed = result.settings["random_state"]
+        page = str(report(result, settings=settings, random_state=seed, progress=say))
         jobs.append((paths["--report"], lambda part: part.write_text(page, encoding="utf-8")))
     return jobs
-
-
-def _report(result: Adaptation, say: Callable[[str], None]) -> str:
-    from skatter.reporting import report
-
-    say("making the report")
-    settings = {"seconds": round(result.seconds, 1)}
-    seed = result.settings["random_state"]
-    return str(report(result, settings=settings, random_state=seed, progress=say))
 
 
 def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:

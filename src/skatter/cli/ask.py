@@ -12,13 +12,16 @@ from rich.text import Text
 
 from skatter.adaptation import Questions, ask
 from skatter.adaptation.asking import FEWEST
-from skatter.adaptation.sheet import SheetColumns
+from skatter.adaptation.sheet import own_columns
 from skatter.cli import options
 from skatter.cli.console import announced, as_table, result_console, said_in_one_line, say_all
 from skatter.cli.files import STANDARD, check_outputs
 from skatter.formatting import printable
 from skatter.notebook import Section
 from skatter.tables import read_table, write_table
+
+OWN = ("file", "out", "labels", "force")
+"""Parameters that 'skatter adapt' does not take as they are given here."""
 
 
 def ask_file(
@@ -63,7 +66,7 @@ def ask_file(
         paths = check_outputs({"--out": out}, force=force)
         with announced() as say:
             say("reading the table")
-            frame = read_table(file, na_values=options.split_names(na_values, ()))
+            frame = read_table(file, na_values=options.split_names(na_values))
             questions = ask(
                 frame,
                 label=label,
@@ -72,22 +75,20 @@ def ask_file(
                 n_labels=labels,
                 metric=options.METRIC[metric],
                 class_frequencies=options.class_frequencies(shares, frame, label),
-                features=options.split_names(features, frame.columns) or None,
-                ignore=options.split_names(ignore, frame.columns),
-                categorical=options.split_names(categorical, frame.columns),
+                **options.choose_columns(frame.columns, features, ignore, categorical),
                 random_state=seed,
                 progress=say,
             )
             say("writing the sheet")
             write_table(questions.sheet, out, force=force)
-        _show(result_console(out), questions, SheetColumns.of(frame))
+        _show(result_console(out), questions, own_columns(frame)[1])
         _say_next(result_console(out), paths, _same_options(context))
 
 
-def _show(console: Console, questions: Questions, names: SheetColumns) -> None:
+def _show(console: Console, questions: Questions, column: str) -> None:
     say_all(console, questions.words)
     console.print()
-    asked = questions.sheet[names.stratum].value_counts()
+    asked = questions.sheet[column].value_counts()
     lines = tuple(
         (stratum, f"{size:,}", f"{asked[stratum]:,}") for stratum, size in questions.strata.items()
     )
@@ -99,24 +100,12 @@ def _same_options(context: typer.Context) -> list[str]:
     """Return the arguments that 'skatter adapt' must be given as well."""
     given = context.params
     arguments = [given["file"]]
-    for name in (
-        "label",
-        "domain",
-        "task",
-        "metric",
-        "frequencies",
-        "features",
-        "ignore",
-        "categorical",
-        "na_values",
-        "seed",
-    ):
+    for name in given:
         source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if name not in OWN and source is not None and source.name == "COMMANDLINE":
             values = given[name] if isinstance(given[name], list) else [given[name]]
-            arguments += [
-                part for value in values for part in (f"--{name.replace('_', '-')}", str(value))
-            ]
+            for value in values:
+                arguments += [f"--{name.replace('_', '-')}", str(value)]
     return arguments
 
 

@@ -1,12 +1,7 @@
-"""``skatter demo``: does adapting help on real digits? A table, a sentence, two pictures, a CSV.
-
-Computing (:func:`compare`), words (:func:`verdict`, :func:`table`) and files
-(:func:`write_picture`) are apart; :func:`demo` only puts them together.
-"""
+"""``skatter demo``: does adapting help on real digits? A table, a sentence, two pictures, a CSV."""
 
 from __future__ import annotations
 
-import csv
 import shlex
 import time
 from collections.abc import Callable
@@ -20,6 +15,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from sklearn.base import clone
 from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -36,13 +32,13 @@ from skatter.scatter import Geometry, measure
 
 RAW, BEFORE, AFTER, TRAINED = "raw pixels", "kernel PCA", "SCA", "SCAClassifier"
 
-METHODS: tuple[tuple[str, Callable[[int], Any] | None], ...] = (
+METHODS: tuple[tuple[str, Any], ...] = (
     (RAW, None),
-    (BEFORE, lambda seed: KPCA(random_state=seed)),
-    (AFTER, lambda seed: SCA(random_state=seed)),
-    (TRAINED, lambda seed: SCAClassifier(random_state=seed)),
+    (BEFORE, KPCA()),
+    (AFTER, SCA()),
+    (TRAINED, SCAClassifier()),
 )
-"""Name and factory (of a seed) of every method; no factory: the samples as they are."""
+"""Names and estimators; none: the samples as they are."""
 
 DIRECTIONS = (("uci", "mnist"), ("mnist", "uci"))
 
@@ -86,40 +82,35 @@ def compare(
     directions = []
     for source, target in DIRECTIONS:
         rows, features = [], {}
-        for method, factory in METHODS:
+        for method, estimator in METHODS:
             announce(f"{source} -> {target}: {method}")
-            row, features[method] = evaluate(method, factory, data, source, seed)
+            model = estimator and clone(estimator).set_params(random_state=seed)
+            row, features[method] = evaluate(method, model, data, source)
             rows.append(row)
         directions.append(Direction(data, source, target, tuple(rows), features))
     return directions
 
 
-def evaluate(
-    method: str, factory: Callable[[int], Any] | None, data: Dataset, source: str, seed: int
-) -> tuple[Row, NDArray[Any]]:
+def evaluate(method: str, model: Any, data: Dataset, source: str) -> tuple[Row, NDArray[Any]]:
     """Fit one method with the labels of the source alone; return its row and its features."""
     in_source = data.domain == source
     y = np.where(in_source, data.y, UNLABELLED)
-    start = time.perf_counter()
-    model = None if factory is None else factory(seed).fit(data.X, y, sample_domain=data.domain)
-    seconds = 0.0 if model is None else time.perf_counter() - start
-    Z = data.X if model is None else _features(model, data)
+    Z, seconds = data.X, 0.0
+    if model is not None:
+        start = time.perf_counter()
+        model.fit(data.X, y, sample_domain=data.domain)
+        seconds = time.perf_counter() - start
     # The only use of a target label: scoring.
     truth = data.y[~in_source]
     if isinstance(model, SCAClassifier):
+        Z = model.paths_[model.leading].embedding(data.X, data.domain)
         accuracy = float(np.mean(model.transduction_[~in_source] == truth))
     else:
+        Z = Z if model is None else np.asarray(model.transform(data.X))
         nearest = KNeighborsClassifier(n_neighbors=1).fit(Z[in_source], y[in_source])
         accuracy = float(nearest.score(Z[~in_source], truth))
     scatters = measure(Geometry.of_features(Z), read_domains(y, data.domain))
     return Row(method, accuracy, scatters.domain / scatters.total, seconds), Z
-
-
-def _features(model: Any, data: Dataset) -> NDArray[Any]:
-    """Return the components of all samples; of a panel, those of its leading candidate."""
-    if not isinstance(model, SCAClassifier):
-        return np.asarray(model.transform(data.X))
-    return model.paths_[model.leading].embedding(data.X, data.domain)
 
 
 def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:
@@ -133,16 +124,14 @@ def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:
 def table(direction: Direction) -> Table:
     """Lay out the rows of one direction; the best accuracy is bold."""
     domain = direction.data.domain
+    n_source, n_target = (np.sum(domain == name) for name in (direction.source, direction.target))
     title = (
-        f"{direction.source} -> {direction.target}: "
-        f"{np.sum(domain == direction.source):,} labelled digits, "
-        f"{np.sum(domain == direction.target):,} to predict"
+        f"{direction.source} -> {direction.target}: {n_source:,} labelled digits, {n_target:,} to "
+        "predict"
     )
-    out = Table(title=title, title_justify="left", title_style="bold")
-    out.add_column("Method")
-    out.add_column("Accuracy\non the target", justify="right")
-    out.add_column("Domain / total\nscatter", justify="right")
-    out.add_column("Seconds\nto fit", justify="right")
+    out = Table("Method", title=title, title_justify="left", title_style="bold")
+    for head in ("Accuracy\non the target", "Domain / total\nscatter", "Seconds\nto fit"):
+        out.add_column(head, justify="right")
     best = max(row.accuracy for row in direction.rows)
     for row in direction.rows:
         out.add_row(
@@ -196,19 +185,18 @@ def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
 
 def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> Path:
     """Write samples as people have them: a CSV file, labels of one domain alone filled in."""
+    import pandas as pd
+
     some = data.take(_draw_rows(data, N_PER_DOMAIN, seed))
     pixels = [f"p{i:02d}" for i in range(some.X.shape[1])]
+    known = pd.Series(some.y, dtype="Int64").where(some.domain == labelled)
+    columns = pd.DataFrame({"collection": some.domain, "digit": known})
+    frame = columns.join(pd.DataFrame(some.X, columns=pixels))
     path = folder / f"{data.name}.csv"
-
-    def write(part: Path) -> None:
-        with part.open("w", newline="", encoding="utf-8") as file:
-            lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(["collection", "digit", *pixels])
-            for x, label, domain in zip(some.X, some.y, some.domain, strict=True):
-                known = label if domain == labelled else ""
-                lines.writerow([domain, known, *(f"{value:.4g}" for value in x)])
-
-    write_atomically(path, write)
+    write_atomically(
+        path,
+        lambda part: frame.to_csv(part, index=False, float_format="%.4g", lineterminator="\n"),
+    )
     return path
 
 
@@ -241,24 +229,20 @@ def demo(
             paths.append(write_picture(direction, folder, seed))
         announce("table of samples")
         samples = write_samples(data, folder, labelled=DIRECTIONS[-1][0], seed=seed)
+    _show(directions, paths, samples)
+
+
+def _show(directions: list[Direction], pictures: list[Path], samples: Path) -> None:
+    """Print tables and verdicts, and what to type next, in lines that can be copied whole."""
     console = Console(highlight=False)
-    _show(console, directions, paths)
-    _show_next(console, samples)
-
-
-def _show(console: Console, directions: list[Direction], paths: list[Path]) -> None:
     for direction in directions:
         console.print(table(direction))
         console.print()
     for direction in directions:
         console.print(verdict(direction))
     console.print("Target labels were hidden from every fit and used only to score.")
-    for path in paths:
+    for path in pictures:
         console.print(f"Picture: {path}", soft_wrap=True, markup=False)
-
-
-def _show_next(console: Console, samples: Path) -> None:
-    """Say what to type next, in lines that can be copied whole."""
     file, out, page = (
         shlex.quote(str(samples.with_name(name)))
         for name in (samples.name, "predictions.csv", "report.html")

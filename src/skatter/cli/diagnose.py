@@ -72,11 +72,10 @@ def diagnose_file(
     with said_in_one_line("diagnose"):
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            missing = options.split_names(na_values, ())
+            missing = options.split_names(na_values)
             table = stack.enter_context(open_table(file, na_values=missing))
-            spread = spread_rows(table)
-            frame = table.frame if spread is None else spread
-            if spread is not None:
+            frame = spread_rows(table)
+            if len(frame) < table.n_rows:
                 warnings.warn(
                     f"{len(frame):,} of {table.n_rows:,} rows, spread evenly over the table, are "
                     "looked at.",
@@ -87,9 +86,7 @@ def diagnose_file(
                 label=label,
                 domain=domain,
                 task=task,
-                features=options.split_names(features, frame.columns) or None,
-                ignore=options.split_names(ignore, frame.columns),
-                categorical=options.split_names(categorical, frame.columns),
+                **options.choose_columns(frame.columns, features, ignore, categorical),
                 n_permutations=permutations,
                 level=level,
                 random_state=seed,

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from skatter.adaptation.words import Counts, count_added, join_counts
 from skatter.files import write_atomically
+from skatter.formatting import percent
 from skatter.tables import TableError, check_target, table_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STANDARD = "-"
 """Standard input or output."""
@@ -62,3 +68,31 @@ def write_together(jobs: Sequence[Job], last: Callable[[], object]) -> None:
         write_together(others, last)
 
     write_atomically(path, write_this_then_others)
+
+
+class PieceByPiece:
+    """Makes new columns for each piece of a large table; says how far it is, and counts classes."""
+
+    def __init__(
+        self, add: Callable[[pd.DataFrame], pd.DataFrame], n_rows: int, say: Callable[[str], None]
+    ) -> None:
+        self._add, self._n_rows, self._say = add, n_rows, say
+        self._counts: list[Counts] = []
+        self._start = perf_counter()
+
+    def __call__(self, piece: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns to add to a piece."""
+        self._say(f"predicting all rows: {percent(piece.index[0] / self._n_rows)} done")
+        added = self._add(piece)
+        self._counts.append(count_added(added))
+        return added
+
+    @property
+    def counts(self) -> Counts | None:
+        """What was predicted for how many rows, where it is classes."""
+        return join_counts(self._counts) or None
+
+    @property
+    def seconds(self) -> float:
+        """Time that it has taken."""
+        return perf_counter() - self._start

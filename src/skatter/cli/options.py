@@ -121,12 +121,26 @@ def read_key(path: Path | None) -> bytes | None:
         raise typer.BadParameter(f"{path}: {reason}.", param_hint="--key-file") from error
 
 
-def split_names(given: Sequence[str] | None, names: Collection[str]) -> list[str]:
+def split_names(given: Sequence[str] | None, names: Collection[str] = ()) -> list[str]:
     """Split lists at their commas; a column that has a comma in its name is taken as it is."""
     parts: list[str] = []
     for text in given or ():
         parts += [text] if text in names else [name.strip() for name in text.split(",")]
     return [part for part in parts if part]
+
+
+def choose_columns(
+    names: Collection[str],
+    features: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    categorical: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Return what functions take in the place of the three options that choose columns."""
+    return {
+        "features": split_names(features, names) or None,
+        "ignore": split_names(ignore, names),
+        "categorical": split_names(categorical, names),
+    }
 
 
 def read_shares(given: str | None) -> dict[str, float]:

@@ -12,7 +12,7 @@ import typer
 
 from skatter.adaptation import TableModel
 from skatter.adaptation.model import Answer
-from skatter.adaptation.outcome import add_answers, added_to
+from skatter.adaptation.outcome import added_to, new_columns
 from skatter.adaptation.sample import spread_rows
 from skatter.adaptation.words import confidence_words, predicted_section, unit_words
 from skatter.cli.console import (
@@ -23,14 +23,13 @@ from skatter.cli.console import (
     say_all,
     say_files,
 )
-from skatter.cli.files import check_outputs
+from skatter.cli.files import PieceByPiece, check_outputs
 from skatter.cli.options import Force, KeyFile, Missing, Out, TableFile, read_key, split_names
-from skatter.cli.pieces import PieceByPiece
 from skatter.formatting import count, percent
 from skatter.saving import ModelFileError, load_model
 from skatter.tables import open_table
 from skatter.tables.columns import read_labels
-from skatter.tables.task import as_numbers
+from skatter.tables.task import written_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,17 +70,16 @@ def predict_file(
             say("loading the model")
             loaded = _load(model, key)
             say("reading the table")
-            missing = [*loaded.na_values, *split_names(na_values, ())]
+            missing = [*loaded.na_values, *split_names(na_values)]
             table = stack.enter_context(open_table(file, na_values=missing))
             say("predicting")
-            spread = spread_rows(table)
-            frame = table.frame if spread is None else spread
+            frame = spread_rows(table)
             answers = loaded.answers(frame)
             answer, counts = answers[loaded.ship], None
-            if spread is None:
-                predictions = add_answers(frame, answers, loaded.ship, loaded.label)
+            if len(frame) == table.n_rows:
+                added = new_columns(frame, answers, loaded.ship, loaded.label)
                 say("writing the predictions")
-                table.write_with(predictions.iloc[:, frame.shape[1] :], out, force=force)
+                table.write_with(added, out, force=force)
             else:
                 whole = PieceByPiece(partial(added_to, model=loaded), table.n_rows, say)
                 table.write_with(whole, out, force=force)
@@ -116,28 +114,23 @@ def _words(model: TableModel, frame: pd.DataFrame, n_rows: int, answer: Answer) 
 
 
 def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
-    """Say how many labels of the table are predicted right, where it has some."""
+    """Say how many labels of the table are predicted right, or how far off, where it has some."""
     if model.label not in frame.columns:
         return []
     truth, labelled = read_labels(frame[model.label])
-    if not labelled.any():
-        return []
+    truth, told = truth[labelled], answer.label[labelled]
     if answer.interval is not None:
-        return _number_score(truth[labelled], answer.label[labelled])
-    right = truth[labelled].astype(str) == answer.label[labelled].astype(str)
-    return [
-        f"Of {count(int(labelled.sum()), 'row')} with a label, {percent(np.mean(right), 1)} are "
-        "predicted right (rows that the model has learnt from count too)."
-    ]
-
-
-def _number_score(truth: np.ndarray, predicted: np.ndarray) -> list[str]:
-    known = as_numbers(truth)
-    there = ~np.isnan(known)
-    if not there.any():
+        truth = written_numbers(truth)[0]
+        known = ~np.isnan(truth)
+        truth, told = truth[known], told[known]
+    if not len(truth):
         return []
-    error = float(np.sqrt(np.mean((known[there] - predicted[there]) ** 2)))
+    if answer.interval is None:
+        what = f"{percent(np.mean(truth.astype(str) == told.astype(str)), 1)} are predicted right"
+    else:
+        error = np.sqrt(np.mean((truth - told) ** 2))
+        what = f"the root mean squared error is {error:.3g}"
     return [
-        f"Of {count(int(there.sum()), 'row')} with a label, the root mean squared error is "
-        f"{error:.3g} (rows that the model has learnt from count too)."
+        f"Of {count(len(truth), 'row')} with a label, {what} (rows that the model has learnt from "
+        "count too)."
     ]

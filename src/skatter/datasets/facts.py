@@ -53,10 +53,6 @@ def _facts(name: str, *, class_names: list[str], citation: str, **others: Any) -
     return Facts(name, class_names=tuple(class_names), citation=cited, **others)
 
 
-def _source(files: Mapping[str, Any], **others: str) -> Source:
-    return Source(files={key: _file(**file) for key, file in files.items()}, **others)
-
-
 def _file(shape: Any = None, **others: Any) -> KnownFile:
     return KnownFile(shape=shape and tuple(shape), **others)
 
@@ -67,6 +63,9 @@ FACTS: Mapping[str, Facts] = {
 """Facts by data set."""
 
 SOURCES: Mapping[str, Source] = {
-    key: _source(**known) for key, known in _CONTENT["sources"].items()
+    key: Source(
+        **{**known, "files": {name: _file(**file) for name, file in known["files"].items()}}
+    )
+    for key, known in _CONTENT["sources"].items()
 }
 """Files by data set, or by one of several ways to describe its samples."""

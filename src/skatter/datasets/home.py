@@ -12,9 +12,10 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from skatter.datasets.download import fetch
+from skatter.files import write_atomically
 
 Home = str | os.PathLike[str] | None
 """A data home as users give it; None is the default."""
@@ -37,6 +38,21 @@ class KnownFile:
     shape: tuple[int | None, int] | None = None
     url: str = ""
 
+    def check(self, path: Path, origin: str) -> None:
+        """Compare the bytes at a path with what is known of them."""
+        wrong, size = "", path.stat().st_size
+        if self.size not in (None, size):
+            wrong = f"size in bytes expected {self.size}, found {size}"
+        elif self.sha256 is not None:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != self.sha256:
+                wrong = f"SHA-256 expected {self.sha256}, found {found}"
+        if wrong:
+            raise ValueError(
+                f"{path} is not the file that skatter knows: {wrong}. Get it again from {origin}."
+            )
+
 
 @dataclass(frozen=True)
 class Source:
@@ -53,15 +69,21 @@ class Source:
 
     def find(self, key: str, home: Home = None, *, download_if_missing: bool = False) -> Path:
         """Return the path of a file once its bytes are known to be the right ones."""
-        file = self.files[key]
-        root = data_home(home)
+        file, root = self.files[key], data_home(home)
         path = root / self.folder / file.name
-        hint = self.hint
+        hint = f" {self.hint}" if self.hint else ""
         if file.url:
+            hint += f" download_if_missing=True downloads it from {file.url}."
             if download_if_missing and not path.exists():
-                fetch(file.url, path, lambda found: check_bytes(found, file, self.origin))
-            hint = f"{hint} download_if_missing=True downloads it from {file.url}.".strip()
-        return find_file(root, f"{self.folder}/{file.name}", file, origin=self.origin, hint=hint)
+                _download(file, path, self.origin)
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"{self.folder}/{file.name} is not in {root}. Put it at {path}, or name the folder "
+                f"that holds it by data_home or by the environment variable {VARIABLE}.{hint} It "
+                f"comes from {self.origin}."
+            )
+        file.check(path, self.origin)
+        return path
 
 
 def data_home(folder: Home = None) -> Path:
@@ -71,35 +93,32 @@ def data_home(folder: Home = None) -> Path:
     return Path(folder).expanduser()
 
 
-def find_file(
-    home: Path, relative: str | os.PathLike[str], file: KnownFile, *, origin: str, hint: str = ""
-) -> Path:
-    """Return the path of a file in the data home once its bytes are known to be the right ones."""
-    path = home / relative
-    if not path.is_file():
-        also = f" {hint}" if hint else ""
+def _download(file: KnownFile, path: Path, origin: str) -> None:
+    """Put a file in its place once it has come whole and passed its check."""
+    by_hand = f"Or get the file by hand and put it at {path}."
+    try:
+        # pooch carries no types, and is looked for only where a download is asked for.
+        download = import_module("pooch").HTTPDownloader()
+    except ImportError as error:
+        raise ImportError(
+            f'To download {file.url}, install pooch: pip install "skatter[data]". {by_hand}'
+        ) from error
+
+    def write(part: Path) -> None:
+        with part.open("wb") as opened:
+            download(file.url, opened, None)
+        file.check(part, origin)
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, write)
+    except OSError as error:  # requests' own errors are among them
         raise FileNotFoundError(
-            f"{Path(relative).as_posix()} is not in {home}. Put it at {path}, or name the folder "
-            f"that holds it by data_home or by the environment variable {VARIABLE}.{also} "
-            f"It comes from {origin}."
-        )
-    check_bytes(path, file, origin)
-    return path
-
-
-def check_bytes(path: Path, file: KnownFile, origin: str) -> None:
-    """Compare size and SHA-256 of a file with what is known of it, as far as it is."""
-    if file.size is not None:
-        _compare("size in bytes", path.stat().st_size, file.size, path, origin)
-    if file.sha256 is not None:
-        with path.open("rb") as opened:
-            found = hashlib.file_digest(opened, "sha256").hexdigest()
-        _compare("SHA-256", found, file.sha256, path, origin)
-
-
-def _compare(what: str, found: int | str, expected: int | str, path: Path, origin: str) -> None:
-    if found != expected:
+            f"{path} is missing, and {file.url} could not be downloaded: {error}. Try again later. "
+            f"{by_hand}"
+        ) from error
+    except ValueError as error:
         raise ValueError(
-            f"{path} is not the file that skatter knows: {what} expected {expected}, found "
-            f"{found}. Get it again from {origin}."
-        )
+            f"{file.url} gave another file than the one that skatter knows, and it was thrown "
+            f"away: {error} {by_hand}"
+        ) from error

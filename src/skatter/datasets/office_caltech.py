@@ -33,8 +33,8 @@ class FeatureSet:
     facts: Facts
     samples: str
     labels: str
-    prepare: Callable[[Array], Array] | None
-    domains: str | None
+    prepare: Callable[[Array], Array] | None = None
+    domains: str | None = None
 
 
 def shares_then_z_scores(counts: Array) -> Array:
@@ -46,21 +46,17 @@ def shares_then_z_scores(counts: Array) -> Array:
     return np.asarray(StandardScaler().fit_transform(normalize(counts, norm="l1")))
 
 
-def _feature_set(
-    name: str,
-    samples: str,
-    labels: str,
-    prepare: Callable[[Array], Array] | None = None,
-    domains: str | None = None,
-) -> FeatureSet:
-    return FeatureSet(SOURCES[name], FACTS[name], samples, labels, prepare, domains)
-
-
 FEATURES: dict[str, FeatureSet] = {
-    "surf": _feature_set("office_surf", "fts", "labels", shares_then_z_scores),
-    "decaf6": _feature_set("office_decaf6", "feas", "labels"),
-    "googlenet": _feature_set("office_googlenet", "fts", "labels", normalize),
-    "effnet": _feature_set("office_effnet", "X", "y", normalize, domains="domain"),
+    "surf": FeatureSet(
+        SOURCES["office_surf"], FACTS["office_surf"], "fts", "labels", shares_then_z_scores
+    ),
+    "decaf6": FeatureSet(SOURCES["office_decaf6"], FACTS["office_decaf6"], "feas", "labels"),
+    "googlenet": FeatureSet(
+        SOURCES["office_googlenet"], FACTS["office_googlenet"], "fts", "labels", normalize
+    ),
+    "effnet": FeatureSet(
+        SOURCES["office_effnet"], FACTS["office_effnet"], "X", "y", normalize, domains="domain"
+    ),
 }
 """The feature sets by name; a new one is one entry here."""
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_choice
 from skatter.datasets.facts import FACTS, SOURCES
 from skatter.datasets.home import Home
-from skatter.datasets.reading import AGAIN
+from skatter.datasets.reading import as_numbers, read_columns
 from skatter.datasets.record import Dataset
 
 SOURCE = SOURCES["parkinsons"]
@@ -21,22 +17,9 @@ SUBJECT = "subject#"
 TARGETS = {"motor": "motor_UPDRS", "total": "total_UPDRS"}
 
 VOICE = (
-    "Jitter(%)",
-    "Jitter(Abs)",
-    "Jitter:RAP",
-    "Jitter:PPQ5",
-    "Jitter:DDP",
-    "Shimmer",
-    "Shimmer(dB)",
-    "Shimmer:APQ3",
-    "Shimmer:APQ5",
-    "Shimmer:APQ11",
-    "Shimmer:DDA",
-    "NHR",
-    "HNR",
-    "RPDE",
-    "DFA",
-    "PPE",
+    *("Jitter(%)", "Jitter(Abs)", "Jitter:RAP", "Jitter:PPQ5", "Jitter:DDP"),
+    *("Shimmer", "Shimmer(dB)", "Shimmer:APQ3", "Shimmer:APQ5", "Shimmer:APQ11", "Shimmer:DDA"),
+    *("NHR", "HNR", "RPDE", "DFA", "PPE"),
 )
 """The columns that measure the voice: the features, in this order."""
 
@@ -74,24 +57,7 @@ def load_parkinsons(
     """
     score = TARGETS[check_choice("target", target, tuple(TARGETS))]
     path = SOURCE.find("all", data_home, download_if_missing=download_if_missing)
-    columns = _read_columns(path, (SUBJECT, score, *VOICE))
-    X = np.column_stack([columns[name] for name in VOICE])
-    domain = columns[SUBJECT].astype(np.int64).astype(str)
-    return FACTS["parkinsons"].dataset(X, columns[score], domain)
-
-
-def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Columns of numbers by their names in the first line of a file with commas."""
-    with path.open(encoding="utf-8") as file:
-        header = file.readline().strip().split(",")
-        missing = [name for name in names if name not in header]
-        if missing:
-            raise ValueError(
-                f"{path} holds no column {', '.join(missing)}. It holds {', '.join(header)}. "
-                f"{AGAIN}"
-            )
-        try:
-            table = np.loadtxt(file, delimiter=",", ndmin=2)
-        except ValueError as error:
-            raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
-    return {name: np.ascontiguousarray(table[:, header.index(name)]) for name in names}
+    columns = read_columns(path, (SUBJECT, score, *VOICE))
+    X = as_numbers(path, [columns[name] for name in VOICE])
+    y, patient = (as_numbers(path, [columns[name]])[:, 0] for name in (score, SUBJECT))
+    return FACTS["parkinsons"].dataset(X, y, patient.astype(np.int64).astype(str))

@@ -6,7 +6,10 @@ the file, what is wrong with it, and what is there instead.
 
 from __future__ import annotations
 
+import csv
+import gzip
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +74,33 @@ def _read_mat(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[
 
 
 def _read_npz(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    arrays: dict[str, Any] = {}
     with np.load(path, allow_pickle=False) as archive:
-        there = list(archive.files)
-        return {name: _member(archive, name) for name in names if name in there}, there
+        for name in set(names).intersection(archive.files):
+            arrays[name] = None
+            with suppress(ValueError):  # NumPy would have to unpickle it
+                arrays[name] = archive[name]
+        return arrays, list(archive.files)
 
 
-def _member(archive: Any, name: str) -> Any:
-    """One array of an archive, or None where NumPy would have to unpickle it."""
+def read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
+    """Return columns of text by their names in the first line of a file with commas."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    missing = [name for name in needed if name not in header]
+    if missing or any(len(row) != len(header) for row in rows):
+        what = f"holds no column {', '.join(missing)}" if missing else "has rows of other lengths"
+        raise ValueError(f"{path} {what}. Its columns are {', '.join(header)}. {AGAIN}")
+    return dict(zip(header, np.array(rows).T, strict=True))
+
+
+def as_numbers(path: Path, columns: list[Array]) -> NDArray[np.float64]:
+    """Return columns of text side by side, as numbers."""
     try:
-        return archive[name]
-    except ValueError:
-        return None
+        return np.column_stack(columns).astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
 
 
 def check_labelled(

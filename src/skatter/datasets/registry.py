@@ -133,19 +133,18 @@ def _entry(
     )
 
 
-def _office(features: str) -> DatasetInfo:
-    loader = partial(office_caltech.load_office_caltech, features)
-    return _entry(FACTS[f"office_{features}"], loader, office_caltech.FEATURES[features].source)
-
-
 _load_reviews, _make_shift = amazon_reviews.load_amazon_reviews, skada_bench.make_shift
+_load_office = office_caltech.load_office_caltech
 _ENTRIES = (
     _entry(FACTS["digits"], digits.load_digits_pair),
     _entry(FACTS["figure1"], synthetic.make_figure1),
     _entry(FACTS["mnist_usps"], mnist_usps.load_mnist_usps, mnist_usps.SOURCE),
     _entry(FACTS["mnist_usps_draw"], mnist_draw.draw_mnist_usps, mnist_draw.SOURCE),
     _entry(FACTS["msrc_voc"], msrc_voc.load_msrc_voc, msrc_voc.SOURCE),
-    *map(_office, office_caltech.FEATURES),
+    *(
+        _entry(chosen.facts, partial(_load_office, features), chosen.source)
+        for features, chosen in office_caltech.FEATURES.items()
+    ),
     _entry(FACTS["vlcs"], vlcs.load_vlcs, vlcs.SOURCE),
     _entry(FACTS["ixmas"], ixmas.load_ixmas, ixmas.SOURCE),
     _entry(FACTS["rotated_mnist"], rotated_mnist.load_rotated_mnist, rotated_mnist.SOURCE),

@@ -6,8 +6,6 @@ target's training part is seen without labels, and its test part is scored.
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,7 @@ from skatter.checks import check_choice
 from skatter.datasets.facts import FACTS, SOURCES
 from skatter.datasets.home import Home
 from skatter.datasets.mnist_usps import load_mnist_usps
-from skatter.datasets.reading import AGAIN
+from skatter.datasets.reading import AGAIN, as_numbers, read_columns
 from skatter.datasets.record import Dataset
 from skatter.tensors import Array
 
@@ -63,7 +61,7 @@ def load_mushrooms(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     not part of skatter and is not downloaded.
     """
     path = MUSHROOMS.find("all", data_home)
-    columns = _read_columns(path, ("target", "stalk-shape"))
+    columns = read_columns(path, ("target", "stalk-shape"))
     features = [column for name, column in columns.items() if name != "target"]
     # A column of zeros and ones for each value of each column, values sorted.
     X = np.column_stack([column[:, None] == np.unique(column) for column in features])
@@ -79,9 +77,9 @@ def load_phishing(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     file is not part of skatter and is not downloaded.
     """
     path = PHISHING.find("all", data_home)
-    columns = _read_columns(path, ("f0", "label"))
+    columns = read_columns(path, ("f0", "label"))
     features = [column for name, column in columns.items() if name != "label"]
-    X = np.column_stack([_numbers(path, column) for column in features])
+    X = as_numbers(path, features)
     y = _coded(path, columns["label"], ("-1", "1"))
     domain = _named(path, columns["f0"], ADDRESSES)
     return _parted(FACTS["phishing"].dataset(X, y, domain), random_state)
@@ -141,25 +139,6 @@ def _parted(data: Dataset, random_state: int) -> Dataset:
 
 
 _FIRST = {"mushrooms": "enlarging", "phishing": "no_ip"}
-
-
-def _read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
-    """Columns of text by their names in the first line of a packed file with commas."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
-    missing = [name for name in needed if name not in header]
-    if missing or any(len(row) != len(header) for row in rows):
-        what = f"holds no column {', '.join(missing)}" if missing else "has rows of other lengths"
-        raise ValueError(f"{path} {what}. Its columns are {', '.join(header)}. {AGAIN}")
-    table = np.array(rows)
-    return {name: table[:, i] for i, name in enumerate(header)}
-
-
-def _numbers(path: Path, column: Array) -> Array:
-    try:
-        return column.astype(np.float64)
-    except ValueError as error:
-        raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
 
 
 def _coded(path: Path, column: Array, values: tuple[str, ...]) -> Array:

@@ -21,8 +21,7 @@ import numpy as np
 from skatter.formatting import listed
 from skatter.pieces.chunks import Chunk, chunk_rows, numbered
 from skatter.tables.budget import BLOCK, Budget
-from skatter.tables.errors import blaming, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import blaming, check_names, load, missing_column
 from skatter.tables.opening import PACKED, Data
 from skatter.tables.text import (
     NUMBER,

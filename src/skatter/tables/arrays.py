@@ -11,18 +11,16 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from skatter.formatting import listed, quoted
 from skatter.tables.budget import Budget
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names
+from skatter.tables.errors import TableError, check_names, load
 from skatter.tables.opening import Data
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
 
 MAX_ARRAYS = 10_000
 MAX_COLUMNS = 1_000_000

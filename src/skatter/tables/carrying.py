@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.files import write_atomically
 from skatter.tables.arrays import array_of, read_arrays, write_arrays
 from skatter.tables.errors import load
 from skatter.tables.opening import Data
@@ -32,12 +30,12 @@ from skatter.tables.reading import mark_missing, read_data, recognised
 from skatter.tables.text import DELIMITERS, Layout, find_layout, read_cells
 from skatter.tables.writing import (
     WRITTEN,
-    check_target,
     find_formula,
     open_packed,
     table_kind,
     warn_of_formula,
     write_table,
+    write_to,
 )
 
 if TYPE_CHECKING:
@@ -85,10 +83,10 @@ class OpenTable:
         Of Parquet no more than one piece is in memory; other files are read whole.
         """
         self.data.budget.restart()
-        first = 0
-        for cells in self._cells(columns):
-            yield self._parsed(cells, first)
-            first += len(cells)
+        if self.kind == "parquet":
+            yield from (read for _, read in self._parsed(columns))
+        else:
+            yield from self._cells(columns)
 
     def take(self, rows: NDArray[np.intp]) -> DataFrame:
         """Return some rows, given by their numbers in ascending order, as the whole table has them.
@@ -118,14 +116,15 @@ class OpenTable:
         for start in range(0, len(frame), PIECE_ROWS):
             yield frame.iloc[start : start + PIECE_ROWS]
 
-    def _parsed(self, cells: Any, first: int) -> DataFrame:
-        """Return a piece as a data frame that begins with this row of the table."""
+    def _parsed(self, columns: Sequence[str] | None = None) -> Iterator[tuple[Any, DataFrame]]:
+        """Yield pieces of a Parquet file as they are in it, and as data frames."""
         import pandas
 
-        if self.kind != "parquet":
-            return cast("DataFrame", cells)
-        frame = mark_missing(as_frame(cells), self.na_values)
-        return frame.set_index(pandas.RangeIndex(first, first + len(frame)))
+        first = 0
+        for cells in self._cells(columns):
+            frame = mark_missing(as_frame(cells), self.na_values)
+            yield cells, frame.set_index(pandas.RangeIndex(first, first + len(frame)))
+            first += len(frame)
 
     def write_with(
         self, added: DataFrame | Add, target: str | Path, *, force: bool = False
@@ -156,11 +155,7 @@ class OpenTable:
                 )
             write_table(pandas.concat([own, add(self.frame)], axis=1), target, force=force)
             return
-        if str(target) == "-":
-            write(sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        else:
-            write_atomically(check_target(target, force=force), write)
+        write_to(target, write, force=force)
 
     def _given(self, added: DataFrame) -> Add:
         """Return what finds the new columns of a piece among those of all rows."""
@@ -200,20 +195,19 @@ class OpenTable:
 
     def _write_parquet(self, add: Add, target: IO[bytes] | Path) -> None:
         pyarrow, parquet = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.parquet"))
-        first, schema, writer = 0, None, None
+        schema, writer = None, None
+        texts = self.kind in TEXT
+        pieces = zip(self._text(), self._cells(), strict=True) if texts else self._parsed()
         try:
-            for own in self._cells() if self.kind == "parquet" else self._text():
-                read = own if self.kind == "parquet" else self.frame.iloc[first : first + len(own)]
-                new = add(self._parsed(read, first))
+            for own, read in pieces:
                 table = pyarrow.Table.from_batches([own]).replace_schema_metadata(None)
                 # All pieces have the types of the first.
-                added = pyarrow.Table.from_pandas(new, schema, preserve_index=False)
+                added = pyarrow.Table.from_pandas(add(read), schema, preserve_index=False)
                 schema = added.schema
                 for field, column in zip(schema, added.columns, strict=True):
                     table = table.append_column(field.with_metadata(None), column)
                 writer = writer or parquet.ParquetWriter(target, table.schema)
                 writer.write_table(table)
-                first += len(own)
         finally:
             if writer is not None:
                 writer.close()

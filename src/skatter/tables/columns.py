@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skatter.domains import UNLABELLED
+from skatter.domains import UNLABELLED, Mask
 from skatter.formatting import listed, quoted
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import alike_but_for_case, check_names, missing_column
+from skatter.tables.errors import TableError, alike_but_for_case, check_names, load, missing_column
 from skatter.tables.plans import row_number
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
-Mask = NDArray[np.bool_]
 
 MAX_NAME = 500
 """Characters of a class or a domain: arrays of text are as wide as the longest."""
@@ -115,7 +112,7 @@ def read_columns(
     check_names(names, "the table")
     if not len(frame):
         raise TableError("the table has no rows.")
-    chosen = _features(names, label=label, domain=domain, features=features, ignore=ignore)
+    chosen = _features(names, label, domain, features, ignore)
     y, labelled = None, np.zeros(len(frame), dtype=bool)
     if label is not None:
         y, labelled = read_labels(frame[label])
@@ -128,7 +125,6 @@ def read_columns(
 
 def _features(
     names: list[str],
-    *,
     label: str | None,
     domain: str | None,
     features: Sequence[str] | None,
@@ -136,17 +132,17 @@ def _features(
 ) -> list[str]:
     """Return the names of the features; every name that is given must be there."""
     roles = {"label": [label], "domain": [domain], "features": features, "ignore": ignore}
-    there = set(names)
+    there = {*names, None}
     for role, given in roles.items():
         if isinstance(given, str):
             raise TypeError(f"{role} must be a sequence of names, got the text {given!r}.")
         for name in given or ():
-            if name is not None and name not in there:
-                raise TableError(f"{role}: {missing_column(name, names)}")
+            if name not in there:
+                raise TableError(f"{role}: {missing_column(str(name), names)}")
     if label is not None and label == domain:
         raise TableError(f"label and domain: both are column {quoted(label)}; give two columns.")
     own: dict[str | None, str] = {label: "label", domain: "domain"}
-    own.update(dict.fromkeys(ignore, "ignore"))
+    own |= dict.fromkeys(ignore, "ignore")
     for name in features or ():
         if name in own:
             raise TableError(f"features: column {quoted(name)} is given as {own[name]} too.")
@@ -191,17 +187,16 @@ def _numbers(column: Series, known: Mask) -> tuple[Array, Mask]:
     if column.dtype.kind == "c":
         raise TableError(f"column {quoted(column.name)} holds complex numbers; save others.")
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    if np.isinf(values).any():
-        row = int(np.flatnonzero(np.isinf(values))[0])
-        raise TableError(
-            f"column {quoted(column.name)}: row {row_number(column, row):,} is infinite; mend it."
-        )
-    limit = np.iinfo(np.int64).max
-    if (np.floor(values[known]) == values[known]).all() and (abs(values[known]) < limit).all():
-        whole = np.full(len(values), UNLABELLED, dtype=np.int64)
-        whole[known] = column[known].to_numpy(dtype=np.int64)
-        return whole, known
-    return values, known
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        row = row_number(column, infinite[0])
+        raise TableError(f"column {quoted(column.name)}: row {row:,} is infinite; mend it.")
+    there = values[known]
+    if not ((np.floor(there) == there) & (abs(there) < np.iinfo(np.int64).max)).all():
+        return values, known
+    whole = np.full(len(values), UNLABELLED, dtype=np.int64)
+    whole[known] = column[known].to_numpy(dtype=np.int64)
+    return whole, known
 
 
 def read_domain_names(column: Series) -> Array:

@@ -99,8 +99,7 @@ def _twice(file: IO[bytes], name: str, suffix: str) -> Iterator[Data]:
             with blaming(name, "a table"):
                 _copy(file, kept, budget, packed=None)
             file = kept
-        whole = _size(file)
-        start = file.read(6)
+        whole, start = _size(file), file.read(6)
         file.seek(0)
         for magic, (kind, unpack) in PACKED.items():
             if start.startswith(magic):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from skatter.formatting import quoted
 from skatter.tables.budget import BLOCK
-from skatter.tables.errors import TableError, blaming, load
-from skatter.tables.naming import check_names
+from skatter.tables.errors import TableError, blaming, check_names, load
 from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
@@ -73,7 +72,10 @@ def _opened(data: Data) -> Iterator[tuple[Any, Any]]:
     data.file.seek(0)
     # Otherwise whole row groups are fetched, and all that were stay in memory until the end.
     with parquet.ParquetFile(data.file, buffer_size=BLOCK, pre_buffer=False) as file:
-        _check_size(file.metadata, data)
+        # As the file declares them: runs of one value pack a million to one.
+        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        data.budget.check_bytes(sum(group.total_byte_size for group in groups), data.size)
+        data.budget.check_cells(file.metadata.num_rows, max(file.metadata.num_columns, 1))
         schema = file.schema_arrow  # built anew each time it is asked for
         check_names(schema.names, data.name)
         for field in schema:
@@ -102,13 +104,6 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def _check_size(metadata: Any, data: Data) -> None:
-    """Rows and bytes as the file declares them: runs of one value pack a million to one."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    data.budget.check_bytes(sum(group.total_byte_size for group in groups), data.size)
-    data.budget.check_cells(metadata.num_rows, max(metadata.num_columns, 1))
-
-
 def _plain_type(field: Any) -> Any:
     """Return the type of the values of a column, however they are stored."""
     kind = getattr(field.type, "storage_type", field.type)
@@ -118,13 +113,13 @@ def _plain_type(field: Any) -> Any:
 def _check_flat(field: Any, file: str) -> None:
     """Refuse columns whose cells hold no value."""
     types, kind = load("pyarrow", "Parquet files").types, _plain_type(field)
+    bytes_of_kinds = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    what = ""
     if types.is_nested(kind):
-        raise TableError(
-            f"{file}: column {quoted(field.name)} is nested ({kind}); give one value per cell."
-        )
-    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        raise TableError(f"{file}: column {quoted(field.name)} holds bytes; save text or numbers.")
-    if types.is_time(kind):
-        raise TableError(
-            f"{file}: column {quoted(field.name)} holds times of day; save them as text or numbers."
-        )
+        what = f"is nested ({kind}); give one value per cell"
+    elif any(is_kind(kind) for is_kind in bytes_of_kinds):
+        what = "holds bytes; save text or numbers"
+    elif types.is_time(kind):
+        what = "holds times of day; save them as text or numbers"
+    if what:
+        raise TableError(f"{file}: column {quoted(field.name)} {what}.")

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skatter.formatting import quoted
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import TableError, check_names, load, missing_column
 from skatter.tables.values import (
     LOOKED_AT,
     ORDERS,
@@ -29,11 +28,11 @@ from skatter.tables.values import (
     number_style,
     numbers_in,
 )
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
 
 MAX_CATEGORIES = 20
 """Categories of a column that get a feature each; rarer ones share one."""
@@ -189,23 +188,23 @@ def _describe_numbers(X: DataFrame, names: list[str]) -> Iterator[ColumnPlan]:
         for place, name in enumerate(some):
             if low[place] < -LARGEST or high[place] > LARGEST:
                 check_magnitude(X[name])
-            yield _describe_number(
-                name, values[:, place], low[place], high[place], int(missing[place])
-            )
+            n_missing = int(missing[place])
+            if n_missing == len(values):
+                yield _empty(name, n_missing)
+            elif low[place] == high[place]:
+                yield _constant(name, f"{low[place]:g}", n_missing)
+            elif _counts_rows(values[:, place], low[place], high[place]):
+                yield _left_out(
+                    name, "counter", "counts the rows, and says nothing else", n_missing
+                )
+            else:
+                yield ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
 
 
-def _describe_number(
-    name: str, values: Array, low: float, high: float, n_missing: int
-) -> ColumnPlan:
-    if n_missing == len(values):
-        return _empty(name, n_missing)
-    if low == high:
-        return _constant(name, f"{low:g}", n_missing)
+def _counts_rows(values: Array, low: float, high: float) -> bool:
     n_rows = len(values)
     may_count = high - low == n_rows - 1 and n_rows >= COUNTER_ROWS
-    if may_count and (np.sort(values) == low + np.arange(n_rows)).all():
-        return _left_out(name, "counter", "counts the rows, and says nothing else", n_missing)
-    return ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
+    return may_count and bool((np.sort(values) == low + np.arange(n_rows)).all())
 
 
 def check_magnitude(column: Series) -> None:
@@ -226,14 +225,7 @@ def row_number(column: Series, place: int) -> int:
 
 
 def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
-    """Return numbers of rows: from 1 on, and in a part of a table as in the whole.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row_numbers(pd.DataFrame({"dose": [7, 8, 9]}).iloc[1:]).tolist()
-    [2, 3]
-    """
+    """Return numbers of rows: from 1 on, and in a part of a table as in the whole."""
     whole = isinstance(rows.index, load("pandas", "Tables").RangeIndex) or rows.index.name == ROW
     return np.asarray(rows.index if whole else np.arange(len(rows)), dtype=np.intp) + 1
 

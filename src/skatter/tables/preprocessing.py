@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -19,8 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skatter.formatting import listed, quoted
 from skatter.tables.dates import PARTS, DateParts
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names, missing_column
+from skatter.tables.errors import TableError, check_names, load, missing_column
 from skatter.tables.plans import (
     BOOLEAN,
     CATEGORY,
@@ -36,11 +34,11 @@ from skatter.tables.plans import (
     row_number,
 )
 from skatter.tables.values import COMMA, POINT, days_in, numbers_in, read_number
+from skatter.tensors import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[Any]
 
 MISSING = "missing"
 """The category of empty cells."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,7 +14,7 @@ from skatter.tables.errors import TableError, blaming, load
 from skatter.tables.mat import read_mat
 from skatter.tables.opening import Data, opened
 from skatter.tables.parquet import read_parquet
-from skatter.tables.text import read_csv, read_tsv
+from skatter.tables.text import read_csv
 from skatter.tables.workbook import WORKBOOK, is_workbook, stack_cells
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, tuple[str, Callable[[Data], Any]]] = {
     "csv": ("CSV", read_csv),
-    "tsv": ("TSV", read_tsv),
+    "tsv": ("TSV", partial(read_csv, delimiters=("\t",))),
     "parquet": ("Parquet", read_parquet),
     "npz": ("NPZ", read_npz),
     "mat": ("MAT", read_mat),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter.checks import check_choice
 from skatter.formatting import listed, quoted
@@ -15,8 +14,8 @@ from skatter.labels import Task
 from skatter.tables.columns import Samples
 from skatter.tables.errors import TableError
 from skatter.tables.values import looks_like_date, number_style, read_number
+from skatter.tensors import Array
 
-Array = NDArray[Any]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 FEW_VALUES = 20
@@ -28,16 +27,8 @@ MANY_VALUES = 50
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
 MISSING_MARKS = {
-    "?",
-    "-",
-    "--",
-    ".",
-    "missing",
-    "not known",
-    "pending",
-    "tbd",
-    "unknown",
-    "unlabelled",
+    *("?", "-", "--", "."),
+    *("missing", "not known", "pending", "tbd", "unknown", "unlabelled"),
 }
 """What people write for a label that they do not know."""
 
@@ -46,17 +37,7 @@ REPEATED = 5
 
 
 def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
-    """Tell classes from numbers, or ask where both are possible.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skatter.tables import read_columns
-    >>> frame = pd.DataFrame({"x": range(4), "dose": [0.5, 1.25, 3.5, None]})
-    >>> samples, task = read_task(read_columns(frame, label="dose", domain=None), None)
-    >>> task, samples.y.tolist()
-    ('numbers', [0.5, 1.25, 3.5, nan])
-    """
+    """Tell classes from numbers, or ask where both are possible."""
     column, labelled = quoted(samples.label), samples.labelled
     if not labelled.any():
         raise TableError(
@@ -69,15 +50,15 @@ def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
             f"{listed([label for label, _ in frequent], most=8)}; empty the cells of the rows to "
             "predict, or name the value that stands for missing (na_values, --na-values)."
         )
-    values = np.unique(np.asarray(np.asarray(samples.y)[labelled].tolist()))
-    if len(values) == 1:
+    rows = Counter(np.asarray(samples.y)[labelled].tolist())
+    if len(rows) == 1:
         raise TableError(
-            f"column {column} holds a single value, {values[0]!s}: there is nothing to tell apart."
+            f"column {column} holds a single value, {next(iter(rows))!s}: there is nothing to tell "
+            "apart."
         )
     read, found = tell_task(samples, task)
-    rows = Counter(np.asarray(samples.y)[labelled].tolist()) if found == "classes" else {}
     alone = [label for label, times in rows.items() if times == 1]
-    if alone:
+    if alone and found == "classes":
         raise TableError(
             f"column {column} has a single row of {listed(alone)}, from which no class can be "
             "learnt: label more such rows, correct the label, or leave it empty."
@@ -182,38 +163,26 @@ def _check_names(values: Array, n: int, column: str) -> None:
             f"column {column} holds dates such as {values[0]!s}: give a column of classes or "
             "numbers, such as the days since a first date."
         )
-    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(as_numbers(values)).mean() > 0.5:
+    if len(values) > max(MANY_VALUES, n / 2) and np.isnan(written_numbers(values)[0]).mean() > 0.5:
         raise TableError(
             f"column {column} holds {len(values):,} different values such as {values[0]!s}, and "
             "few rows share one: give a column of classes or numbers."
         )
 
 
-def as_numbers(known: Array) -> Array:
-    """Return labels as numbers, NaN where they are none; infinite ones are none."""
-    return written_numbers(known)[0]
-
-
 def written_numbers(known: Array) -> tuple[Array, str]:
-    """Return labels as numbers, as of :func:`as_numbers`, and the unit that they are written with.
-
-    Examples
-    --------
-    >>> written_numbers(np.array(["$1,234.50", "$99", "lost"], dtype=object))
-    (array([1234.5,   99. ,    nan]), '$')
-    """
-    plain = np.array([_plain_number(label) for label in known.tolist()])
+    """Return labels as numbers, NaN where they are none or infinite, and their unit."""
+    numbers, unit = np.array([_plain_number(label) for label in known.tolist()]), ""
     texts = [label for label in known.tolist() if isinstance(label, str)]
-    style = number_style(list(dict.fromkeys(texts))) if np.isnan(plain).any() else None
-    if style is None or not style.dressed:
-        return plain, ""
-    numbers = np.array([read_number(str(label), style.decimal)[0] for label in known.tolist()])
-    return np.where(np.isfinite(numbers), numbers, np.nan), style.unit
+    style = number_style(list(dict.fromkeys(texts))) if np.isnan(numbers).any() else None
+    if style is not None and style.dressed:
+        unit = style.unit
+        numbers = np.array([read_number(str(label), style.decimal)[0] for label in known.tolist()])
+    return np.where(np.isfinite(numbers), numbers, np.nan), unit
 
 
 def _plain_number(label: Any) -> float:
     try:
-        number = float(label)
+        return float(label)
     except ValueError:
         return np.nan
-    return number if np.isfinite(number) else np.nan

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from skatter.formatting import quoted
 from skatter.tables.budget import BLOCK
-from skatter.tables.errors import TableError, load
-from skatter.tables.naming import check_names
+from skatter.tables.errors import TableError, check_names, load
 from skatter.tables.opening import Data
 
 if TYPE_CHECKING:
@@ -60,30 +59,9 @@ class Layout:
     decimal: str
     header: Row
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What pandas must be told to read the same cells."""
-        return {
-            "sep": self.delimiter,
-            "header": 0,
-            "names": self.header,
-            "index_col": False,
-            "encoding": "utf-8-sig",
-            "na_values": SPREADSHEET_ERRORS,
-        }
 
-
-def read_csv(data: Data) -> DataFrame:
-    """Read CSV, whichever of the :data:`DELIMITERS` it uses."""
-    return _read(data, DELIMITERS)
-
-
-def read_tsv(data: Data) -> DataFrame:
-    """Read cells that are divided by tabs."""
-    return _read(data, ("\t",))
-
-
-def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
+def read_csv(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> DataFrame:
+    """Read cells that one of these marks divides."""
     plain = check_characters(data)
     layout = find_layout(data, delimiters)
     check_names(layout.header, data.name)
@@ -103,15 +81,22 @@ def _read(data: Data, delimiters: tuple[str, ...]) -> DataFrame:
 def parse(data: Data, layout: Layout, **options: Any) -> Any:
     """Hand a file to pandas; with ``chunksize``, frames of some rows come one after the other."""
     data.file.seek(0)
-    # In pieces of low memory, a column of numbers and text would be half of each.
     return load("pandas", "Tables").read_csv(
-        data.file, decimal=layout.decimal, low_memory=False, **layout.options, **options
+        data.file,
+        sep=layout.delimiter,
+        decimal=layout.decimal,
+        header=0,
+        names=layout.header,
+        index_col=False,
+        encoding="utf-8-sig",
+        na_values=SPREADSHEET_ERRORS,
+        low_memory=False,  # else a column of numbers and text would be half of each
+        **options,
     )
 
 
 def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
     """Read whole numbers again that a gap made floats, where floats do not hold their digits."""
-    pandas = load("pandas", "Tables")
     floats = frame.select_dtypes("float")
     large = [
         name
@@ -120,12 +105,11 @@ def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
     ]
     if not large:
         return
-    data.file.seek(0)
-    text = pandas.read_csv(data.file, usecols=large, dtype="string", **layout.options)
+    text = parse(data, layout, usecols=large, dtype="string")
     for name in large:
-        digits = text[name].str.strip().str.fullmatch(r"[+-]?\d{1,18}")
-        if digits.fillna(True).all():
-            frame[name] = text[name].str.strip().astype("Int64")
+        digits = text[name].str.strip()
+        if digits.str.fullmatch(r"[+-]?\d{1,18}").fillna(True).all():
+            frame[name] = digits.astype("Int64")
 
 
 # --- characters -----------------------------------------------------------------------------------
@@ -146,27 +130,22 @@ def check_characters(data: Data) -> bool:
         try:
             decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
-            raise _bad_byte(data.name, error, position - held, line) from error
+            bad, lines = error.object[error.start], error.object.count(b"\n", 0, error.start)
+            raise TableError(
+                f"{data.name}: byte 0x{bad:02x} at position {position - held + error.start:,} "
+                f"(line {line + lines:,}) is not UTF-8; save the file as UTF-8, such as by iconv "
+                "-f CP1252 -t UTF-8."
+            ) from error
         if (nul := block.find(b"\0")) >= 0:
-            where = _where(position + nul, line + block.count(b"\n", 0, nul))
-            raise TableError(f"{data.name}: has a NUL byte at {where}; it is damaged or no text.")
+            lines = block.count(b"\n", 0, nul)
+            raise TableError(
+                f"{data.name}: has a NUL byte at position {position + nul:,} (line "
+                f"{line + lines:,}); it is damaged or no text."
+            )
         plain = plain and b'"' not in block and not _lone_return(last + block)
         if not block:
             return plain
         position, line, last = position + len(block), line + block.count(b"\n"), block[-1:]
-
-
-def _bad_byte(name: str, error: UnicodeDecodeError, start: int, line: int) -> TableError:
-    bad = error.object[error.start]
-    where = _where(start + error.start, line + error.object.count(b"\n", 0, error.start))
-    return TableError(
-        f"{name}: byte 0x{bad:02x} at {where} is not UTF-8; save the file as UTF-8, such as by "
-        "iconv -f CP1252 -t UTF-8."
-    )
-
-
-def _where(position: int, line: int) -> str:
-    return f"position {position:,} (line {line:,})"
 
 
 def _lone_return(block: bytes) -> bool:
@@ -186,7 +165,6 @@ def find_layout(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> Layout:
     """
     lines = _first_lines(data)
     samples = {delimiter: _sample(lines, delimiter) for delimiter in delimiters}
-
     if not any(samples.values()):
         raise TableError(f"{data.name}: holds blank lines and nothing else.")
     best = max(delimiters, key=lambda delimiter: _merit(samples[delimiter]))
@@ -209,12 +187,10 @@ def _merit(rows: list[Row]) -> tuple[bool, float, int]:
 
 def _first_lines(data: Data) -> list[str]:
     lines: list[str] = []
-    total = 0
     with _text(data) as text:
-        for line in text:
+        for line in islice(text, SNIFFED_ROWS + 1):
             lines.append(line)
-            total += len(line)
-            if len(lines) > SNIFFED_ROWS or total > SNIFFED_CHARACTERS:
+            if sum(map(len, lines)) > SNIFFED_CHARACTERS:
                 break
     return lines
 

@@ -49,15 +49,7 @@ class NumberStyle(NamedTuple):
 
 
 def read_number(cell: str, decimal: str) -> tuple[float, str]:
-    """Return the number in a cell and its unit; NaN where it is none.
-
-    Examples
-    --------
-    >>> read_number("$1,234.50", "."), read_number("45 %", "."), read_number("-1.234,5 €", ",")
-    ((1234.5, '$'), (45.0, '%'), (-1234.5, '€'))
-    >>> read_number("(1,234)", "."), read_number("37.2°C", ".")  # brackets: a debt
-    ((-1234.0, ''), (37.2, '°C'))
-    """
+    """Return the number in a cell and its unit; NaN where it is none."""
     found = PATTERNS[decimal].fullmatch(cell)
     if found is None:
         return np.nan, ""
@@ -114,18 +106,8 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 ORDERS = (DAY_FIRST, MONTH_FIRST)
 
 _MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 ]
 _CLOCK = (
     r"(?:,?+[T ]\s*+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.\d++)?+)?+"
@@ -163,31 +145,22 @@ def looks_slashed(cell: str) -> bool:
 
 
 def date_order(cells: Sequence[str]) -> str | None:
-    """Tell which comes first in dates such as 13/01/2024; None where that is open.
-
-    Examples
-    --------
-    >>> date_order(["01/02/2024", "13/02/2024"]), date_order(["01/02/2024", "03/04/2024"])
-    ('day first', None)
-    """
+    """Tell which comes first in dates such as 13/01/2024; None where that is open."""
     fits = [order for order in ORDERS if not any(np.isnan(read_day(c, order)) for c in cells)]
     return fits[0] if len(fits) == 1 else None
 
 
 def read_day(cell: str, order: str = "") -> float:
-    """Return a date as days since 1970; NaN where it is none.
-
-    Examples
-    --------
-    >>> read_day("2 Jan 1970"), read_day("1/2/1970 6:00 PM", "month first")
-    (1.0, 1.75)
-    """
+    """Return a date as days since 1970; NaN where it is none."""
     forms = [*_SURE, *([_SLASHED[order]] if order else ())]
     found = next(filter(None, (form.fullmatch(cell) for form in forms)), None)
     if found is None:
         return np.nan
     parts = found.groupdict()
-    month = parts.get("month") or _month_of(parts["name"])
+    month = parts.get("month")
+    if month is None:  # an English name, which may be cut short; 0 where it is none
+        named = [each.startswith(parts["name"].lower()) for each in _MONTHS]
+        month = named.index(True) + 1 if any(named) else 0
     hour = int(parts["hour"] or 0)
     if parts["half"]:
         hour = hour % 12 + 12 * (parts["half"] in "Pp")
@@ -199,25 +172,15 @@ def read_day(cell: str, order: str = "") -> float:
     return (when - datetime(1970, 1, 1)) / timedelta(days=1)
 
 
-def _month_of(name: str) -> int:
-    """Return the number of a month by its English name, which may be cut short; 0: it is none."""
-    named = [month.startswith(name.lower()) for month in _MONTHS]
-    return named.index(True) + 1 if any(named) else 0
-
-
 def days_in(column: Series, order: str = "") -> Series:
     """Return dates, or texts of them, as days since 1970; NaN where there is none."""
     pandas = load("pandas", "Tables")
     if not pandas.api.types.is_datetime64_any_dtype(column.dtype):
-        return _days_in_text(column.astype("string").str.strip(), order)
+        text = column.astype("string").str.strip()
+        days = days_in(pandas.to_datetime(text, format="ISO8601", errors="coerce", utc=True))
+        return _read_rest(days, text, lambda cell: read_day(cell, order))
     if column.dt.tz is not None:
         column = column.dt.tz_convert(None)
     seconds = column.to_numpy("datetime64[s]")
     days = np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) / 86_400)
     return pandas.Series(days, index=column.index, name=column.name)
-
-
-def _days_in_text(text: Series, order: str) -> Series:
-    pandas = load("pandas", "Tables")
-    days = days_in(pandas.to_datetime(text, format="ISO8601", errors="coerce", utc=True))
-    return _read_rest(days, text, lambda cell: read_day(cell, order))

@@ -10,7 +10,7 @@ import lzma
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,13 @@ from skatter.tables.errors import TableError, load
 from skatter.tables.text import NUMBER
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 WRITTEN = {"csv": ",", "tsv": "\t"}
 """What divides cells that are written."""
 
-PACKING = {"": None, ".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
-OPENERS = {None: None, "gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+PACKING: dict[str, Any] = {"": None, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+"""What packs a file, by the last ending of its name."""
 
 KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet", "npz")
 """What can be written: endings of names without their first point."""
@@ -84,15 +84,20 @@ def write_table(
     """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)} or None, got {kind!r}.")
+    if kind is None:
+        kind = table_kind(target) if isinstance(target, str | os.PathLike) else "csv"
+    write_to(target, partial(_write, frame, kind=kind), force=force)
+
+
+def write_to(target: Target, write: Callable[[Any], object], *, force: bool) -> None:
+    """Write to an open file or standard output as it comes, and to a path whole or not at all."""
     if not isinstance(target, str | os.PathLike):
-        _write(frame, target, kind or "csv")
+        write(target)
     elif str(target) == "-":
-        _write(frame, sys.stdout.buffer, kind or "csv")
+        write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     else:
-        kind = kind or table_kind(target)
-        path = check_target(target, force=force)
-        write_atomically(path, partial(_write, frame, kind=kind))
+        write_atomically(check_target(target, force=force), write)
 
 
 def table_kind(path: str | Path) -> str:
@@ -137,13 +142,9 @@ def _hindrance(path: Path, *, force: bool, overwrite: str) -> str | None:
         if not os.access(folder, os.W_OK | os.X_OK):
             return f"the folder {path.parent} is not writable; choose another path."
     except (OSError, ValueError) as error:  # a name that is too long, or holds a NUL character
-        return f"{str(path)[:200]} is no name of a file: {_reason(error)}."
+        said = getattr(error, "strerror", None) or str(error)
+        return f"{str(path)[:200]} is no name of a file: {' '.join(said.split())}."
     return None
-
-
-def _reason(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(said.split())
 
 
 def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
@@ -154,20 +155,19 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
     if kind == "npz":
         write_arrays({str(name): array_of(frame[name]) for name in frame}, target)
         return
-    text, point, packed = kind.partition(".")
     columns = frame.select_dtypes(exclude=["number", "bool", "datetime"])
     # A carriage return is not quoted by itself.
     has_return = any("\r" in str(name) for name in frame.columns) or any(
         columns[name].astype(str).str.contains("\r", regex=False).any() for name in columns
     )
-    _whole_beside_gaps(frame).to_csv(
-        target,
-        index=False,
-        sep=WRITTEN[text],
-        lineterminator="\n",
-        compression=PACKING[point + packed],
-        quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
-    )
+    with open_packed(target, kind) as file:
+        _whole_beside_gaps(frame).to_csv(
+            file,
+            index=False,
+            sep=WRITTEN[kind.partition(".")[0]],
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
+        )
     texts = (text for name in columns for text in map(str, columns[name].dropna()))
     warn_of_formula(find_formula([*map(str, frame.columns), *texts]))
 
@@ -176,11 +176,11 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
 def open_packed(target: IO[bytes] | Path, kind: str) -> Iterator[IO[str]]:
     """Open a file for text, packed as its kind says; what was open stays open."""
     _, point, packed = kind.partition(".")
-    opens: Any = OPENERS[PACKING[point + packed]]
+    pack = PACKING[point + packed]
     with ExitStack() as stack:
         raw = stack.enter_context(open(target, "wb")) if isinstance(target, Path) else target
-        packer = raw if opens is None else stack.enter_context(opens(raw, "wb"))
-        text = io.TextIOWrapper(packer, encoding="utf-8", newline="", write_through=True)
+        packer = stack.enter_context(pack(raw, "wb")) if pack else raw
+        text = io.TextIOWrapper(packer, encoding="utf-8", newline="")
         yield text
         text.flush()
         text.detach()
@@ -206,11 +206,10 @@ def warn_of_formula(found: str | None) -> None:
 
 def _whole_beside_gaps(frame: DataFrame) -> DataFrame:
     """Return a table in which a gap makes no fractions of whole numbers: 1 was read as 1.0."""
-    floats = frame.select_dtypes("float")
-    gaps = [name for name in floats if floats[name].isna().any() and _is_whole(floats[name])]
+    gaps = []
+    for name, column in frame.select_dtypes("float").items():
+        known = column.dropna()
+        whole = (known.abs() < LARGEST_WHOLE).all() and (known % 1 == 0).all()
+        if 0 < len(known) < len(column) and whole:
+            gaps.append(name)
     return frame.astype(dict.fromkeys(gaps, "Int64")) if gaps else frame
-
-
-def _is_whole(column: Series) -> bool:
-    known = column.dropna()
-    return bool(len(known) and (known.abs() < LARGEST_WHOLE).all() and (known % 1 == 0).all())
