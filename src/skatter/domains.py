@@ -24,6 +24,9 @@ __all__ = ["Domains", "read_domains"]
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
 
+FEW = 8
+"""Names that are picked out one by one rather than sorted."""
+
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
@@ -166,7 +169,7 @@ class Domains:
         """
         # Code of the class, unlabelled last, then of the domain
         label = np.where(self.labelled, self.label, len(self.classes))
-        codes, cell = np.unique(label * self.n_domains + self.domain, return_inverse=True)
+        codes, cell = coded(label * self.n_domains + self.domain)
         label = codes // self.n_domains
         cells = replace(
             self,
@@ -174,7 +177,7 @@ class Domains:
             domain=codes % self.n_domains,
             count=self._sizes(cell, len(codes)),
         )
-        return cells, cell.astype(np.intp)
+        return cells, cell
 
     def restrict(self, rows: Codes | Mask) -> Domains:
         """Return the view of these rows alone: classes and domains that none of them has are gone.
@@ -425,17 +428,54 @@ def _of_one_kind(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 def _read_ids(sample_domain: Any) -> tuple[NDArray[Any], Codes]:
     values = plain_column(sample_domain)
+    if values.dtype.kind not in "US":
+        _require_ids(values)
+        values = _of_one_kind("sample_domain", values)
+    if values.dtype.kind not in "biuUS":
+        raise TypeError(f"sample_domain must hold integers or strings, got dtype {values.dtype}.")
+    ids, codes = coded(values)
+    if is_missing(ids).any():
+        _require_ids(values)
+    return ids, codes
+
+
+def _require_ids(values: NDArray[Any]) -> None:
     missing = np.flatnonzero(is_missing(values))
     if len(missing):
         raise ValueError(
             f"sample_domain has no id at row {missing[0]}. Every sample belongs to a domain: give "
             "the unknown ones an id of their own."
         )
-    values = _of_one_kind("sample_domain", values)
-    if values.dtype.kind not in "biuUS":
-        raise TypeError(f"sample_domain must hold integers or strings, got dtype {values.dtype}.")
-    ids, codes = np.unique(values, return_inverse=True)
-    return ids, codes.astype(np.intp)
+
+
+def coded(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return what ``np.unique`` does with the inverse; without a sort where values are few.
+
+    Integers of a small range are looked up in a table, a few names are picked one by one.
+    """
+    if values.dtype.kind in "iu" and values.size:
+        least = values.min()
+        if int(values.max()) - int(least) < max(len(values), FEW):
+            wide = values if values.itemsize == 8 else values.astype(np.int64)
+            places = (wide - wide.min()).astype(np.intp)
+            present = np.bincount(places) > 0
+            ids = np.flatnonzero(present).astype(values.dtype) + least
+            return ids, (np.cumsum(present) - 1)[places]
+    picked = _few_names(values) if values.dtype.kind in "US" else None
+    ids, codes = np.unique(values if picked is None else picked[0], return_inverse=True)
+    return ids, (codes if picked is None else codes[picked[1]]).astype(np.intp)
+
+
+def _few_names(values: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
+    """Return the names in the order in which they come, and their codes; None where many do."""
+    names, codes = list[Any](), np.empty(len(values), dtype=np.intp)
+    rest = np.arange(len(values))
+    while len(rest) and len(names) < FEW:
+        others = values[rest] != values[rest[0]]
+        codes[rest[~others]] = len(names)
+        names.append(values[rest[0]])
+        rest = rest[others]
+    return None if len(rest) else (np.array(names, dtype=values.dtype), codes)
 
 
 def _targets(ids: NDArray[Any], of_labelled: Codes) -> Mask:
@@ -478,7 +518,7 @@ def _read_labels(
             f"as {named[0]!r}. Unknown label type: for regression use SCA(label_splines=8), or cut "
             "them into classes with skatter.labels.bin_labels."
         )
-    classes, codes = np.unique(named, return_inverse=True)
+    classes, codes = coded(named)
     label[present] = codes
     return classes, label
 
@@ -486,7 +526,7 @@ def _read_labels(
 def _present_integers(values: NDArray[Any], domain: NDArray[Any] | None) -> Mask:
     """Tell labels from the mark -1 among integers, or say that nobody can."""
     marked = values == UNLABELLED
-    others = np.unique(values[~marked])
+    others, _ = coded(values[~marked])
     if len(others) != 1 or not marked.any():
         return ~marked
     unclear = [] if domain is None else np.setdiff1d(domain, domain[~marked]).tolist()

@@ -286,6 +286,9 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     """
     if X.shape[0] > MEDIAN_SAMPLE:
         X = tensors.take(X, _representative_rows(X, random_state))
+    if tensors.is_tensor(X) and kernel == "rbf":
+        found = tensors.median_squared_distance(X)
+        return 1.0 if found is None else found
     X = tensors.host(X) if tensors.is_tensor(X) else X
     distances = _DISTANCES[kernel](X if kernel != "rbf" else _near_origin(X))
     slack = _rounding(X) if kernel == "rbf" else np.zeros_like(distances)
@@ -295,7 +298,7 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
 
 def _representative_rows(X: Any, random_state: Any) -> tensors.Array:
     """One row from each of ``MEDIAN_SAMPLE`` equal strata of the distance to the centroid."""
-    ranks = np.argsort(_distance_to_centroid(X), kind="stable")
+    ranks = tensors.ascending(_distance_to_centroid(X))
     rng = check_random_state(0 if random_state is None else random_state)
     strata = (np.arange(MEDIAN_SAMPLE) + rng.uniform(size=MEDIAN_SAMPLE)) / MEDIAN_SAMPLE
     return ranks[(strata * X.shape[0]).astype(np.intp)]
@@ -312,7 +315,7 @@ def _rounding(X: Any) -> tensors.Array:
     return np.finfo(np.float64).eps * X.shape[1] * (norms[:, None] + norms)
 
 
-def _distance_to_centroid(X: Any) -> tensors.Array:
+def _distance_to_centroid(X: Any) -> tensors.Tall:
     if tensors.is_tensor(X):
         return tensors.squared_distances_to_mean(X)
     centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)

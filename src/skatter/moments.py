@@ -45,8 +45,10 @@ MAX_BYTES = 2**34
 """Size of a file of moments."""
 BATCH_VALUES = 2**23
 """Features computed at a time: bounds the memory that collecting moments takes."""
-DEVICE_BATCH_VALUES = 2**27
+DEVICE_BATCH_VALUES = 2**30
 """The same on a graphics card, where small batches would wait for the host."""
+DEVICE_SHARE = 2**8
+"""Bytes of its free memory for each of them, at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +219,8 @@ def collect_moments(
     """
     check_choice("second", second, SECOND)
     first = X[:1] if features is None else features(X[:1])
-    on_card = tensors.free_memory(tensors.device_of(X)) is not None
-    n_values = DEVICE_BATCH_VALUES if on_card else BATCH_VALUES
+    free = tensors.free_memory(tensors.device_of(X))
+    n_values = BATCH_VALUES if free is None else min(DEVICE_BATCH_VALUES, free // DEVICE_SHARE)
     n_rows = max(n_values // max(first.shape[1], X.shape[1]), 1)
     found = None
     for rows in gen_batches(X.shape[0], n_rows):
@@ -298,15 +300,13 @@ def _second_of_dense(
     features: Any, cells: Domains, cell: Codes, second: str
 ) -> tuple[Array, Array]:
     """Return means and second moments; ``features`` are sorted by cell, and overwritten."""
-    near = tensors.like(_cell_means(features, cells, cell), features)
-    features -= tensors.take(near, cell)
+    of_cells = tensors.split_rows(features, cells.counts)
+    near = tensors.like(_means(of_cells), features)
+    for own, mean in zip(of_cells, near, strict=True):
+        own -= mean
     # What rounding left of the means, told from values near zero.
-    left = _cell_means(features, cells, cell)
-
-    def square(block: Any) -> Array:
-        return tensors.host(tensors.multiply(block.T, block))
-
-    matrices = _about_means(square, features, cells, cell, second, left)
+    left = _means(of_cells)
+    matrices = _about_means(tensors.second_moment, features, cells, cell, second, left)
     return tensors.host(near).astype(np.float64) + left, matrices
 
 
@@ -339,12 +339,11 @@ def _about_means(
     return matrices
 
 
-def _cell_means(features: Any, cells: Domains, cell: Codes) -> Array:
-    """Return the means of the cells, on the host, of samples that are sorted by cell."""
-    if tensors.is_tensor(features):
-        E = tensors.like(scatter.indicator_means(cell, cells.n_rows), features)
-        return tensors.host(tensors.multiply(E.T, features)).astype(np.float64)
-    of_cells = np.split(features, np.cumsum(cells.counts)[:-1])
+def _means(of_cells: Sequence[Any]) -> Array:
+    """Return the means of the rows of each cell, in float64 on the host."""
+    if tensors.is_tensor(of_cells[0]):
+        means = tensors.vstack([own.mean(dim=0, keepdim=True) for own in of_cells])
+        return tensors.host(means).astype(np.float64)
     return np.array([own.mean(axis=0, dtype=np.float64) for own in of_cells])
 
 

@@ -7,7 +7,8 @@ ones here make, move, check and multiply tall arrays, :mod:`skatter.solve.blas` 
 
 torch is never imported before the user has imported it. Products of float32 tensors are computed
 in float32 whatever short mode the user allows the matrix units elsewhere: eigenvectors live on
-differences that ten bits do not show.
+differences that ten bits do not show. Where matrix units pay, the largest products are sums of
+three products of float16 halves, which hold 22 bits together (:func:`_halves`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from math import frexp
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -44,12 +47,29 @@ Tall: TypeAlias = "NDArray[Any] | torch.Tensor"
 STRIP_BYTES = 2**28
 """Bytes of the rows of a tall tensor that are worked on at a time."""
 
-GRAM_ROWS = 2048
-"""Rows of a kernel matrix that are worked on at a time, at most. Of a symmetric one in many strips
-only half has to be computed."""
+CACHE_BYTES = 2**25
+"""Bytes of a matrix that are worked on at a time where that takes several steps."""
+
+GRAM_TILE = 2048
+"""Rows and columns of a tile of a kernel matrix; of a symmetric one half of them are computed."""
 
 CHOLESKY_TILE = 2048
 """Rows of a tile of :class:`TiledCholesky`."""
+HALVES_TILE = 1024
+"""The same where products are made of halves: all but products takes the longer, then."""
+UPDATE_ROWS = 2048
+"""Rows that :class:`TiledCholesky` updates at a time."""
+
+SQUARED_ROWS = 2**17
+"""Rows whose products are added up in their own floating type."""
+
+TOP_OF_HALVES = 15
+"""Float16 numbers are scaled to at most two to this power."""
+HALVES_PAY = frozenset({(7, 0), (7, 5), (8, 0), (9, 0), (10, 0), (10, 3)})
+"""Compute capabilities of cards that multiply float16 matrices more than three times as fast as
+float32 ones."""
+SEGMENT = 64
+"""Float32 entries of a Gram matrix that are added up before float64 takes over."""
 
 
 # --- where an array lives -----------------------------------------------------------------------
@@ -74,6 +94,11 @@ def host_dtype(tall: Tall) -> np.dtype[Any]:
 def device_of(tall: Tall) -> Any:
     """Return the torch device of a tensor, and None for a NumPy array."""
     return tall.device if is_tensor(tall) else None
+
+
+def on_card(device: Any) -> bool:
+    """Tell a graphics card from the host, whose arrays have the device None or ``cpu``."""
+    return device is not None and bool(device.type == "cuda")
 
 
 def to_device(array: Array, device: Any) -> Tall:
@@ -112,11 +137,30 @@ def vstack(arrays: Sequence[Tall]) -> Tall:
     return torch.cat(list(arrays))
 
 
+def split_rows(tall: Tall, sizes: Array) -> list[Tall]:
+    """Cut rows into parts of these sizes, in the same memory."""
+    if not is_tensor(tall):
+        return np.split(tall, np.cumsum(sizes)[:-1])
+    return list(torch.split(tall, sizes.tolist()))
+
+
 def empty_columns(rows: int, columns: int, beside: Tall) -> Tall:
     """Return room for columns, each of which lies together, of the kind of ``beside``."""
     if not is_tensor(beside):
         return np.empty((rows, columns), dtype=beside.dtype, order="F")
     return beside.new_empty((columns, rows)).T
+
+
+def normal_columns(random: np.random.RandomState, count: int, beside: Tall) -> Tall:
+    """Return columns of normal numbers, of the kind and length of ``beside``.
+
+    Those of tensors come from a quick generator on the host, which ``random`` seeds.
+    """
+    shape, dtype = (count, len(beside)), host_dtype(beside)
+    if not is_tensor(beside):
+        return random.standard_normal(shape).astype(dtype).T
+    quick = np.random.Generator(np.random.SFC64(random.randint(2**31)))
+    return torch.from_numpy(quick.standard_normal(shape, dtype)).to(beside.device).T
 
 
 def identity(K: Tall) -> Tall:
@@ -226,7 +270,7 @@ def _place(x: Tall) -> str:
 
 def free_memory(device: Any) -> int | None:
     """Bytes that a GPU can still give, or None where the memory is the host's."""
-    if device is None or device.type != "cuda":
+    if not on_card(device):
         return None
     free, _ = torch.cuda.mem_get_info(device)
     # torch keeps what it has freed, and gives that first.
@@ -272,6 +316,15 @@ def multiply(A: Tall, B: Tall) -> Tall:
         return A @ B
 
 
+def second_moment(X: Tall) -> Array:
+    """Return XᵀX on the host; many rows of a tensor add up in float64."""
+    if not is_tensor(X):
+        return X.T @ X
+    with full_precision():
+        parts = [part.T @ part for part in torch.split(X, SQUARED_ROWS)]
+    return host(sum(part.double() for part in parts))
+
+
 def subtract_product(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
     """Return C - A B for tensors, overwriting ``C``."""
     with full_precision():
@@ -314,13 +367,74 @@ def column_means(X: torch.Tensor) -> torch.Tensor:
     return sums / len(X)
 
 
-def squared_distances_to_mean(X: torch.Tensor) -> Array:
-    """Return the squared distance of every row to the mean row, in float64 on the host."""
+def squared_distances_to_mean(X: torch.Tensor) -> torch.Tensor:
+    """Return the squared distance of every row to the mean row, in float64."""
     mean = column_means(X)
     parts = [
         torch.linalg.vector_norm(X[rows] - mean, dim=1) for rows in strips(len(X), 8 * X.shape[1])
     ]
-    return host(torch.cat(parts).square_())
+    return torch.cat(parts).square_()
+
+
+def projections_on(X: torch.Tensor, direction: Array) -> torch.Tensor:
+    """Return the product of every row with a vector, in float64."""
+    there = to_device(direction, X.device)
+    with full_precision():
+        parts = [X[rows].double() @ there for rows in strips(len(X), 8 * X.shape[1])]
+    return torch.cat(parts)
+
+
+def ascending(values: Tall) -> Array:
+    """Return the places of the entries from the least on, equal ones in their order."""
+    if not is_tensor(values):
+        return np.argsort(values, kind="stable")
+    return host(torch.argsort(values, stable=True))
+
+
+def median_squared_distance(X: torch.Tensor) -> float | None:
+    """Return the median squared distance of distinct pairs of rows; None where there are none.
+
+    What rounding alone gives to a pair of equal rows is no distance.
+    """
+    X = X.double()
+    X = X - X.median(dim=0).values
+    norms = _squared_norms(X)
+    together = norms[:, None] + norms
+    with full_precision():
+        distances = torch.addmm(together, X, X.T, alpha=-2).triu_(1)
+    slack = torch.finfo(torch.float64).eps * X.shape[1] * together
+    found = distances[distances > slack].sort().values
+    if not len(found):
+        return None
+    return float(found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
+
+
+def spread_rows(X: torch.Tensor, count: int, random: Any) -> Array:
+    """Return rows drawn by k-means++, those that :func:`sklearn.cluster.kmeans_plusplus` draws.
+
+    Nothing is asked of the device before the end.
+    """
+    norms, trials = _squared_norms(X), 2 + int(np.log(count))
+
+    def distances(rows: torch.Tensor) -> torch.Tensor:
+        own = norms.index_select(0, rows)[:, None] + norms
+        return torch.addmm(own, X.index_select(0, rows), X.T, alpha=-2).clamp_(min=0)
+
+    first = random.choice(len(X), p=np.full(len(X), 1 / len(X)))
+    draws = to_device(random.uniform(size=(count - 1, trials)), X.device)
+    chosen = [to_device(np.array([first]), X.device)]
+    with full_precision():
+        nearest = distances(chosen[0])
+        potential = nearest.sum(dim=1)
+        for draw in draws:
+            reach = nearest[0].cumsum(dim=0)
+            tried = torch.searchsorted(reach, draw * potential).clamp_(max=len(X) - 1)
+            closer = torch.minimum(distances(tried), nearest)
+            potentials = closer.sum(dim=1)
+            best = potentials.argmin(dim=0, keepdim=True)
+            nearest, potential = closer.index_select(0, best), potentials.index_select(0, best)
+            chosen.append(tried.index_select(0, best))
+    return host(torch.cat(chosen))
 
 
 def trace(K: Tall) -> float:
@@ -328,9 +442,11 @@ def trace(K: Tall) -> float:
     return float(K.diagonal().sum())
 
 
-def strips(rows: int, row_bytes: int, most: int | None = None) -> Iterator[slice]:
-    """Cut rows into slices of at most ``STRIP_BYTES``, and of at most so many rows."""
-    step = max(1, min(STRIP_BYTES // max(row_bytes, 1), most or rows))
+def strips(
+    rows: int, row_bytes: int, most: int | None = None, *, room: int | None = None
+) -> Iterator[slice]:
+    """Cut rows into slices of at most ``room`` (``STRIP_BYTES``), and of at most so many rows."""
+    step = max(1, min((room or STRIP_BYTES) // max(row_bytes, 1), most or rows))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
@@ -353,27 +469,39 @@ class TiledCholesky:
     def of(cls, A: torch.Tensor) -> TiledCholesky:
         """Factorise ``A`` in place, reading its lower triangle.
 
-        Nothing is asked of the device before the end: a pivot that is not positive spoils what
-        comes after it, and is found then.
+        The next column of tiles is factorised while products update what is right of it. Nothing
+        is asked of the device before the end: a pivot that is not positive spoils what comes after
+        it, and is found then.
         """
-        failures = []
+        halves = products_of_halves_pay(A)
+        tile = HALVES_TILE if halves else CHOLESKY_TILE
+        scale = _scale_of_halves(A.diagonal().max().sqrt()) if halves else 1.0
+        beside, infos = _Beside(A.device), list[torch.Tensor]()
         with full_precision():
-            for start in range(0, len(A), CHOLESKY_TILE):
-                own, below = _own_and_below(A, start, CHOLESKY_TILE)
-                L, info = torch.linalg.cholesky_ex(A[own, own])
-                failures.append(info)
-                A[below, own] = torch.linalg.solve_triangular(
-                    L.mT, A[below, own], upper=True, left=False
-                )
-                _subtract_outer(A, own)
-                identity = torch.eye(len(L), dtype=A.dtype, device=A.device)
-                A[own, own] = torch.linalg.solve_triangular(L, identity, upper=False)
-        infos = host(torch.stack(failures)) if failures else np.zeros(0, int)
-        if infos.any():
-            first = int(np.flatnonzero(infos)[0])
-            minor = first * CHOLESKY_TILE + int(infos[first])
+            for start in range(0, len(A), tile):
+                own, below = _own_and_below(A, start, tile)
+                if not start:
+                    infos.append(_factorise_column(A, own, below))
+                P = A[below, own]
+                left, right = _halves(P, scale) if halves else (P, P)
+                ahead, rest = _own_and_below(A, own.stop, tile)
+                if ahead.start < ahead.stop:
+                    _subtract_outer(A[below, ahead], left, right[:tile], scale)
+                    infos.append(beside.run(partial(_factorise_column, A, ahead, rest)))
+                for begin in range(ahead.stop, len(A), UPDATE_ROWS):
+                    rows, _ = _own_and_below(A, begin, UPDATE_ROWS)
+                    inside = slice(begin - own.stop, rows.stop - own.stop)
+                    before = slice(ahead.stop - own.stop, inside.stop)
+                    _subtract_outer(
+                        A[rows, ahead.stop : rows.stop], left[inside], right[before], scale
+                    )
+                beside.join()
+        failed = host(torch.stack(infos)) if infos else np.zeros(0, int)
+        if failed.any():
+            first = int(np.flatnonzero(failed)[0])
+            minor = first * tile + int(failed[first])
             raise np.linalg.LinAlgError(f"leading minor {minor} is not positive")
-        return cls(A, CHOLESKY_TILE)
+        return cls(A, tile)
 
     def solve(self, B: torch.Tensor) -> torch.Tensor:
         """Solve A X = B, overwriting ``B``."""
@@ -396,26 +524,168 @@ def _own_and_below(A: torch.Tensor, start: int, tile: int) -> tuple[slice, slice
     return slice(start, stop), slice(stop, len(A))
 
 
-def _subtract_outer(A: torch.Tensor, own: slice) -> None:
-    """Subtract P Pᵀ from what lies below and right of a column of tiles P, lower triangle only."""
-    for start in range(own.stop, len(A), CHOLESKY_TILE):
-        rows, _ = _own_and_below(A, start, CHOLESKY_TILE)
-        A[rows, own.stop : rows.stop].addmm_(
-            A[rows, own], A[own.stop : rows.stop, own].mT, alpha=-1
-        )
+def _factorise_column(A: torch.Tensor, own: slice, below: slice) -> torch.Tensor:
+    """Factorise a tile on the diagonal and those below it; return what LAPACK says of it."""
+    L, info = torch.linalg.cholesky_ex(A[own, own])
+    identity = torch.eye(len(L), dtype=A.dtype, device=A.device)
+    A[own, own] = torch.linalg.solve_triangular(L, identity, upper=False)
+    A[below, own] = A[below, own] @ A[own, own].mT
+    return info
+
+
+def _subtract_outer(C: torch.Tensor, left: torch.Tensor, right: torch.Tensor, scale: float) -> None:
+    """Subtract P Qᵀ from ``C``, P and Q as they are or as scaled halves."""
+    if left.dtype == C.dtype:
+        C.addmm_(left, right.mT, alpha=-1)
+    else:
+        torch.addmm(C, left, right.mT, out_dtype=C.dtype, alpha=-(scale**-2), out=C)
+
+
+class _Beside:
+    """Work beside what a card is busy with; on a processor, work that is done at once."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream = torch.cuda.Stream(device, priority=-1) if on_card(device) else None
+
+    def run(self, work: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """Start once all that was asked for is done."""
+        if self._stream is None:
+            return work()
+        self._stream.wait_stream(torch.cuda.current_stream(self._device))
+        with torch.cuda.stream(self._stream):
+            return work()
+
+    def join(self) -> None:
+        """Let what is asked for from now on wait for the work."""
+        if self._stream is not None:
+            torch.cuda.current_stream(self._device).wait_stream(self._stream)
+
+
+# --- float32 products from float16 ones -----------------------------------------------------------
+
+
+def products_of_halves_pay(A: torch.Tensor) -> bool:
+    """Say whether float32 products are faster as sums of three float16 ones, here."""
+    if A.dtype != torch.float32 or not on_card(A.device):
+        return False
+    release = tuple(int(part) for part in torch.version.__version__.split(".")[:2])
+    return release >= (2, 8) and torch.cuda.get_device_capability(A.device) in HALVES_PAY
+
+
+def _scale_of_halves(largest: torch.Tensor) -> float:
+    """Return the power of two that brings the largest number to the top of the range."""
+    value = float(largest)
+    return 2.0 ** (TOP_OF_HALVES - frexp(value)[1]) if 1e-30 < value < 1e30 else 1.0
+
+
+def _halves(
+    A: torch.Tensor, scale: float, *beside: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return float16 matrices L and R with L Rᵀ ≈ scale² A Aᵀ: rows of one meet rows of the other.
+
+    With A scaled = high + low, each of eleven bits, the product of the low parts alone is left out.
+    Small terms are added up before large ones. Columns of ``beside`` come along, on the left and on
+    the right, and zeros that make their number one that matrix units like.
+    """
+    scaled = A * scale
+    high = scaled.half()
+    low = (scaled - high).half()
+    columns = beside or ([], [])
+    width = 3 * A.shape[1] + len(columns[0])
+    room = high.new_zeros((len(A), -width % 8))
+    left = torch.cat([low, high, *columns[0], room, high], dim=1)
+    return left, torch.cat([high, low, *columns[1], room, high], dim=1)
+
+
+# --- small problems -------------------------------------------------------------------------------
+
+
+def leading_on_card(T: Array, k: int, device: Any) -> tuple[Array, Array]:
+    """Return the largest ``k`` eigenpairs of a symmetric host array, found on a card."""
+    values, vectors = torch.linalg.eigh(to_device(T, device))
+    return host(values[-k:].flip(0)), host(vectors[:, -k:].flip(1))
+
+
+def generalised_on_card(A: Array, C: Array, k: int, device: Any) -> tuple[Array, Array]:
+    """Return the largest ``k`` eigenpairs of A w = λ C w of host arrays, found on a card."""
+    L, T = _reduced(to_device(A, device), to_device(C, device))
+    values, V = torch.linalg.eigh(T)
+    W = torch.linalg.solve_triangular(L.mT, V[:, -k:].flip(1), upper=True)
+    return host(values[-k:].flip(0)), host(W)
+
+
+def reduced_on_card(A: Array, C: Array, device: Any) -> tuple[Array, Array]:
+    """Return L of C = L Lᵀ and L⁻¹ A L⁻ᵀ, made symmetric, of host arrays, found on a card."""
+    L, T = _reduced(to_device(A, device), to_device(C, device))
+    return host(L), host(T)
+
+
+def lower_on_card(C: Array, device: Any) -> Array:
+    """Return L of C = L Lᵀ of a host array, found on a card."""
+    return host(_lower(to_device(C, device)))
+
+
+def inverse_of_lower(L: Array, beside: torch.Tensor) -> torch.Tensor:
+    """Return L⁻¹ of a host array, found in its own precision, in the type of ``beside``."""
+    there = to_device(L, beside.device)
+    return torch.linalg.solve_triangular(there, identity(there), upper=False).to(beside.dtype)
+
+
+def _reduced(A: torch.Tensor, C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    L = _lower(C)
+    half = torch.linalg.solve_triangular(L, A, upper=False)
+    T = torch.linalg.solve_triangular(L, half.mT, upper=False)
+    return L, (T + T.mT) / 2
+
+
+def _lower(C: torch.Tensor) -> torch.Tensor:
+    """Return L of C = L Lᵀ, or raise NumPy's LinAlgError."""
+    L, info = torch.linalg.cholesky_ex(C)
+    if int(info):
+        raise np.linalg.LinAlgError(f"leading minor {int(info)} is not positive")
+    return L
 
 
 # --- kernels ------------------------------------------------------------------------------------
 
 
-def _products(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
-    return torch.mm(X, Y.T, out=out)
+def _products(
+    out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, weight: float = 1.0
+) -> torch.Tensor:
+    if X.dtype == out.dtype:
+        return torch.addmm(out, X, Y.T, beta=0, alpha=weight, out=out)
+    return torch.addmm(out, X, Y.T, out_dtype=out.dtype, beta=0, alpha=weight, out=out)
 
 
 def _rbf(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, gamma: float, **_: Any) -> None:
-    """Fill with exp(−γ ‖x − y‖²) from one product and the squared norms."""
-    torch.addmm(-gamma * _squared_norms(Y)[None], X, Y.T, alpha=2 * gamma, out=out)
-    out.sub_(gamma * _squared_norms(X)[:, None]).clamp_(max=0).exp_()
+    """Fill with exp(γ ⟨x, y⟩) for rows that :func:`_with_norms` made."""
+    _products(out, X, Y, gamma).exp_().clamp_(max=1)
+
+
+def _with_norms(
+    X: torch.Tensor, Y: torch.Tensor | None, gamma: float
+) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """Return rows x', y' and a factor c with c ⟨x', y'⟩ = −γ ‖x − y‖²: norms are columns, too."""
+    both = [W for W in (X, Y) if W is not None]
+    norms = [_squared_norms(W) for W in both]
+    if not products_of_halves_pay(X):
+        halved = [norm[:, None] / -2 for norm in norms]
+        ones = [torch.ones_like(norm) for norm in halved]
+        left = torch.cat([X, halved[0], ones[0]], dim=1)
+        return left, torch.cat([both[-1], ones[-1], halved[-1]], dim=1), 2 * gamma
+    scale = _scale_of_halves(torch.stack([norm.max() for norm in norms]).max().sqrt())
+    top = 2.0**TOP_OF_HALVES
+    rows = []
+    for W, norm in zip(both, norms, strict=True):
+        # −s² ‖x‖²/2 = top · (three numbers of eleven bits)
+        rest, thirds = norm * (scale**2 / (-2 * top)), list[torch.Tensor]()
+        for _ in range(3):
+            thirds.append(rest.half()[:, None])
+            rest = rest - thirds[-1][:, 0]
+        tops = [torch.full_like(thirds[0], top)] * 3
+        rows.append(_halves(W, scale, [*thirds, *tops], [*tops, *thirds]))
+    return rows[0][0], rows[-1][1], 2 * gamma / scale**2
 
 
 def _polynomial(
@@ -462,28 +732,30 @@ def check_kernel(name: str) -> None:
 def kernel_matrix(
     name: str, params: Mapping[str, Any], X: torch.Tensor, Y: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return a kernel of scikit-learn between rows, filled strip by strip in one matrix.
+    """Return a kernel of scikit-learn between rows, filled tile by tile in one matrix.
 
     Without ``Y`` it is that of ``X`` with itself, and symmetric to the bit.
     """
     check_kernel(name)
-    fill = _FORMULAS[name]
+    fill, symmetric = _FORMULAS[name], Y is None
     gamma = params["gamma"] if params.get("gamma") is not None else 1 / X.shape[1]
-    shape = {"gamma": gamma, "degree": params.get("degree", 3), "coef0": params.get("coef0", 1)}
-    if name == "cosine":
-        X, Y = _unit_rows(X), None if Y is None else _unit_rows(Y)
     out = X.new_empty((len(X), len(X if Y is None else Y)))
     with full_precision():
-        for rows in strips(len(X), out.shape[1] * out.element_size(), GRAM_ROWS):
-            if Y is None:
-                fill(out[rows, : rows.stop], X[rows], X[: rows.stop], **shape)
-                # What lies left of the diagonal is copied to the other side of it.
-                square = out[rows, rows]
-                square.copy_(square.tril() + square.tril(-1).T)
-                out[: rows.start, rows] = out[rows, : rows.start].T
-            else:
-                fill(out[rows], X[rows], Y, **shape)
-        if name == "rbf" and Y is None:
+        if name == "cosine":
+            X, Y = _unit_rows(X), None if Y is None else _unit_rows(Y)
+        elif name == "rbf":
+            X, Y, gamma = _with_norms(X, Y, gamma)
+        shape = {"gamma": gamma, "degree": params.get("degree", 3), "coef0": params.get("coef0", 1)}
+        for rows in strips(out.shape[0], 1, GRAM_TILE):
+            for columns in strips(rows.stop if symmetric else out.shape[1], 1, GRAM_TILE):
+                tile = out[rows, columns]
+                fill(tile, X[rows], (X if Y is None else Y)[columns], **shape)
+                if symmetric and rows == columns:
+                    tile.copy_(tile.tril() + tile.tril(-1).T)
+                elif symmetric:
+                    # What lies left of the diagonal is copied to the other side of it.
+                    out[columns, rows] = tile.T
+        if name == "rbf" and symmetric:
             out.fill_diagonal_(1)
     return out
 
@@ -514,9 +786,9 @@ def centre_gram(K: torch.Tensor) -> torch.Tensor:
     Means are taken in float64; K_ij − (h_i + h_j) with h = means − half the grand mean.
     """
     size = K.diagonal().abs().sum(dtype=torch.float64)
-    means = column_means(K)
+    means = _means_of_many(K)
     half = (means - means.mean() / 2).to(K.dtype)
-    for rows in strips(len(K), len(K) * K.element_size(), GRAM_ROWS):
+    for rows in strips(len(K), len(K) * K.element_size(), room=CACHE_BYTES):
         K[rows] -= half[rows, None] + half
     rounding = 100 * torch.finfo(K.dtype).eps * size
     if K.diagonal().sum(dtype=torch.float64).abs() <= rounding:
@@ -524,11 +796,25 @@ def centre_gram(K: torch.Tensor) -> torch.Tensor:
     return means.to(K.dtype)
 
 
+def _means_of_many(K: torch.Tensor) -> torch.Tensor:
+    """Return the means of columns in float64, of which float32 has added up short segments.
+
+    Over many segments, what rounding did to each of them is far below that of a single entry.
+    """
+    sums = torch.zeros(K.shape[1], dtype=torch.float64, device=K.device)
+    for rows in strips(len(K), K.shape[1] * K.element_size()):
+        whole = (rows.stop - rows.start) // SEGMENT * SEGMENT
+        segments = K[rows][:whole].unflatten(0, (whole // SEGMENT, SEGMENT))
+        sums += segments.sum(dim=1).sum(dim=0, dtype=torch.float64)
+        sums += K[rows][whole:].sum(dim=0, dtype=torch.float64)
+    return sums / len(K)
+
+
 def asymmetry(K: torch.Tensor) -> tuple[float, float]:
     """Return the largest |K_ij − K_ji| and the largest |K_ij|."""
     worst = [
         (K[rows] - K[:, rows].T).abs().max()
-        for rows in strips(len(K), len(K) * K.element_size(), GRAM_ROWS)
+        for rows in strips(len(K), len(K) * K.element_size(), GRAM_TILE)
     ]
     least, most = K.aminmax()
     difference, size = host(torch.stack([torch.stack(worst).max(), torch.maximum(-least, most)]))

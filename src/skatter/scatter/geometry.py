@@ -41,7 +41,8 @@ class Geometry:
     def of_features(cls, Z: Any) -> Geometry:
         """Feature space given explicitly, one row per sample."""
         if tensors.is_tensor(Z):
-            return cls(tensors.squared_distances_to_mean(Z), lambda W: _energies_of_rows(Z, W))
+            distances = tensors.host(tensors.squared_distances_to_mean(Z))
+            return cls(distances, lambda W: _energies_of_rows(Z, W))
         if isinstance(Z, np.ndarray):
             # Scatters ignore a shift; without one, means far from zero would cost digits.
             Z = Z - Z.mean(axis=0, dtype=np.float64)

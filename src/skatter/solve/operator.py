@@ -72,17 +72,18 @@ class DualOperator:
         return fortran(self._classes[: self.n_labelled])
 
     def _labelled_block(self) -> Tall:
-        """Return a copy of K_ll."""
-        block = self.K[: self.n_labelled, : self.n_labelled]
+        """Return (w/ρ) K_ll in memory of its own."""
+        block, weight = self.K[: self.n_labelled, : self.n_labelled], self.within / self.ridge
         if is_tensor(block):
-            return copied(block)
+            return block * weight
         # K is its own transpose, and a copy along its rows is several times as fast.
-        return copied(block.T if block.strides[0] > block.strides[1] else block)
+        block = copied(block.T if block.strides[0] > block.strides[1] else block)
+        block *= weight
+        return block
 
     def _factorise(self) -> Any:
         """Cholesky factor of I + (w/ρ) S K S, in place."""
         block = self._labelled_block()
-        block *= self.within / self.ridge
         Q = self._labelled_classes
         KQ = dot(block, Q)
         # S K S = K − Q Xᵀ − X Qᵀ with X = K Q − Q (Qᵀ K Q)/2
