@@ -86,7 +86,6 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(tensors, "CHOLESKY_TILE", 64)
     monkeypatch.setattr(tensors, "UPDATE_ROWS", 64)
     monkeypatch.setattr(tensors, "GRAM_TILE", 40)
-    monkeypatch.setattr(tensors, "CACHE_BYTES", 2**13)
     monkeypatch.setattr(tensors, "STRIP_BYTES", 2**14)
 
 

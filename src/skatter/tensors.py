@@ -47,21 +47,19 @@ Tall: TypeAlias = "NDArray[Any] | torch.Tensor"
 STRIP_BYTES = 2**28
 """Bytes of the rows of a tall tensor that are worked on at a time."""
 
-CACHE_BYTES = 2**25
-"""Bytes of a matrix that are worked on at a time where that takes several steps."""
-
 GRAM_TILE = 2048
 """Rows and columns of a tile of a kernel matrix; of a symmetric one half of them are computed."""
 
-CHOLESKY_TILE = 2048
+CHOLESKY_TILE = 1024
 """Rows of a tile of :class:`TiledCholesky`."""
-HALVES_TILE = 1024
-"""The same where products are made of halves: all but products takes the longer, then."""
 UPDATE_ROWS = 2048
 """Rows that :class:`TiledCholesky` updates at a time."""
 
 SQUARED_ROWS = 2**17
 """Rows whose products are added up in their own floating type."""
+
+INDEPENDENT = 1e-5
+"""Share of a column that lies beside those before it, at least, for a QR by inner products."""
 
 TOP_OF_HALVES = 15
 """Float16 numbers are scaled to at most two to this power."""
@@ -101,9 +99,12 @@ def on_card(device: Any) -> bool:
     return device is not None and bool(device.type == "cuda")
 
 
-def to_device(array: Array, device: Any) -> Tall:
-    """Return a copy of a host array on a torch device; the array itself where that is None."""
-    if device is None:
+def to_device(array: Tall, device: Any) -> Tall:
+    """Return a copy of a host array on a torch device; the array itself where that is None.
+
+    A tensor is there already.
+    """
+    if device is None or is_tensor(array):
         return array
     # A copy of its own: torch takes no reversed arrays, and must not write to the host's.
     return torch.from_numpy(np.array(array)).to(device)
@@ -156,11 +157,11 @@ def normal_columns(random: np.random.RandomState, count: int, beside: Tall) -> T
 
     Those of tensors come from a quick generator on the host, which ``random`` seeds.
     """
-    shape, dtype = (count, len(beside)), host_dtype(beside)
+    shape = (count, len(beside))
     if not is_tensor(beside):
-        return random.standard_normal(shape).astype(dtype).T
+        return random.standard_normal(shape).astype(beside.dtype).T
     quick = np.random.Generator(np.random.SFC64(random.randint(2**31)))
-    return torch.from_numpy(quick.standard_normal(shape, dtype)).to(beside.device).T
+    return torch.from_numpy(quick.standard_normal(shape, np.float32)).to(beside).T
 
 
 def identity(K: Tall) -> Tall:
@@ -333,9 +334,41 @@ def subtract_product(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor) -> torch
 
 def orthonormalised(W: torch.Tensor) -> tuple[torch.Tensor, Array]:
     """Return Q and R of W = Q R: Q tall with orthonormal columns, R small."""
-    with torch.no_grad():
+    with full_precision():
+        found = _by_inner_products(W) if on_card(W.device) else None
+        if found is not None:
+            return found
         Q, R = torch.linalg.qr(W)
     return Q, host(R)
+
+
+def _by_inner_products(W: torch.Tensor) -> tuple[torch.Tensor, Array] | None:
+    """Return Q and R from two Cholesky factors of inner products, which on a card is quicker.
+
+    None where columns depend on each other too much for it (G. Stathopoulos, K. Wu, 2002).
+    """
+    Q, R = W.double(), np.eye(W.shape[1])
+    for _ in range(2):
+        G = host(Q.T @ Q)
+        lengths = np.sqrt(np.diagonal(G))
+        if not lengths.all():
+            return None
+        try:
+            L = np.linalg.cholesky(G / lengths / lengths[:, None])
+        except np.linalg.LinAlgError:
+            return None
+        if not np.diagonal(L).min() > INDEPENDENT:
+            return None
+        own = L.T * lengths
+        Q, R = Q @ to_device(np.linalg.inv(own), W.device), own @ R
+    return Q.to(W.dtype), R.astype(host_dtype(W))
+
+
+def where(condition: Array, A: Tall, B: Tall) -> Tall:
+    """Return entries of A where a small host array says so, and of B elsewhere."""
+    if not is_tensor(A):
+        return np.where(condition, A, B)
+    return torch.where(to_device(condition, A.device), A, B)
 
 
 def column_norms(W: Tall) -> Array:
@@ -374,6 +407,23 @@ def squared_distances_to_mean(X: torch.Tensor) -> torch.Tensor:
         torch.linalg.vector_norm(X[rows] - mean, dim=1) for rows in strips(len(X), 8 * X.shape[1])
     ]
     return torch.cat(parts).square_()
+
+
+def moments_of_columns(X: Tall) -> tuple[Array, Array]:
+    """Return means and variances of columns, in float64 on the host."""
+    if not is_tensor(X):
+        return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
+    mean = column_means(X)
+    sums = torch.zeros_like(mean)
+    for rows in strips(len(X), 8 * X.shape[1]):
+        sums += (X[rows] - mean).square_().sum(dim=0)
+    return host(mean), host(sums / len(X))
+
+
+def unit_rows(X: torch.Tensor) -> torch.Tensor:
+    """Return rows of length one; a row of zeros stays."""
+    norms = _squared_norms(X).sqrt_()
+    return X / norms.masked_fill_(norms == 0, 1)[:, None]
 
 
 def projections_on(X: torch.Tensor, direction: Array) -> torch.Tensor:
@@ -442,11 +492,9 @@ def trace(K: Tall) -> float:
     return float(K.diagonal().sum())
 
 
-def strips(
-    rows: int, row_bytes: int, most: int | None = None, *, room: int | None = None
-) -> Iterator[slice]:
-    """Cut rows into slices of at most ``room`` (``STRIP_BYTES``), and of at most so many rows."""
-    step = max(1, min((room or STRIP_BYTES) // max(row_bytes, 1), most or rows))
+def strips(rows: int, row_bytes: int, most: int | None = None) -> Iterator[slice]:
+    """Cut rows into slices of at most ``STRIP_BYTES``, and of at most so many rows."""
+    step = max(1, min(STRIP_BYTES // max(row_bytes, 1), most or rows))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
@@ -473,8 +521,7 @@ class TiledCholesky:
         is asked of the device before the end: a pivot that is not positive spoils what comes after
         it, and is found then.
         """
-        halves = products_of_halves_pay(A)
-        tile = HALVES_TILE if halves else CHOLESKY_TILE
+        halves, tile = products_of_halves_pay(A), CHOLESKY_TILE
         scale = _scale_of_halves(A.diagonal().max().sqrt()) if halves else 1.0
         beside, infos = _Beside(A.device), list[torch.Tensor]()
         with full_precision():
@@ -601,10 +648,16 @@ def _halves(
 # --- small problems -------------------------------------------------------------------------------
 
 
+def leading_of_tensor(T: torch.Tensor, k: int) -> tuple[Array, torch.Tensor]:
+    """Return the largest ``k`` eigenpairs of a symmetric tensor; its lower triangle is read."""
+    values, vectors = torch.linalg.eigh(T)
+    return host(values[-k:].flip(0)), vectors[:, -k:].flip(1)
+
+
 def leading_on_card(T: Array, k: int, device: Any) -> tuple[Array, Array]:
     """Return the largest ``k`` eigenpairs of a symmetric host array, found on a card."""
-    values, vectors = torch.linalg.eigh(to_device(T, device))
-    return host(values[-k:].flip(0)), host(vectors[:, -k:].flip(1))
+    values, vectors = leading_of_tensor(to_device(T, device), k)
+    return values, host(vectors)
 
 
 def generalised_on_card(A: Array, C: Array, k: int, device: Any) -> tuple[Array, Array]:
@@ -698,11 +751,6 @@ def _squared_norms(X: torch.Tensor) -> torch.Tensor:
     return torch.linalg.vector_norm(X, dim=1).square_()
 
 
-def _unit_rows(X: torch.Tensor) -> torch.Tensor:
-    norms = _squared_norms(X).sqrt_()
-    return X / norms.masked_fill_(norms == 0, 1)[:, None]
-
-
 _FORMULAS: Mapping[str, Callable[..., Any]] = {
     "cosine": lambda out, X, Y, **_: _products(out, X, Y),
     "laplacian": lambda out, X, Y, gamma, **_: (
@@ -742,7 +790,7 @@ def kernel_matrix(
     out = X.new_empty((len(X), len(X if Y is None else Y)))
     with full_precision():
         if name == "cosine":
-            X, Y = _unit_rows(X), None if Y is None else _unit_rows(Y)
+            X, Y = unit_rows(X), None if Y is None else unit_rows(Y)
         elif name == "rbf":
             X, Y, gamma = _with_norms(X, Y, gamma)
         shape = {"gamma": gamma, "degree": params.get("degree", 3), "coef0": params.get("coef0", 1)}
@@ -766,15 +814,75 @@ def nearest_rows(X: torch.Tensor, Y: torch.Tensor) -> Array:
     Distances are taken strip by strip, and from the mean of ``Y``, so that no digits are lost where
     both lie far from zero.
     """
+    found = [distances.argmin(dim=1) for _, distances in _strips_of_distances(X, Y)]
+    return host(torch.cat(found))
+
+
+def squared_distances(X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
+    """Return the squared distances of all rows of X to all of Y."""
+    with full_precision():
+        return torch.addmm(_squared_norms(X)[:, None] + _squared_norms(Y), X, Y.T, alpha=-2).clamp_(
+            min=0
+        )
+
+
+def nearest_neighbours(
+    X: torch.Tensor, Y: torch.Tensor, k: int, *, apart: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return squared distances of the ``k`` nearest rows of ``Y`` and their numbers.
+
+    ``apart`` says that X is Y, and no row is a neighbour of its own.
+    """
+    found = []
+    for rows, distances in _strips_of_distances(X, Y):
+        if apart:
+            distances[:, rows].fill_diagonal_(torch.inf)
+        found.append(distances.topk(k, dim=1, largest=False).indices)
+    index = torch.cat(found)
+    squared = [(X[:, None] - Y[column]).square_().sum(dim=2) for column in index.T[:, :, None]]
+    return torch.cat(squared, dim=1), index
+
+
+def _strips_of_distances(X: torch.Tensor, Y: torch.Tensor) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield rows of X and their squared distances to all of Y, less what a row has in common."""
     centre = Y.mean(dim=0)
     Y = Y - centre
     norms = _squared_norms(Y)[None]
-    with full_precision():
-        found = [
-            torch.addmm(norms, X[rows] - centre, Y.T, alpha=-2).argmin(dim=1)
-            for rows in strips(len(X), len(Y) * Y.element_size())
-        ]
-    return host(torch.cat(found))
+    for rows in strips(len(X), len(Y) * Y.element_size()):
+        with full_precision():
+            yield rows, torch.addmm(norms, X[rows] - centre, Y.T, alpha=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourGraph:
+    """A symmetric graph of nearest neighbours, weights of each row one after the other."""
+
+    weights: torch.Tensor
+    columns: torch.Tensor
+    ends: torch.Tensor
+
+    @classmethod
+    def of(cls, weights: torch.Tensor, index: torch.Tensor) -> NeighbourGraph:
+        """Join each row with its neighbours, both ways, weights normalised by both degrees."""
+        n = len(index)
+        own = torch.arange(n, device=index.device)[:, None].expand_as(index)
+        pairs = torch.cat([own * n + index, index * n + own]).ravel()
+        # An edge that is found from both ends has one weight.
+        code, place = torch.unique(pairs, return_inverse=True)
+        both = weights.new_empty(len(code))
+        both[place] = weights.ravel().repeat(2)
+        rows, columns = code // n, code % n
+        ends = torch.searchsorted(rows, torch.arange(n + 1, device=rows.device))
+        root = torch.segment_reduce(both, "sum", offsets=ends, axis=0).rsqrt_()
+        return cls(both * root[rows] * root[columns], columns, ends)
+
+    def spread(self, shares: torch.Tensor, kept: float, steps: int) -> torch.Tensor:
+        """Let every row take most of its shares from its neighbours, again and again."""
+        given, weights = (1 - kept) * shares, kept * self.weights[:, None]
+        for _ in range(steps):
+            taken = weights * shares[self.columns]
+            shares = torch.segment_reduce(taken, "sum", offsets=self.ends, axis=0) + given
+        return shares
 
 
 # --- Gram matrices ------------------------------------------------------------------------------
@@ -788,8 +896,14 @@ def centre_gram(K: torch.Tensor) -> torch.Tensor:
     size = K.diagonal().abs().sum(dtype=torch.float64)
     means = _means_of_many(K)
     half = (means - means.mean() / 2).to(K.dtype)
-    for rows in strips(len(K), len(K) * K.element_size(), room=CACHE_BYTES):
-        K[rows] -= half[rows, None] + half
+    if on_card(K.device):
+        # One pass. A processor may add the two up in an order that is not symmetric.
+        with full_precision():
+            ones = torch.ones_like(half)
+            K.addmm_(torch.stack([half, ones], dim=1), torch.stack([ones, half]), alpha=-1)
+    else:
+        for rows in strips(len(K), len(K) * K.element_size()):
+            K[rows] -= half[rows, None] + half
     rounding = 100 * torch.finfo(K.dtype).eps * size
     if K.diagonal().sum(dtype=torch.float64).abs() <= rounding:
         K.zero_()

@@ -32,6 +32,8 @@ HOST_TILE_BYTES = 2**25
 """Bytes of a tile in the memory of the host."""
 DEVICE_TILE_BYTES = 2**31
 """Bytes of a tile in the memory of a graphics card, at most."""
+ALIGNED = 64
+"""What the rows of such a tile are a multiple of: matrix units like that."""
 
 
 class TiledGram:
@@ -87,7 +89,7 @@ class TiledGram:
     @property
     def geometry(self) -> Geometry:
         """What :func:`skatter.scatter.measure` needs: one product gives all five scatters."""
-        return Geometry(self.diagonal, self._energies)
+        return Geometry(self.diagonal, self._energies, tensors.device_of(self.X))
 
     def columns(self, rows: Array) -> tensors.Tall:
         """Return the columns of K that belong to some samples, before centring."""
@@ -101,8 +103,8 @@ class TiledGram:
             )
         return out
 
-    def _energies(self, W: Array) -> Array:
-        """Return wᵀ K w for the columns of a host array."""
+    def _energies(self, W: tensors.Tall) -> Array:
+        """Return wᵀ K w for the columns of an array."""
         return tensors.column_dots(
             tensors.to_device(W, tensors.device_of(self.X)), self._multiply(tensors.like(W, self.X))
         )
@@ -142,4 +144,5 @@ def _default_tile(X: Any) -> int:
     """Rows of a square tile: larger on a card, which is busy with a large product alone."""
     free = tensors.free_memory(tensors.device_of(X))
     most = HOST_TILE_BYTES if free is None else min(DEVICE_TILE_BYTES, free // 8)
-    return max(isqrt(most // tensors.host_dtype(X).itemsize), 1)
+    rows = isqrt(most // tensors.host_dtype(X).itemsize)
+    return max(rows if free is None else rows // ALIGNED * ALIGNED, 1)

@@ -30,7 +30,16 @@ from sklearn.preprocessing import StandardScaler
 from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.scatter import indicator_means
 from skatter.scatter.reading import check_table
-from skatter.tensors import Array
+from skatter.tensors import (
+    Array,
+    host,
+    host_dtype,
+    is_tensor,
+    like,
+    moments_of_columns,
+    multiply,
+    take,
+)
 
 
 class ClassScatter(NamedTuple):
@@ -180,10 +189,7 @@ class _Standardised:
 
     def __init__(self, X: Any, domains: Domains) -> None:
         self._X, self._domains = X, domains
-        self._scalers = [
-            StandardScaler(with_mean=not sparse.issparse(X)).fit(X[domains.domain == d])
-            for d in range(domains.n_domains)
-        ]
+        self._scalers = [_scaler_of(X, domains.domain == d) for d in range(domains.n_domains)]
 
     def classes(self, label: Codes, rows: Mask) -> tuple[Array, Array, float]:
         """Return class means, class shares and the scatter of some rows; no sample, mean zero."""
@@ -193,8 +199,26 @@ class _Standardised:
         for d, scaler in enumerate(self._scalers):
             own = np.where(rows & (self._domains.domain == d), label, -1)
             sizes = np.bincount(own[own >= 0], minlength=n_classes)[:, None]
-            means = (self._X.T @ indicator_means(own, n_classes).astype(self._X.dtype)).T
+            means = self._sums(indicator_means(own, n_classes)).T
             sums += sizes * (means - scaler.mean_) / scaler.scale_
             # A standardised feature that varies has variance one.
             scatter += sizes.sum() / counts.sum() * np.sum(scaler.var_ / np.square(scaler.scale_))
         return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter
+
+    def _sums(self, weights: Array) -> Array:
+        """Return sums of the samples, weighted by columns."""
+        if is_tensor(self._X):
+            return host(multiply(self._X.T, like(weights, self._X)))
+        return self._X.T @ weights.astype(self._X.dtype)
+
+
+def _scaler_of(X: Any, rows: Mask) -> StandardScaler:
+    if not is_tensor(X):
+        return StandardScaler(with_mean=not sparse.issparse(X)).fit(X[rows])
+    found, own = StandardScaler(), take(X, np.flatnonzero(rows))
+    found.mean_, found.var_ = moments_of_columns(own)
+    # What rounding makes of a feature that is constant, as scikit-learn tells it.
+    eps = np.finfo(host_dtype(X)).eps
+    constant = found.var_ <= len(own) * eps * found.var_ + np.square(len(own) * found.mean_ * eps)
+    found.scale_ = np.where(constant, 1.0, np.sqrt(found.var_))
+    return found
