@@ -521,14 +521,16 @@ def wide(n=400, p=12):
     ids=["default", "frequencies", "landmarks"],
 )
 def test_a_classifier_learns_from_tensors_what_it_learns_from_arrays(torch, options):
-    X, y, known, site = wide()
+    X, _, known, site = wide()
     arrays = SCAClassifier(**options).fit(X, known, sample_domain=site)
     model = SCAClassifier(**options).fit(torch.from_numpy(X), known, sample_domain=site)
     assert_allclose(model.label_distributions_, arrays.label_distributions_, atol=1e-6)
     assert_array_equal(model.transduction_, arrays.transduction_)
     for ours, theirs in zip(model.candidates_, arrays.candidates_, strict=True):
         assert_allclose(ours.weight, theirs.weight, atol=1e-9)
-        assert_allclose([each.trust for each in ours.rounds], [each.trust for each in theirs.rounds])
+        assert_allclose(
+            [each.trust for each in ours.rounds], [each.trust for each in theirs.rounds]
+        )
     new = X[::7] + 0.01
     expected = arrays.predict_proba(new, sample_domain=site[::7])
     found = model.predict_proba(torch.from_numpy(new), sample_domain=site[::7])
@@ -541,7 +543,7 @@ def test_a_classifier_learns_from_tensors_what_it_learns_from_arrays(torch, opti
 
 
 def test_single_precision_is_enough_for_the_classifier(torch):
-    X, y, known, site = wide()
+    X, _, known, site = wide()
     expected = SCAClassifier().fit(X, known, sample_domain=site)
     found = SCAClassifier().fit(torch.from_numpy(X).float(), known, sample_domain=site)
     assert np.mean(found.transduction_ == expected.transduction_) > 0.99

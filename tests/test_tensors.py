@@ -84,6 +84,7 @@ def test_small_helpers_say_of_arrays_and_tensors_what_numpy_says(tensor, monkeyp
 def small_tiles(monkeypatch):
     """Tiles and strips of which every problem here has several."""
     monkeypatch.setattr(tensors, "CHOLESKY_TILE", 64)
+    monkeypatch.setattr(tensors, "SOLVE_TILE", 64)
     monkeypatch.setattr(tensors, "UPDATE_ROWS", 64)
     monkeypatch.setattr(tensors, "GRAM_TILE", 40)
     monkeypatch.setattr(tensors, "STRIP_BYTES", 2**14)
@@ -453,6 +454,7 @@ def test_the_gram_matrix_is_filled_in_tiles_of_which_half_are_computed(tensor, m
     memory = K.untyped_storage().data_ptr()
     assert filled == [(60, 60, memory), (40, 60, memory), (40, 40, memory)]
     filled.clear()
+    monkeypatch.setattr(tensors, "CROSS_TILE", 60)
     resolve_kernel(X, gamma=1.0)(X, X[:70])
     assert [shape for *shape, _ in filled] == [[60, 60], [60, 10], [40, 60], [40, 10]]
 

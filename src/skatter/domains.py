@@ -259,8 +259,8 @@ def read_domains(
     mask = None if labelled is None else host(labelled)
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
-    names = None if domain is None or domain_ids is None else domain_ids[domain]
-    classes, label = _read_labels(y, n, mask, names)
+    named = None if domain is None or domain_ids is None else (domain_ids, domain)
+    classes, label = _read_labels(y, n, mask, named)
     if domain is None or domain_ids is None:
         # One domain of labelled and one of unlabelled samples, whichever exist.
         present, domain = np.unique(label == UNLABELLED, return_inverse=True)
@@ -468,13 +468,13 @@ def coded(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 
 def _few_names(values: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
     """Return the names in the order in which they come, and their codes; None where many do."""
-    names, codes = list[Any](), np.empty(len(values), dtype=np.intp)
-    rest = np.arange(len(values))
+    names, codes = list(values[:1]), np.zeros(len(values), dtype=np.intp)
+    rest = np.flatnonzero(values != values[0]) if len(values) else codes
     while len(rest) and len(names) < FEW:
-        others = values[rest] != values[rest[0]]
-        codes[rest[~others]] = len(names)
+        # Whoever has the next name keeps its code; the others are next in turn.
+        codes[rest] = len(names)
         names.append(values[rest[0]])
-        rest = rest[others]
+        rest = rest[values[rest] != names[-1]]
     return None if len(rest) else (np.array(names, dtype=values.dtype), codes)
 
 
@@ -486,7 +486,7 @@ def _targets(ids: NDArray[Any], of_labelled: Codes) -> Mask:
 
 
 def _read_labels(
-    y: Any, n: int, mask: Mask | None, domain: NDArray[Any] | None
+    y: Any, n: int, mask: Mask | None, domains: tuple[NDArray[Any], Codes] | None
 ) -> tuple[NDArray[Any], Codes]:
     label = np.full(n, UNLABELLED, dtype=np.intp)
     if y is None:
@@ -508,7 +508,7 @@ def _read_labels(
         present = mask
     named = _of_one_kind("y", values[present])
     if mask is None and present.all() and named.dtype.kind == "i":
-        present = _present_integers(named, domain)
+        present = _present_integers(named, domains)
         named = named[present]
     if named.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold classes.")
@@ -523,13 +523,16 @@ def _read_labels(
     return classes, label
 
 
-def _present_integers(values: NDArray[Any], domain: NDArray[Any] | None) -> Mask:
+def _present_integers(values: NDArray[Any], domains: tuple[NDArray[Any], Codes] | None) -> Mask:
     """Tell labels from the mark -1 among integers, or say that nobody can."""
     marked = values == UNLABELLED
     others, _ = coded(values[~marked])
     if len(others) != 1 or not marked.any():
         return ~marked
-    unclear = [] if domain is None else np.setdiff1d(domain, domain[~marked]).tolist()
+    unclear = []
+    if domains is not None:
+        ids, domain = domains
+        unclear = ids[np.setdiff1d(domain, domain[~marked])].tolist()
     if unclear:
         raise ValueError(
             f"y holds -1 and {others[0]}, and nothing but -1 in domain {unclear[0]!r}: -1 may be a "

@@ -47,7 +47,7 @@ BATCH_VALUES = 2**23
 """Features computed at a time: bounds the memory that collecting moments takes."""
 DEVICE_BATCH_VALUES = 2**30
 """The same on a graphics card, where small batches would wait for the host."""
-DEVICE_SHARE = 2**8
+DEVICE_SHARE = 2**6
 """Bytes of its free memory for each of them, at least."""
 
 

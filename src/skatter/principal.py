@@ -28,7 +28,7 @@ from skatter.tensors import (
     leading_of_tensor,
     like,
     multiply,
-    normal_columns,
+    random_columns,
     require_same_place,
     vstack,
 )
@@ -121,7 +121,7 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             values, vectors = leading_of_tensor(K, size)
         else:
             random = check_random_state(0 if self.random_state is None else self.random_state)
-            basis = normal_columns(random, size + OVERSAMPLED, K)
+            basis = random_columns(random, size + OVERSAMPLED, K)
             for _ in range(2 * PASSES + 1):
                 basis = multiply(K, basis)
             basis, _ = plain_qr(basis)

@@ -50,14 +50,21 @@ STRIP_BYTES = 2**28
 GRAM_TILE = 2048
 """Rows and columns of a tile of a kernel matrix; of a symmetric one half of them are computed."""
 
+CROSS_TILE = 2**15
+"""The same between two sets of samples: a large product is done soonest in one piece."""
+
 CHOLESKY_TILE = 1024
-"""Rows of a tile of :class:`TiledCholesky`."""
+"""Rows of a tile of :class:`TiledCholesky` as it is made."""
+SOLVE_TILE = 4096
+"""Rows of its tiles once it is done: the fewer, the fewer steps a solve takes."""
 UPDATE_ROWS = 2048
 """Rows that :class:`TiledCholesky` updates at a time."""
 
 SQUARED_ROWS = 2**17
 """Rows whose products are added up in their own floating type."""
 
+NARROW_QR = 64
+"""Columns up to which a card does a QR by inner products."""
 INDEPENDENT = 1e-5
 """Share of a column that lies beside those before it, at least, for a QR by inner products."""
 
@@ -152,16 +159,16 @@ def empty_columns(rows: int, columns: int, beside: Tall) -> Tall:
     return beside.new_empty((columns, rows)).T
 
 
-def normal_columns(random: np.random.RandomState, count: int, beside: Tall) -> Tall:
-    """Return columns of normal numbers, of the kind and length of ``beside``.
+def random_columns(random: np.random.RandomState, count: int, beside: Tall) -> Tall:
+    """Return random columns, of the kind and length of ``beside``.
 
-    Those of tensors come from a quick generator on the host, which ``random`` seeds.
+    Those of tensors are uniform numbers of a quick generator on the host, which ``random`` seeds.
     """
     shape = (count, len(beside))
     if not is_tensor(beside):
         return random.standard_normal(shape).astype(beside.dtype).T
     quick = np.random.Generator(np.random.SFC64(random.randint(2**31)))
-    return torch.from_numpy(quick.standard_normal(shape, np.float32)).to(beside).T
+    return torch.from_numpy(quick.random(shape, np.float32)).to(beside).sub_(0.5).T
 
 
 def identity(K: Tall) -> Tall:
@@ -335,7 +342,8 @@ def subtract_product(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor) -> torch
 def orthonormalised(W: torch.Tensor) -> tuple[torch.Tensor, Array]:
     """Return Q and R of W = Q R: Q tall with orthonormal columns, R small."""
     with full_precision():
-        found = _by_inner_products(W) if on_card(W.device) else None
+        narrow = on_card(W.device) and W.shape[1] <= NARROW_QR
+        found = _by_inner_products(W) if narrow else None
         if found is not None:
             return found
         Q, R = torch.linalg.qr(W)
@@ -464,26 +472,28 @@ def spread_rows(X: torch.Tensor, count: int, random: Any) -> Array:
 
     Nothing is asked of the device before the end.
     """
-    norms, trials = _squared_norms(X), 2 + int(np.log(count))
+    trials = 2 + int(np.log(count))
+    small = len(X) ** 2 * X.element_size() <= STRIP_BYTES
+    table = squared_distances(X, X) if small else None
 
     def distances(rows: torch.Tensor) -> torch.Tensor:
-        own = norms.index_select(0, rows)[:, None] + norms
-        return torch.addmm(own, X.index_select(0, rows), X.T, alpha=-2).clamp_(min=0)
+        if table is None:
+            return squared_distances(X.index_select(0, rows), X)
+        return table.index_select(0, rows)
 
     first = random.choice(len(X), p=np.full(len(X), 1 / len(X)))
-    draws = to_device(random.uniform(size=(count - 1, trials)), X.device)
+    draws: Any = to_device(random.uniform(size=(count - 1, trials)), X.device)
     chosen = [to_device(np.array([first]), X.device)]
-    with full_precision():
-        nearest = distances(chosen[0])
-        potential = nearest.sum(dim=1)
-        for draw in draws:
-            reach = nearest[0].cumsum(dim=0)
-            tried = torch.searchsorted(reach, draw * potential).clamp_(max=len(X) - 1)
-            closer = torch.minimum(distances(tried), nearest)
-            potentials = closer.sum(dim=1)
-            best = potentials.argmin(dim=0, keepdim=True)
-            nearest, potential = closer.index_select(0, best), potentials.index_select(0, best)
-            chosen.append(tried.index_select(0, best))
+    nearest = distances(chosen[0])
+    potential = nearest.sum(dim=1)
+    for draw in draws.unbind():
+        reach = nearest[0].cumsum(dim=0)
+        tried = torch.searchsorted(reach, draw * potential).clamp_(max=len(X) - 1)
+        closer = torch.minimum(distances(tried), nearest)
+        potentials = closer.sum(dim=1)
+        best = potentials.argmin(dim=0, keepdim=True)
+        nearest, potential = closer.index_select(0, best), potentials.index_select(0, best)
+        chosen.append(tried.index_select(0, best))
     return host(torch.cat(chosen))
 
 
@@ -548,7 +558,8 @@ class TiledCholesky:
             first = int(np.flatnonzero(failed)[0])
             minor = first * tile + int(failed[first])
             raise np.linalg.LinAlgError(f"leading minor {minor} is not positive")
-        return cls(A, tile)
+        with full_precision():
+            return cls(A, _merged(A, tile))
 
     def solve(self, B: torch.Tensor) -> torch.Tensor:
         """Solve A X = B, overwriting ``B``."""
@@ -575,9 +586,27 @@ def _factorise_column(A: torch.Tensor, own: slice, below: slice) -> torch.Tensor
     """Factorise a tile on the diagonal and those below it; return what LAPACK says of it."""
     L, info = torch.linalg.cholesky_ex(A[own, own])
     identity = torch.eye(len(L), dtype=A.dtype, device=A.device)
-    A[own, own] = torch.linalg.solve_triangular(L, identity, upper=False)
-    A[below, own] = A[below, own] @ A[own, own].mT
+    inverse = torch.linalg.solve_triangular(L, identity, upper=False)
+    A[own, own] = inverse
+    # Half of the inverse is zeros: from the last columns on, each needs those before it.
+    step = max(len(L) // 2, 1)
+    for begin in reversed(range(0, len(L), step)):
+        end = min(begin + step, len(L))
+        before = A[below, own.start : own.start + end]
+        A[below, own.start + begin : own.start + end] = before @ inverse[begin:end, :end].mT
     return info
+
+
+def _merged(A: torch.Tensor, tile: int) -> int:
+    """Join tiles of inverses on the diagonal, two and two, up to ``SOLVE_TILE`` rows."""
+    while tile < min(SOLVE_TILE, len(A)):
+        for start in range(0, len(A) - tile, 2 * tile):
+            first, _ = _own_and_below(A, start, tile)
+            second, _ = _own_and_below(A, start + tile, tile)
+            A[second, first] = -(A[second, second] @ (A[second, first] @ A[first, first]))
+            A[first, second] = 0
+        tile *= 2
+    return tile
 
 
 def _subtract_outer(C: torch.Tensor, left: torch.Tensor, right: torch.Tensor, scale: float) -> None:
@@ -794,8 +823,9 @@ def kernel_matrix(
         elif name == "rbf":
             X, Y, gamma = _with_norms(X, Y, gamma)
         shape = {"gamma": gamma, "degree": params.get("degree", 3), "coef0": params.get("coef0", 1)}
-        for rows in strips(out.shape[0], 1, GRAM_TILE):
-            for columns in strips(rows.stop if symmetric else out.shape[1], 1, GRAM_TILE):
+        side = GRAM_TILE if symmetric else CROSS_TILE
+        for rows in strips(out.shape[0], 1, side):
+            for columns in strips(rows.stop if symmetric else out.shape[1], 1, side):
                 tile = out[rows, columns]
                 fill(tile, X[rows], (X if Y is None else Y)[columns], **shape)
                 if symmetric and rows == columns:

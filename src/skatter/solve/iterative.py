@@ -71,8 +71,8 @@ from skatter.tensors import (
     is_tensor,
     like,
     lower_on_card,
-    normal_columns,
     on_card,
+    random_columns,
     take,
 )
 from skatter.tiles import TiledGram
@@ -470,7 +470,7 @@ class _Search:
 
     def _draw(self, count: int) -> Tall:
         """Draw on the host, so that components are the same on every card."""
-        W = normal_columns(self._random, count, self._problem.coefficients.between)
+        W = random_columns(self._random, count, self._problem.coefficients.between)
         return W - W.mean(axis=0)
 
     def _doubtful(self, pairs: _Ritz) -> Array:

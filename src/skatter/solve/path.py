@@ -31,7 +31,7 @@ from skatter.tensors import (
     identity,
     is_tensor,
     like,
-    normal_columns,
+    random_columns,
 )
 
 Array = NDArray[Any]
@@ -157,7 +157,7 @@ class KrylovPath(ABC):
 
     def _draw(self, count: int) -> Tall:
         """Draw on the host, so that components are the same on every card."""
-        W = normal_columns(self._random, count, self.K)
+        W = random_columns(self._random, count, self.K)
         if self.removes_constants:
             W = W - W.mean(axis=0)
         return fortran(W)
