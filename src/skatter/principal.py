@@ -134,7 +134,8 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.dual_coef_ = vectors * like(inverse, vectors)
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.offset_ = multiply(row_means, self.dual_coef_)
-        return vectors * like(lengths, vectors)
+        # Vectors of the randomised solver are near; features must be what `transform` returns.
+        return multiply(K, self.dual_coef_)
 
     def _check_together(self) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":

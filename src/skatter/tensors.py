@@ -57,8 +57,10 @@ CHOLESKY_TILE = 1024
 """Rows of a tile of :class:`TiledCholesky` as it is made."""
 SOLVE_TILE = 4096
 """Rows of its tiles once it is done: the fewer, the fewer steps a solve takes."""
-UPDATE_ROWS = 2048
-"""Rows that :class:`TiledCholesky` updates at a time."""
+UPDATE_ROWS = 1024
+"""Rows up to which a triangle that :class:`TiledCholesky` updates is taken for a square."""
+ALIGNED = 32
+"""What the rows of parts of a matrix are a multiple of: matrix units like that."""
 
 SQUARED_ROWS = 2**17
 """Rows whose products are added up in their own floating type."""
@@ -543,15 +545,9 @@ class TiledCholesky:
                 left, right = _halves(P, scale) if halves else (P, P)
                 ahead, rest = _own_and_below(A, own.stop, tile)
                 if ahead.start < ahead.stop:
-                    _subtract_outer(A[below, ahead], left, right[:tile], scale)
+                    _subtract_product(A[below, ahead], left, right[:tile], scale)
                     infos.append(beside.run(partial(_factorise_column, A, ahead, rest)))
-                for begin in range(ahead.stop, len(A), UPDATE_ROWS):
-                    rows, _ = _own_and_below(A, begin, UPDATE_ROWS)
-                    inside = slice(begin - own.stop, rows.stop - own.stop)
-                    before = slice(ahead.stop - own.stop, inside.stop)
-                    _subtract_outer(
-                        A[rows, ahead.stop : rows.stop], left[inside], right[before], scale
-                    )
+                    _subtract_outer(A[rest, rest], left[tile:], right[tile:], scale)
                 beside.join()
         failed = host(torch.stack(infos)) if infos else np.zeros(0, int)
         if failed.any():
@@ -610,6 +606,19 @@ def _merged(A: torch.Tensor, tile: int) -> int:
 
 
 def _subtract_outer(C: torch.Tensor, left: torch.Tensor, right: torch.Tensor, scale: float) -> None:
+    """Subtract P Qᵀ from the lower triangle of a square matrix, in squares as large as fit."""
+    if len(C) <= UPDATE_ROWS:
+        _subtract_product(C, left, right, scale)
+        return
+    half = len(C) // 2 // ALIGNED * ALIGNED
+    _subtract_outer(C[:half, :half], left[:half], right[:half], scale)
+    _subtract_product(C[half:, :half], left[half:], right[:half], scale)
+    _subtract_outer(C[half:, half:], left[half:], right[half:], scale)
+
+
+def _subtract_product(
+    C: torch.Tensor, left: torch.Tensor, right: torch.Tensor, scale: float
+) -> None:
     """Subtract P Qᵀ from ``C``, P and Q as they are or as scaled halves."""
     if left.dtype == C.dtype:
         C.addmm_(left, right.mT, alpha=-1)

@@ -32,8 +32,6 @@ HOST_TILE_BYTES = 2**25
 """Bytes of a tile in the memory of the host."""
 DEVICE_TILE_BYTES = 2**31
 """Bytes of a tile in the memory of a graphics card, at most."""
-ALIGNED = 64
-"""What the rows of such a tile are a multiple of: matrix units like that."""
 
 
 class TiledGram:
@@ -145,4 +143,4 @@ def _default_tile(X: Any) -> int:
     free = tensors.free_memory(tensors.device_of(X))
     most = HOST_TILE_BYTES if free is None else min(DEVICE_TILE_BYTES, free // 8)
     rows = isqrt(most // tensors.host_dtype(X).itemsize)
-    return max(rows if free is None else rows // ALIGNED * ALIGNED, 1)
+    return max(rows if free is None else rows // tensors.ALIGNED * tensors.ALIGNED, 1)

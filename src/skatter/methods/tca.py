@@ -6,6 +6,8 @@ source and -1/n_t on target rows, found by products with K alone (:mod:`skatter.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from skatter.methods.base import Transfer
 from skatter.methods.record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 from skatter.methods.transfer_components import GramProduct, TransferComponents, mean_difference
@@ -30,7 +32,7 @@ class TCA(TransferComponents):
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖²     subject to    scatter of Z = K W is I
 
-    Sources are pooled. Labels are not used.
+    Sources are pooled. Labels are not used. Torch tensors are worked on where they are.
 
     Parameters
     ----------
@@ -63,6 +65,7 @@ class TCA(TransferComponents):
     True
     """
 
+    _takes_tensors: ClassVar[bool] = True
     mu: float = parameter(POSITIVE, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-6)
 
