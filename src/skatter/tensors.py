@@ -371,6 +371,8 @@ def _by_inner_products(W: torch.Tensor) -> tuple[torch.Tensor, Array] | None:
             return None
         own = L.T * lengths
         Q, R = Q @ to_device(np.linalg.inv(own), W.device), own @ R
+        if np.diagonal(L).min() > 0.1:
+            break
     return Q.to(W.dtype), R.astype(host_dtype(W))
 
 
@@ -534,20 +536,22 @@ class TiledCholesky:
         it, and is found then.
         """
         halves, tile = products_of_halves_pay(A), CHOLESKY_TILE
+        # What is not a product takes its time: wider panels where products take more.
+        width = tile if halves else 2 * tile
         scale = _scale_of_halves(A.diagonal().max().sqrt()) if halves else 1.0
         beside, infos = _Beside(A.device), list[torch.Tensor]()
         with full_precision():
-            for start in range(0, len(A), tile):
-                own, below = _own_and_below(A, start, tile)
+            for start in range(0, len(A), width):
+                own, below = _own_and_below(A, start, width)
                 if not start:
-                    infos.append(_factorise_column(A, own, below))
+                    infos += _factorise_panel(A, own, tile)
                 P = A[below, own]
                 left, right = _halves(P, scale) if halves else (P, P)
-                ahead, rest = _own_and_below(A, own.stop, tile)
+                ahead, rest = _own_and_below(A, own.stop, width)
                 if ahead.start < ahead.stop:
-                    _subtract_product(A[below, ahead], left, right[:tile], scale)
-                    infos.append(beside.run(partial(_factorise_column, A, ahead, rest)))
-                    _subtract_outer(A[rest, rest], left[tile:], right[tile:], scale)
+                    _subtract_product(A[below, ahead], left, right[:width], scale)
+                    infos += beside.run(partial(_factorise_panel, A, ahead, tile))
+                    _subtract_outer(A[rest, rest], left[width:], right[width:], scale)
                 beside.join()
         failed = host(torch.stack(infos)) if infos else np.zeros(0, int)
         if failed.any():
@@ -576,6 +580,18 @@ class TiledCholesky:
 def _own_and_below(A: torch.Tensor, start: int, tile: int) -> tuple[slice, slice]:
     stop = min(start + tile, len(A))
     return slice(start, stop), slice(stop, len(A))
+
+
+def _factorise_panel(A: torch.Tensor, panel: slice, tile: int) -> list[torch.Tensor]:
+    """Factorise some columns of tiles, one after the other; return what LAPACK says of each."""
+    infos = []
+    for start in range(panel.start, panel.stop, tile):
+        own, below = _own_and_below(A, start, tile)
+        infos.append(_factorise_column(A, own, below))
+        right = slice(own.stop, panel.stop)
+        if right.start < right.stop:
+            A[below, right].addmm_(A[below, own], A[right, own].mT, alpha=-1)
+    return infos
 
 
 def _factorise_column(A: torch.Tensor, own: slice, below: slice) -> torch.Tensor:
@@ -633,7 +649,7 @@ class _Beside:
         self._device = device
         self._stream = torch.cuda.Stream(device, priority=-1) if on_card(device) else None
 
-    def run(self, work: Callable[[], torch.Tensor]) -> torch.Tensor:
+    def run(self, work: Callable[[], list[torch.Tensor]]) -> list[torch.Tensor]:
         """Start once all that was asked for is done."""
         if self._stream is None:
             return work()
@@ -670,8 +686,9 @@ def _halves(
     """Return float16 matrices L and R with L Rᵀ ≈ scale² A Aᵀ: rows of one meet rows of the other.
 
     With A scaled = high + low, each of eleven bits, the product of the low parts alone is left out.
-    Small terms are added up before large ones. Columns of ``beside`` come along, on the left and on
-    the right, and zeros that make their number one that matrix units like.
+    Small terms are added up before large ones, for matrix units cut off what they cannot hold.
+    Columns of ``beside`` come last, on the left and on the right, and zeros that make their number
+    one that these units like.
     """
     scaled = A * scale
     high = scaled.half()
@@ -679,23 +696,26 @@ def _halves(
     columns = beside or ([], [])
     width = 3 * A.shape[1] + len(columns[0])
     room = high.new_zeros((len(A), -width % 8))
-    left = torch.cat([low, high, *columns[0], room, high], dim=1)
-    return left, torch.cat([high, low, *columns[1], room, high], dim=1)
+    left = torch.cat([low, high, high, *columns[0], room], dim=1)
+    return left, torch.cat([high, low, high, *columns[1], room], dim=1)
 
 
 # --- small problems -------------------------------------------------------------------------------
 
 
 def leading_of_tensor(T: torch.Tensor, k: int) -> tuple[Array, torch.Tensor]:
-    """Return the largest ``k`` eigenpairs of a symmetric tensor; its lower triangle is read."""
-    values, vectors = torch.linalg.eigh(T)
+    """Return the largest ``k`` eigenpairs of a symmetric tensor, in double precision."""
+    values, vectors = torch.linalg.eigh(T.double())
     return host(values[-k:].flip(0)), vectors[:, -k:].flip(1)
 
 
 def leading_on_card(T: Array, k: int, device: Any) -> tuple[Array, Array]:
-    """Return the largest ``k`` eigenpairs of a symmetric host array, found on a card."""
+    """Return the largest ``k`` eigenpairs of a symmetric host array, found on a card.
+
+    A card's own float32 solver is right to three digits: it works in float64 here.
+    """
     values, vectors = leading_of_tensor(to_device(T, device), k)
-    return values, host(vectors)
+    return values.astype(T.dtype), host(vectors).astype(T.dtype)
 
 
 def generalised_on_card(A: Array, C: Array, k: int, device: Any) -> tuple[Array, Array]:

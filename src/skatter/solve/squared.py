@@ -57,7 +57,8 @@ def solve_squared(
     n = len(E)
     if n <= DENSE or 10 * k > n:
         K = host(product(to_device(np.eye(n, order="F"), device_of(E))))
-        pairs = within_rank(*_solve_in_basis(K, host(h), host(E), mu, k), np.zeros(k))
+        found = _solve_in_basis(K, host(h), host(E), mu, k, device_of(E))
+        pairs = within_rank(*found, np.zeros(k))
         return pairs._replace(vectors=like(pairs.vectors, E))
     rng = check_random_state(0 if random_state is None else random_state)
 
@@ -77,7 +78,9 @@ def solve_squared(
     return with_enough_directions(find, n_random, n - thin.shape[1])
 
 
-def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Array, Array]:
+def _solve_in_basis(
+    J: Array, h: Array, E: Array, mu: float, k: int, device: Any
+) -> tuple[Array, Array]:
     """Return leading values and vectors y, J being K from some coordinates into more of them."""
     # I − h hᵀ is the square of I − c h hᵀ; a difference of squares would lose digits.
     square = float(np.vdot(h, h))
@@ -86,7 +89,7 @@ def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Ar
     centred = subtract_dot(np.array(J, order="F"), c * h, dot(h.T, J))
     root = DiagonalPlusThin(np.full(J.shape[1], mu), dot(J.T, E))
     half = root.transposed_times(np.asfortranarray(centred.T))
-    values, v = leading(dot(half, half.T), k)
+    values, v = leading(dot(half, half.T), k, device)
     rounding = (10 * np.finfo(J.dtype).eps) ** 2 / mu * float(np.vdot(J, J))
     return np.where(values > rounding, values, 0.0), root.times(v)
 
@@ -97,7 +100,7 @@ class _Search:
     def __init__(self, first: Tall, h: Tall, E: Tall, mu: float, k: int, tol: float) -> None:
         self._h = inner(first, fortran(h))
         self._E = inner(first, fortran(E))
-        self._mu, self._k, self._tol = mu, k, tol
+        self._mu, self._k, self._tol, self._device = mu, k, tol, device_of(E)
         self._pace = Pace(first_look=2)
 
     def __call__(self, krylov: Krylov) -> bool:
@@ -115,7 +118,7 @@ class _Search:
         J = np.asfortranarray(krylov.matrix)
         h, e = (pad_rows(thin, len(J)) for thin in (self._h, self._E))
         J_inner = J[:, : _inside(krylov)]
-        values, y = _solve_in_basis(J_inner, h, e, self._mu, self._k)
+        values, y = _solve_in_basis(J_inner, h, e, self._mu, self._k, self._device)
         # K (K w − h hᵀ K w − λ E Eᵀ K w) − λ μ w in the basis and beyond it
         Ky = dot(J_inner, y)
         z = Ky - dot(h, dot(h.T, Ky)) - values * dot(e, dot(e.T, Ky))
