@@ -812,6 +812,24 @@ def test_the_operator_on_tensors_is_its_definition(small_tiles, tensor):
     assert_array_equal(host(kept), W)
 
 
+def test_solutions_by_a_rough_factor_are_refined(small_tiles, tensor, monkeypatch):
+    X, view = shifted(150)
+    K, objective = centred_gram(X), weights(view, 0.3, 1.0)
+    W, factorise = tensor(samples(150, 4)), TiledCholesky.of
+    operator = DualOperator(tensor(K), Coefficients.like(W, view), objective)
+
+    def with_error(rough):
+        def near(A):
+            return TiledCholesky(factorise(A * (1 + 1e-5)).factor, 64, rough)
+
+        monkeypatch.setattr(TiledCholesky, "of", near)
+        other = DualOperator(tensor(K), Coefficients.like(W, view), objective)
+        found = [np.abs(host(other.direct(W) - operator.direct(W))).max()]
+        return [*found, np.abs(host(other(W) - operator(W))).max()]
+
+    assert np.all(np.array(with_error(rough=True)) < 1e-4 * np.array(with_error(rough=False)))
+
+
 def test_one_space_on_tensors_serves_a_whole_grid(small_tiles, tensor):
     X, view = shifted(560)
     K = centred_gram(X)

@@ -526,6 +526,8 @@ class TiledCholesky:
 
     factor: torch.Tensor
     tile: int
+    rough: bool = False
+    """Whether its products were of halves, which cut off a little of every sum."""
 
     @classmethod
     def of(cls, A: torch.Tensor) -> TiledCholesky:
@@ -559,7 +561,7 @@ class TiledCholesky:
             minor = first * tile + int(failed[first])
             raise np.linalg.LinAlgError(f"leading minor {minor} is not positive")
         with full_precision():
-            return cls(A, _merged(A, tile))
+            return cls(A, _merged(A, tile), halves)
 
     def solve(self, B: torch.Tensor) -> torch.Tensor:
         """Solve A X = B, overwriting ``B``."""
