@@ -670,7 +670,7 @@ class _Beside:
 
 def products_of_halves_pay(A: torch.Tensor) -> bool:
     """Say whether float32 products are faster as sums of three float16 ones, here."""
-    if A.dtype != torch.float32 or not on_card(A.device):
+    if A.dtype != torch.float32 or not on_card(A.device) or torch.version.cuda is None:
         return False
     release = tuple(int(part) for part in torch.version.__version__.split(".")[:2])
     return release >= (2, 8) and torch.cuda.get_device_capability(A.device) in HALVES_PAY
