@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skatter.domains import UNLABELLED, Domains, read_domains, which_domain
+from skatter.domains import UNLABELLED, Domains, coded, read_domains, which_domain
 
 some = settings(deadline=None, max_examples=25)
 
@@ -583,3 +583,26 @@ def test_restricting_to_all_rows_changes_nothing():
 def test_samples_know_which_of_some_domains_they_belong_to(given, ids, expected):
     found = which_domain(given, np.array(ids), n_samples=len(given))
     assert found.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(["b", "a", "b", "", "c"]),
+        np.array([f"name {i % 40}" for i in range(200)]),
+        np.array([], dtype="U3"),
+        np.array([3, -1, 3, 250, 7] * 60),
+        np.array([-128, 127, 0] * 100, dtype=np.int8),
+        np.array([2**63, 2**63 + 5, 2**63], dtype=np.uint64),
+        np.array([-(2**62), 2**62]),
+        np.array([0.5, 2.0, 0.5]),
+        np.array([True, False, True]),
+    ],
+    ids=lambda values: f"{values.dtype} {len(values)}",
+)
+def test_codes_without_a_sort_are_those_of_numpy(values):
+    names, codes = coded(values)
+    expected, places = np.unique(values, return_inverse=True)
+    assert names.dtype == expected.dtype
+    assert names.tolist() == expected.tolist()
+    assert codes.tolist() == places.tolist()

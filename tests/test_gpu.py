@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 
-from skatter import SCA, USCA, NearestNeighbour, make_domain_pipeline
+from skatter import SCA, USCA, NearestNeighbour, SCAClassifier, make_domain_pipeline, tensors
+from skatter.kernels import gram, resolve_kernel
 from skatter.maps import LandmarkMap
+from skatter.methods import JDA, TCA
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'skatter[torch]'")
 pytestmark = pytest.mark.skipif(
@@ -106,3 +109,31 @@ def test_what_does_not_fit_on_the_card_is_recomputed_in_tiles_with_a_note():
         SCA(3, solver="lanczos").fit(on_card, y, sample_domain=site)
     del full
     assert_allclose(tiled.eigenvalues_, stored.eigenvalues_, rtol=1e-6)
+
+
+def test_float32_products_of_halves_are_as_exact_as_those_of_float32():
+    X = torch.from_numpy(samples(n=3000)[0]).cuda()
+    kernel = resolve_kernel(X.double())
+    exact, found = gram(X, kernel), gram(X.float(), kernel)
+    assert torch.equal(found, found.T)
+    assert (found.double() - exact).abs().max() < 5e-6
+    A = exact + torch.eye(len(X), device="cuda", dtype=torch.float64)
+    b = torch.randn(len(X), 5, device="cuda", dtype=torch.float64)
+    solution = torch.linalg.solve(A, b)
+    solved = tensors.TiledCholesky.of(A.float()).solve(b.float())
+    assert (solved.double() - solution).norm() < 1e-4 * solution.norm()
+
+
+def test_methods_answer_on_the_card_as_on_the_host():
+    X, y, site, _ = samples(n=1200)
+    on_card = torch.from_numpy(X).cuda()
+    theirs = SCAClassifier().fit(X, y, sample_domain=site)
+    ours = SCAClassifier().fit(on_card, y, sample_domain=site)
+    assert np.mean(ours.transduction_ == theirs.transduction_) > 0.995
+    assert np.mean(ours.predict(on_card) == theirs.predict(X)) > 0.995
+    assert np.mean(ours.to("numpy").predict(X) == theirs.predict(X)) > 0.995
+    for model in (TCA(3), JDA(3, max_iter=3, tol=0)):
+        Z = clone(model).fit(on_card, y, sample_domain=site).transform(on_card).cpu().numpy()
+        expected = clone(model).fit(X, y, sample_domain=site).transform(X)
+        signs = np.sign(np.sum(Z * expected, axis=0))
+        assert_allclose(Z * signs, expected, atol=1e-5 * np.abs(expected).max())

@@ -88,3 +88,25 @@ def test_components_of_features_are_brought_before_the_map(feature_map):
         np.testing.assert_allclose(moved.transform(new), expected, atol=1e-9)
         np.testing.assert_allclose(projected, expected, atol=1e-9)
         assert moved.n_features_in_ == 12
+
+
+@pytest.mark.parametrize("n", [200, DENSE + 100], ids=["dense", "randomised"])
+def test_tensors_have_the_basis_of_arrays(require, n):
+    torch = require("torch", "torch")
+    X = np.random.default_rng(1).normal(size=(n, 5)) * [4, 3, 2, 1, 0.5]
+    there = torch.from_numpy(X)
+    expected, found = PrincipalMap(40).fit(X), PrincipalMap(40).fit(there)
+    assert_allclose(found.eigenvalues_[:10], expected.eigenvalues_[:10], rtol=1e-4)
+    features = found.transform(there)
+    assert_allclose(features, found.fit_transform(there), atol=1e-8)
+    assert subspace_angles(features[:, :5].numpy(), expected.transform(X)[:, :5]).max() < 1e-3
+    if n < DENSE:
+        close = 1e-7 * np.abs(features.numpy()).max()
+        assert_allclose(features.abs(), np.abs(expected.transform(X)), atol=close)
+    with pytest.raises(TypeError, match="NumPy array"):
+        found.transform(X)
+
+
+def test_samples_that_coincide_have_a_basis_of_zeros_on_tensors_too(require):
+    torch = require("torch", "torch")
+    assert not PrincipalMap(3).fit_transform(torch.ones(9, 2)).any()

@@ -96,3 +96,16 @@ def test_a_pipeline_scales_each_domain_before_a_regressor(regressor):
 def test_scikit_learn_finds_no_fault_with_the_scaler(routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         check_estimator(DomainScaler())
+
+
+def test_tensors_are_scaled_as_arrays_are(require, samples):
+    torch = require("torch", "torch")
+    X, y, site = samples
+    X = np.column_stack([X, np.full(len(X), 7.0)])
+    there = torch.from_numpy(X)
+    arrays, model = DomainScaler(), DomainScaler()
+    scaled = model.fit_transform(there, y, sample_domain=site)
+    assert isinstance(scaled, torch.Tensor)
+    assert_allclose(scaled, arrays.fit_transform(X, y, sample_domain=site), atol=1e-12)
+    assert_allclose(model.transform(there[:5]), arrays.transform(X[:5]), atol=1e-12)
+    assert_allclose(model.transform(X[:5]), arrays.transform(X[:5]), atol=1e-12)

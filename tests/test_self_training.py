@@ -492,3 +492,91 @@ def test_neighbours_of_points_that_moved_are_those_of_a_search_from_scratch(move
         exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
         _, index = others(B, B)
         assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :3]))
+
+
+# --- tensors --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def torch(require):
+    return require("torch", "torch")
+
+
+def wide(n=400, p=12):
+    """Samples of many classes, domains and units, some of them unlabelled."""
+    rng = np.random.default_rng(1)
+    y, site = rng.integers(0, 4, n), np.repeat(["here", "there"], n // 2)
+    X = rng.normal(size=(n, p)) * np.linspace(1.5, 0.5, p) + 2 * np.eye(4, p)[y]
+    X[n // 2 :] = 1.5 * X[n // 2 :] + 1
+    return X, y, np.where(site == "here", y, -1), site
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scalings": ["none"], "class_frequencies": "source"},
+        {"estimator": SCA(feature_map=LandmarkMap(60), delta=0, conditional_delta=1)},
+    ],
+    ids=["default", "frequencies", "landmarks"],
+)
+def test_a_classifier_learns_from_tensors_what_it_learns_from_arrays(torch, options):
+    X, _, known, site = wide()
+    arrays = SCAClassifier(**options).fit(X, known, sample_domain=site)
+    model = SCAClassifier(**options).fit(torch.from_numpy(X), known, sample_domain=site)
+    assert_allclose(model.label_distributions_, arrays.label_distributions_, atol=1e-6)
+    assert_array_equal(model.transduction_, arrays.transduction_)
+    for ours, theirs in zip(model.candidates_, arrays.candidates_, strict=True):
+        assert_allclose(ours.weight, theirs.weight, atol=1e-9)
+        assert_allclose(
+            [each.trust for each in ours.rounds], [each.trust for each in theirs.rounds]
+        )
+    new = X[::7] + 0.01
+    expected = arrays.predict_proba(new, sample_domain=site[::7])
+    found = model.predict_proba(torch.from_numpy(new), sample_domain=site[::7])
+    assert type(found) is np.ndarray
+    assert_allclose(found, expected, atol=1e-6)
+    moved = model.to("numpy")
+    assert_allclose(moved.predict_proba(new, sample_domain=site[::7]), expected, atol=1e-6)
+    with pytest.raises(TypeError, match="NumPy array"):
+        model.predict(new)
+
+
+def test_single_precision_is_enough_for_the_classifier(torch):
+    X, _, known, site = wide()
+    expected = SCAClassifier().fit(X, known, sample_domain=site)
+    found = SCAClassifier().fit(torch.from_numpy(X).float(), known, sample_domain=site)
+    assert np.mean(found.transduction_ == expected.transduction_) > 0.99
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_voter_says_of_tensors_what_it_says_of_arrays(torch, dtype):
+    X, _, known, _ = wide()
+    Z = unit_length(X)
+    before = np.where(np.arange(len(X)) % 3 == 0, -1, np.maximum(known, 0))
+    arrays = Electorate(Z, known, before, 4)
+    model = Electorate(torch.from_numpy(Z.astype(dtype)), known, before, 4)
+    for name, voter in VOTERS.items():
+        found = voter(model)
+        assert type(found) is np.ndarray, name
+        assert_allclose(found, voter(arrays), atol=1e-9 if dtype == "float64" else 1e-3)
+
+
+def test_neighbours_among_tensors_are_those_of_a_search_over_all_pairs(torch, monkeypatch):
+    monkeypatch.setattr("skatter.tensors.STRIP_BYTES", 4000)
+    rng = np.random.default_rng(0)
+    A, B = 50 + rng.normal(size=(70, 5)), 50 + rng.normal(size=(40, 5))
+    exact = np.square(A[:, None] - B).sum(axis=2)
+    squared, index = Nearest(4)(torch.from_numpy(A), torch.from_numpy(B))
+    assert_array_equal(index, exact.argsort(axis=1)[:, :4])
+    assert_allclose(squared, np.sort(exact)[:, :4])
+    exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
+    _, index = Nearest(3, apart=True)(torch.from_numpy(B), torch.from_numpy(B))
+    assert_array_equal(index, exact.argsort(axis=1)[:, :3])
+
+
+def test_points_that_coincide_are_a_graph_of_tensors_too(torch):
+    Z, known = np.ones((30, 3)), np.where(np.arange(30) < 10, np.arange(30) % 2, -1)
+    found = VOTERS["spreading"](Electorate(torch.from_numpy(Z), known, known, 2))
+    assert np.isfinite(found).all()
+    assert_allclose(found.sum(axis=1), 1)

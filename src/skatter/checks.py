@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skatter.tensors import check_tensor, is_tensor
+from skatter.tensors import check_tensor, is_tensor, moments_of_columns
 
 FLOATS = (np.float64, np.float32)
 LARGEST = {"float64": 1e100, "float32": 1e17}
@@ -143,7 +143,7 @@ def dominant_column(X: Any) -> DominantColumn | None:
     """
     if issparse(X) or X.shape[1] < FEWEST_COLUMNS:
         return None
-    variance = X.var(axis=0, dtype=np.float64)
+    _, variance = moments_of_columns(X)
     total, position = float(variance.sum()), int(variance.argmax())
     if not total > 0 or variance[position] <= MOST_OF_VARIANCE * total:
         return None

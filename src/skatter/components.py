@@ -30,7 +30,17 @@ from skatter.principal import PrincipalMap
 from skatter.scatter import Scatters
 from skatter.spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter.spaces import product as dense_product
-from skatter.tensors import Array, copied_rows, like, moved, multiply, require_same_place, vstack
+from skatter.tensors import (
+    Array,
+    copied_rows,
+    host,
+    hstack,
+    like,
+    moved,
+    multiply,
+    require_same_place,
+    vstack,
+)
 
 UNSUPERVISED_COMPONENTS = 20
 """Components of a method that knows no classes."""
@@ -394,8 +404,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             feature_map.X_fit_,
             None,
         )
-        found.dual_coef_ = feature_map.dual_coef_ @ self.components_.T
-        found.offset_ = feature_map.offset_ @ self.components_.T + self.offset_
+        found.dual_coef_ = multiply(feature_map.dual_coef_, self.components_.T)
+        found.offset_ = multiply(feature_map.offset_, self.components_.T) + self.offset_
         del found.components_
         return found
 
@@ -631,18 +641,18 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
 
 
 def project_alike(models: Sequence[ScatterComponents], X: Any) -> list[Array]:
-    """Project samples by models that differ in their components alone.
+    """Project samples by models that differ in their components alone, to the host.
 
     What they share, kernel values or explicit features, is computed once.
     """
     joined = copy(models[0])
     if hasattr(joined, "dual_coef_"):
-        joined.dual_coef_ = np.hstack([each.dual_coef_ for each in models])
+        joined.dual_coef_ = hstack([each.dual_coef_ for each in models])
     else:
-        joined.components_ = np.vstack([each.components_ for each in models])
-    joined.offset_ = np.concatenate([each.offset_ for each in models])
+        joined.components_ = vstack([each.components_ for each in models])
+    joined.offset_ = hstack([each.offset_[None] for each in models])[0]
     ends = np.cumsum([each.n_components_ for each in models])
-    return np.split(np.asarray(joined.transform(X)), ends[:-1], axis=1)
+    return np.split(host(joined.transform(X)), ends[:-1], axis=1)
 
 
 @declared

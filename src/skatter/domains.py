@@ -24,6 +24,9 @@ __all__ = ["Domains", "read_domains"]
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
 
+FEW = 8
+"""Names that are picked out one by one rather than sorted."""
+
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
@@ -163,7 +166,7 @@ class Domains:
         """
         # Code of the class, unlabelled last, then of the domain
         label = np.where(self.labelled, self.label, len(self.classes))
-        codes, cell = np.unique(label * self.n_domains + self.domain, return_inverse=True)
+        codes, cell = coded(label * self.n_domains + self.domain)
         label = codes // self.n_domains
         cells = replace(
             self,
@@ -171,7 +174,7 @@ class Domains:
             domain=codes % self.n_domains,
             count=self._sizes(cell, len(codes)),
         )
-        return cells, cell.astype(np.intp)
+        return cells, cell
 
     def restrict(self, rows: Codes | Mask) -> Domains:
         """Return the view of these rows alone: classes and domains that none of them has are gone.
@@ -248,8 +251,8 @@ def read_domains(
     mask = None if labelled is None else host(labelled)
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
-    names = None if domain is None or domain_ids is None else domain_ids[domain]
-    classes, label = _read_labels(y, n, mask, names)
+    named = None if domain is None or domain_ids is None else (domain_ids, domain)
+    classes, label = _read_labels(y, n, mask, named)
     if domain is None or domain_ids is None:
         # One domain of labelled and one of unlabelled samples, whichever exist.
         present, domain = np.unique(label == UNLABELLED, return_inverse=True)
@@ -412,17 +415,54 @@ def _of_one_kind(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 def _read_ids(sample_domain: Any) -> tuple[NDArray[Any], Codes]:
     values = plain_column(sample_domain)
+    if values.dtype.kind not in "US":
+        _require_ids(values)
+        values = _of_one_kind("sample_domain", values)
+    if values.dtype.kind not in "biuUS":
+        raise TypeError(f"sample_domain must hold integers or strings, got dtype {values.dtype}.")
+    ids, codes = coded(values)
+    if is_missing(ids).any():
+        _require_ids(values)
+    return ids, codes
+
+
+def _require_ids(values: NDArray[Any]) -> None:
     missing = np.flatnonzero(is_missing(values))
     if len(missing):
         raise ValueError(
             f"sample_domain has no id at row {missing[0]}. Every sample belongs to a domain: give "
             "the unknown ones an id of their own."
         )
-    values = _of_one_kind("sample_domain", values)
-    if values.dtype.kind not in "biuUS":
-        raise TypeError(f"sample_domain must hold integers or strings, got dtype {values.dtype}.")
-    ids, codes = np.unique(values, return_inverse=True)
-    return ids, codes.astype(np.intp)
+
+
+def coded(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return what ``np.unique`` does with the inverse; without a sort where values are few.
+
+    Integers of a small range are looked up in a table, a few names are picked one by one.
+    """
+    if values.dtype.kind in "iu" and values.size:
+        least = values.min()
+        if int(values.max()) - int(least) < max(len(values), FEW):
+            wide = values if values.itemsize == 8 else values.astype(np.int64)
+            places = (wide - wide.min()).astype(np.intp)
+            present = np.bincount(places) > 0
+            ids = np.flatnonzero(present).astype(values.dtype) + least
+            return ids, (np.cumsum(present) - 1)[places]
+    picked = _few_names(values) if values.dtype.kind in "US" else None
+    ids, codes = np.unique(values if picked is None else picked[0], return_inverse=True)
+    return ids, (codes if picked is None else codes[picked[1]]).astype(np.intp)
+
+
+def _few_names(values: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
+    """Return the names in the order in which they come, and their codes; None where many do."""
+    names, codes = list(values[:1]), np.zeros(len(values), dtype=np.intp)
+    rest = np.flatnonzero(values != values[0]) if len(values) else codes
+    while len(rest) and len(names) < FEW:
+        # Whoever has the next name keeps its code; the others are next in turn.
+        codes[rest] = len(names)
+        names.append(values[rest[0]])
+        rest = rest[values[rest] != names[-1]]
+    return None if len(rest) else (np.array(names, dtype=values.dtype), codes)
 
 
 def _targets(ids: NDArray[Any], of_labelled: Codes) -> Mask:
@@ -433,7 +473,7 @@ def _targets(ids: NDArray[Any], of_labelled: Codes) -> Mask:
 
 
 def _read_labels(
-    y: Any, n: int, mask: Mask | None, domain: NDArray[Any] | None
+    y: Any, n: int, mask: Mask | None, domains: tuple[NDArray[Any], Codes] | None
 ) -> tuple[NDArray[Any], Codes]:
     label = np.full(n, UNLABELLED, dtype=np.intp)
     if y is None:
@@ -455,7 +495,7 @@ def _read_labels(
         present = mask
     named = _of_one_kind("y", values[present])
     if mask is None and present.all() and named.dtype.kind == "i":
-        present = _present_integers(named, domain)
+        present = _present_integers(named, domains)
         named = named[present]
     if named.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold classes.")
@@ -465,18 +505,21 @@ def _read_labels(
             f"as {named[0]!r}. Unknown label type: for regression use SCA(label_splines=8), or cut "
             "them into classes with skatter.labels.bin_labels."
         )
-    classes, codes = np.unique(named, return_inverse=True)
+    classes, codes = coded(named)
     label[present] = codes
     return classes, label
 
 
-def _present_integers(values: NDArray[Any], domain: NDArray[Any] | None) -> Mask:
+def _present_integers(values: NDArray[Any], domains: tuple[NDArray[Any], Codes] | None) -> Mask:
     """Tell labels from the mark -1 among integers, or say that nobody can."""
     marked = values == UNLABELLED
-    others = np.unique(values[~marked])
+    others, _ = coded(values[~marked])
     if len(others) != 1 or not marked.any():
         return ~marked
-    unclear = [] if domain is None else np.setdiff1d(domain, domain[~marked]).tolist()
+    unclear = []
+    if domains is not None:
+        ids, domain = domains
+        unclear = ids[np.setdiff1d(domain, domain[~marked])].tolist()
     if unclear:
         raise ValueError(
             f"y holds -1 and {others[0]}, and nothing but -1 in domain {unclear[0]!r}: -1 may be a "

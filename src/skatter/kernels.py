@@ -283,6 +283,9 @@ def median_distance(X: Any, kernel: str = "rbf", *, random_state: Any = None) ->
     """
     if X.shape[0] > MEDIAN_SAMPLE:
         X = tensors.take(X, _representative_rows(X, random_state))
+    if tensors.is_tensor(X) and kernel == "rbf":
+        found = tensors.median_squared_distance(X)
+        return 1.0 if found is None else found
     X = tensors.host(X) if tensors.is_tensor(X) else X
     if kernel == "rbf" and isinstance(X, np.ndarray):
         X = X - np.median(X, axis=0)  # which no outlier can move far
@@ -303,7 +306,7 @@ def _representative_rows(X: Any, random_state: Any) -> tensors.Array:
     else:
         centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
         distances = euclidean_distances(X, centroid, squared=True).ravel()
-    ranks = np.argsort(distances, kind="stable")
+    ranks = tensors.ascending(distances)
     rng = check_random_state(0 if random_state is None else random_state)
     strata = (np.arange(MEDIAN_SAMPLE) + rng.uniform(size=MEDIAN_SAMPLE)) / MEDIAN_SAMPLE
     return ranks[(strata * X.shape[0]).astype(np.intp)]

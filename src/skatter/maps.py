@@ -173,7 +173,7 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             kernel = replace(kernel, origin=tensors.host(kernel.origin))
         landmarks = self._choose(X, kernel) if isinstance(self.landmarks, str) else self._given(X)
         K, dtype = _kernel_of_landmarks(landmarks, kernel), tensors.host_dtype(X)
-        sizes, root = _inverse_root(K, np.finfo(dtype).eps)
+        sizes, root = _inverse_root(K, np.finfo(dtype).eps, tensors.device_of(X))
         _warn_if_indefinite(K, sizes)
         self.normalization_ = root.astype(dtype)
         self.landmarks_ = _on_host(landmarks)
@@ -257,11 +257,12 @@ def _in_random_order(X: Any, rng: Any) -> Codes:
     They are sorted by their projection on a fixed direction, then shuffled.
     """
     direction = np.random.RandomState(0).standard_normal(X.shape[1])
-    direction = tensors.to_device(direction, tensors.device_of(X))
-    keys = [
-        tensors.host(_in_double(X[rows]) @ direction) for rows in gen_batches(X.shape[0], BATCH)
-    ]
-    return np.argsort(np.concatenate(keys), kind="stable")[rng.permutation(X.shape[0])]
+    if tensors.is_tensor(X):
+        keys = tensors.projections_on(X, direction)
+    else:
+        batches = gen_batches(X.shape[0], BATCH)
+        keys = np.concatenate([_in_double(X[rows]) @ direction for rows in batches])
+    return tensors.ascending(keys)[rng.permutation(X.shape[0])]
 
 
 def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: Any) -> Codes:
@@ -270,7 +271,8 @@ def _spread_rows(X: Any, drawn: Codes, kernel: Kernel, n_landmarks: int, rng: An
     pool = _in_double(tensors.take(X, candidates))
     if kernel.metric not in _EUCLIDEAN:
         return candidates[_kernel_kmeans_plusplus(pool, kernel, n_landmarks, rng)]
-    pool = _on_host(pool)
+    if tensors.is_tensor(pool):
+        return candidates[tensors.spread_rows(pool - pool.mean(dim=0), n_landmarks, rng)]
     if not sparse.issparse(pool):
         # Distances are blind to a shift, but not to the digits that it costs.
         pool = pool - pool.mean(axis=0)
@@ -325,7 +327,7 @@ def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int
     """
     eps = np.finfo(np.float64).eps
     pilot = _in_double(tensors.take(X, candidates[:PILOT]))
-    sizes, root = _inverse_root(_kernel_of_landmarks(pilot, kernel), eps)
+    sizes, root = _inverse_root(_kernel_of_landmarks(pilot, kernel), eps, tensors.device_of(X))
     leading = max(min(n_landmarks // DRAWS_PER_DIRECTION, len(sizes) // 2), 1)
     ridge = max(sizes[leading:].sum() / leading, np.sqrt(eps) * sizes.sum()) or 1.0
     scores = []
@@ -378,13 +380,12 @@ def _finite(values: tensors.Array) -> tensors.Array:
     return values
 
 
-def _inverse_root(K: tensors.Array, eps: float) -> tuple[tensors.Array, tensors.Array]:
+def _inverse_root(K: tensors.Array, eps: float, device: Any) -> tuple[tensors.Array, tensors.Array]:
     """Return Σ and U Σ^-½ of the directions above rounding, largest first.
 
     Where there is none, one of zeros: downstream steps need a column.
     """
-    values, U = eigh(K)
-    values, U = values[::-1], U[:, ::-1]
+    values, U = _all_pairs(K, device)
     # Eigenvalues have an error of their own, which grows with the root of their number.
     rounding = max(eps, 4 * np.sqrt(len(K)) * np.finfo(K.dtype).eps)
     rank = np.count_nonzero(values > rounding * np.abs(values).sum())
@@ -392,6 +393,14 @@ def _inverse_root(K: tensors.Array, eps: float) -> tuple[tensors.Array, tensors.
         return np.zeros(1), np.zeros((len(K), 1))
     values, U = values[:rank], U[:, :rank]
     return values, np.asarray(U * (column_signs(U) / np.sqrt(values)))
+
+
+def _all_pairs(K: tensors.Array, device: Any) -> tuple[tensors.Array, tensors.Array]:
+    """Return all eigenpairs, largest first."""
+    if tensors.on_card(device):
+        return tensors.leading_on_card(K, len(K), device)
+    values, U = eigh(K)
+    return values[::-1], U[:, ::-1]
 
 
 def _warn_if_indefinite(K: tensors.Array, sizes: tensors.Array) -> None:

@@ -45,10 +45,12 @@ MAX_BYTES = 2**34
 """Size of a file of moments."""
 BATCH_VALUES = 2**23
 """Features computed at a time: bounds the memory that collecting moments takes."""
-DEVICE_BATCH_VALUES = 2**27
+DEVICE_BATCH_VALUES = 2**30
 """The same on a graphics card, where small batches would wait for the host."""
 _OF_CELLS = ("label", "classes", "domain", "domain_ids", "is_target", "counts")
 """What a file of moments holds of the cells, in the order of the fields of :class:`Domains`."""
+DEVICE_SHARE = 2**6
+"""Bytes of its free memory for each of them, at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +223,8 @@ def collect_moments(
     """
     check_choice("second", second, SECOND)
     first = X[:1] if features is None else features(X[:1])
-    on_card = tensors.free_memory(tensors.device_of(X)) is not None
-    n_values = DEVICE_BATCH_VALUES if on_card else BATCH_VALUES
+    free = tensors.free_memory(tensors.device_of(X))
+    n_values = BATCH_VALUES if free is None else min(DEVICE_BATCH_VALUES, free // DEVICE_SHARE)
     n_rows = max(n_values // max(first.shape[1], X.shape[1]), 1)
     found = None
     for rows in gen_batches(X.shape[0], n_rows):
@@ -298,16 +300,17 @@ def _moments_of(features: Any, domains: Domains, second: str, feature_map: str) 
         # Sparse samples lie about zero and stay sparse.
         features = features.astype(np.float64)
     else:
+        of_cells = tensors.split_rows(features, cells.counts)
         near = tensors.like(_cell_means(features, cells, cell), features)
-        features -= tensors.take(near, cell)
+        for own, mean in zip(of_cells, near, strict=True):
+            own -= mean
         near = tensors.host(near).astype(np.float64)
     # What rounding left of the means, told from values near zero.
     left = _cell_means(features, cells, cell)
     matrices = np.zeros((_n_second(cells, second), left.shape[1], left.shape[1]))
     for index, rows in _groups(cells, cell, second):
-        block = features[rows]
-        square: Any = tensors.multiply(block.T, block)
-        matrices[index] = square.toarray() if sparse.issparse(square) else tensors.host(square)
+        square: Any = tensors.second_moment(features[rows])
+        matrices[index] = square.toarray() if sparse.issparse(square) else square
     for index, rows in _groups(cells, np.arange(cells.n_rows), second):
         weighted = left[rows] * np.sqrt(cells.counts[rows])[:, None]
         matrices[index] -= weighted.T @ weighted
@@ -316,13 +319,13 @@ def _moments_of(features: Any, domains: Domains, second: str, feature_map: str) 
 
 def _cell_means(features: Any, cells: Domains, cell: Codes) -> Array:
     """Return the means of the cells, on the host, of samples that are sorted by cell."""
-    if tensors.is_tensor(features):
-        E = tensors.like(scatter.indicator_means(cell, cells.n_rows), features)
-        return tensors.host(tensors.multiply(E.T, features)).astype(np.float64)
     if sparse.issparse(features):
         sums = sparse.csr_array((np.ones(len(cell)), cell, np.arange(len(cell) + 1))).T @ features
         return np.asarray(sums.todense()) / cells.counts[:, None]
-    of_cells = np.split(features, np.cumsum(cells.counts)[:-1])
+    of_cells: Any = tensors.split_rows(features, cells.counts)
+    if tensors.is_tensor(features):
+        means = tensors.vstack([own.mean(dim=0, keepdim=True) for own in of_cells])
+        return tensors.host(means).astype(np.float64)
     return np.array([own.mean(axis=0, dtype=np.float64) for own in of_cells])
 
 

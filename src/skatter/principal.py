@@ -13,19 +13,35 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
-from sklearn.utils import gen_batches
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.checks import check_samples
-from skatter.kernels import WithKernel, gram, kernel_of
+from skatter.kernels import WithKernel, centre, gram, kernel_of
 from skatter.parameters import COUNT, declared, parameter
-from skatter.tensors import Array, copied_rows
+from skatter.solve.blas import plain_qr
+from skatter.tensors import (
+    Tall,
+    copied_rows,
+    host_dtype,
+    is_tensor,
+    leading_of_tensor,
+    like,
+    multiply,
+    random_columns,
+    require_same_place,
+    vstack,
+)
 
 DENSE = 1500
 """Samples up to which all components are computed, and then cut: rows in any order then give the
 same basis to rounding."""
 PASSES = 1
 """Power iterations of the randomised solver."""
+OVERSAMPLED = 10
+"""Directions of the randomised solver beyond the components."""
+ROUNDING = {"float64": 1e-12, "float32": 2e-7}
+"""Share of the largest eigenvalue below which another one is zero, as in KernelPCA."""
 BATCH = 4096
 """New samples mapped at a time."""
 
@@ -53,27 +69,30 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None) -> Tall:
         """Find the components, and return the features of ``X``."""
         return self._fit(X)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Tall:
         """Return the features of samples, seen before or not; shape (n_samples, n_components)."""
         check_is_fitted(self)
-        X = check_samples(self, X, reset=False)
+        X = check_samples(self, X, reset=False, tensors=True)
+        require_same_place(X, self.X_fit_, "X")
         batches = [
-            self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ - self.offset_
+            multiply(self.kernel_(X[rows], self.X_fit_), self.dual_coef_) - self.offset_
             for rows in gen_batches(X.shape[0], BATCH)
         ]
-        return np.vstack(batches)
+        return vstack(batches)
 
-    def _fit(self, X: Any) -> Array:
+    def _fit(self, X: Any) -> Tall:
         """Fit, and return the features of the samples, which come with the components."""
         self.check_parameters()
-        X = check_samples(self, X, reset=True)
+        X = check_samples(self, X, reset=True, tensors=True)
         self.kernel_ = kernel_of(self, X)
         self.X_fit_ = copied_rows(X)
         K = gram(X, self.kernel_)
+        if is_tensor(K):
+            return self._fit_tensor(K)
         row_means = np.asarray(K.mean(axis=0))
         found = KernelPCA(
             min(self.n_components, len(K) - 1),
@@ -94,6 +113,29 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.offset_ = row_means @ self.dual_coef_
         return features
+
+    def _fit_tensor(self, K: Any) -> Tall:
+        """Do for a Gram matrix what KernelPCA does; it is overwritten."""
+        row_means, size = centre(K), min(self.n_components, len(K) - 1)
+        if len(K) <= DENSE:
+            values, vectors = leading_of_tensor(K, size)
+        else:
+            random = check_random_state(0 if self.random_state is None else self.random_state)
+            basis = random_columns(random, size + OVERSAMPLED, K)
+            for _ in range(2 * PASSES + 1):
+                basis = multiply(K, basis)
+            basis, _ = plain_qr(basis)
+            values, vectors = leading_of_tensor(multiply(basis.T, multiply(K, basis)), size)
+            vectors = multiply(basis, like(vectors, basis))
+        least = ROUNDING[host_dtype(K).name] * values.max(initial=0)
+        lengths = np.sqrt(np.where(values > least, values, 0))
+        self.eigenvalues_ = np.square(lengths)
+        inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        self.dual_coef_ = like(vectors * like(inverse, vectors), K)
+        self.dual_coef_ -= self.dual_coef_.mean(axis=0)
+        self.offset_ = multiply(row_means, self.dual_coef_)
+        # Vectors of the randomised solver are near; features must be what `transform` returns.
+        return multiply(K, self.dual_coef_)
 
     def _check_together(self) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":

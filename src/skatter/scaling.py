@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from skatter.checks import check_samples
 from skatter.domains import which_domain
 from skatter.labels import read_marked
-from skatter.tensors import Array
+from skatter.tensors import Tall, host_dtype, is_tensor, like, moments_of_columns, take
 
 __all__ = ["DomainScaler"]
 
@@ -54,50 +54,59 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> DomainScaler:
         """Learn the mean and the standard deviation of every feature in every domain.
 
-        Takes what :meth:`skatter.SCA.fit` takes. Labels, be they classes or numbers, say which
-        domains are targets, and nothing else.
+        Takes what :meth:`skatter.SCA.fit` takes, but for sparse samples. Labels, be they classes
+        or numbers, say which domains are targets, and nothing else.
         """
-        X = check_samples(self, X, reset=True, sparse=False)
+        X = check_samples(self, X, reset=True, sparse=False, tensors=True)
         if y is None and sample_domain is None:
             sample_domain = np.zeros(len(X), dtype=int)
         domains = read_marked(y, sample_domain, labelled=labelled, n_samples=len(X))
         others = domains.target if domains.target.any() else np.ones(len(X), dtype=bool)
         groups = [*(domains.domain == d for d in range(domains.n_domains)), others]
         self.domain_ids_ = np.array(domains.domain_ids)
-        self.means_ = np.stack([X[rows].mean(axis=0) for rows in groups])
-        scales = np.stack([X[rows].std(axis=0) for rows in groups])
+        dtype = host_dtype(X)
+        if is_tensor(X):
+            found = [moments_of_columns(take(X, np.flatnonzero(rows))) for rows in groups]
+            self.means_ = np.stack([mean for mean, _ in found]).astype(dtype)
+            scales = np.sqrt([variance for _, variance in found])
+        else:
+            self.means_ = np.stack([X[rows].mean(axis=0) for rows in groups])
+            scales = np.stack([X[rows].std(axis=0) for rows in groups])
         # A constant feature has the standard deviation that rounding left.
-        rounding = 10 * np.finfo(X.dtype).eps * np.abs(self.means_)
-        self.scales_ = np.where(scales > rounding, scales, 1).astype(X.dtype)
+        rounding = 10 * np.finfo(dtype).eps * np.abs(self.means_)
+        self.scales_ = np.where(scales > rounding, scales, 1).astype(dtype)
         return self
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> Array:
+    ) -> Tall:
         """Learn, and scale ``X``; takes what :meth:`fit` takes."""
         self.fit(X, y, sample_domain=sample_domain, labelled=labelled)
-        X = check_samples(self, X, reset=False, sparse=False)
+        X = check_samples(self, X, reset=False, sparse=False, tensors=True)
         if sample_domain is None and y is not None:
             domains = read_marked(y, None, labelled=labelled, n_samples=len(X))
             return self._scaled(X, domains.domain)
         return self.transform(X, sample_domain=sample_domain)
 
-    def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
+    def transform(self, X: Any, *, sample_domain: Any = None) -> Tall:
         """Scale samples, seen before or not, each as its domain asks.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or Tensor of shape (n_samples, n_features)
             Samples.
         sample_domain : array-like of shape (n_samples,) or None
             Their domains; None: the target.
         """
         check_is_fitted(self)
-        X = check_samples(self, X, reset=False, sparse=False)
+        X = check_samples(self, X, reset=False, sparse=False, tensors=True)
         if sample_domain is None:
             return self._scaled(X, np.full(len(X), -1))
         return self._scaled(X, which_domain(sample_domain, self.domain_ids_, n_samples=len(X)))
 
-    def _scaled(self, X: Any, domain: Any) -> Array:
+    def _scaled(self, X: Any, domain: Any) -> Tall:
         """Scale rows by their domain's code; -1 is the last row of the statistics."""
+        if is_tensor(X):
+            means, scales = (take(like(table, X), domain) for table in (self.means_, self.scales_))
+            return (X - means).div_(scales)
         return np.asarray((X - self.means_[domain]) / self.scales_[domain])

@@ -7,7 +7,8 @@ ones here make, move, check and multiply tall arrays, :mod:`skatter.solve.blas` 
 
 torch is never imported before the user has imported it. Products of float32 tensors are computed
 in float32 whatever short mode the user allows the matrix units elsewhere: eigenvectors live on
-differences that ten bits do not show.
+differences that ten bits do not show. Where matrix units pay, the largest products are sums of
+three products of float16 halves, which hold 22 bits together (:func:`_halves`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from math import frexp
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -44,12 +47,36 @@ Tall: TypeAlias = "NDArray[Any] | torch.Tensor"
 STRIP_BYTES = 2**28
 """Bytes of the rows of a tall tensor that are worked on at a time."""
 
-GRAM_ROWS = 2048
-"""Rows of a kernel matrix that are worked on at a time, at most. Of a symmetric one in many strips
-only half has to be computed."""
+GRAM_TILE = 2048
+"""Rows and columns of a tile of a kernel matrix; of a symmetric one half of them are computed."""
 
-CHOLESKY_TILE = 2048
-"""Rows of a tile of :class:`TiledCholesky`."""
+CROSS_TILE = 2**15
+"""The same between two sets of samples: a large product is done soonest in one piece."""
+
+CHOLESKY_TILE = 1024
+"""Rows of a tile of :class:`TiledCholesky` as it is made."""
+SOLVE_TILE = 4096
+"""Rows of its tiles once it is done: the fewer, the fewer steps a solve takes."""
+UPDATE_ROWS = 1024
+"""Rows up to which a triangle that :class:`TiledCholesky` updates is taken for a square."""
+ALIGNED = 32
+"""What the rows of parts of a matrix are a multiple of: matrix units like that."""
+
+SQUARED_ROWS = 2**17
+"""Rows whose products are added up in their own floating type."""
+
+NARROW_QR = 64
+"""Columns up to which a card does a QR by inner products."""
+INDEPENDENT = 1e-5
+"""Share of a column that lies beside those before it, at least, for a QR by inner products."""
+
+TOP_OF_HALVES = 15
+"""Float16 numbers are scaled to at most two to this power."""
+HALVES_PAY = frozenset({(7, 0), (7, 5), (8, 0), (9, 0), (10, 0), (10, 3)})
+"""Compute capabilities of cards that multiply float16 matrices more than three times as fast as
+float32 ones."""
+SEGMENT = 64
+"""Float32 entries of a Gram matrix that are added up before float64 takes over."""
 
 
 # --- where an array lives -----------------------------------------------------------------------
@@ -76,9 +103,17 @@ def device_of(tall: Tall) -> Any:
     return tall.device if is_tensor(tall) else None
 
 
-def to_device(array: Array, device: Any) -> Tall:
-    """Return a copy of a host array on a torch device; the array itself where that is None."""
-    if device is None:
+def on_card(device: Any) -> bool:
+    """Tell a graphics card from the host, whose arrays have the device None or ``cpu``."""
+    return device is not None and bool(device.type == "cuda")
+
+
+def to_device(array: Tall, device: Any) -> Tall:
+    """Return a copy of a host array on a torch device; the array itself where that is None.
+
+    A tensor is there already.
+    """
+    if device is None or is_tensor(array):
         return array
     # A copy of its own: torch takes no reversed arrays, and must not write to the host's.
     return torch.from_numpy(np.array(array)).to(device)
@@ -112,11 +147,30 @@ def vstack(arrays: Sequence[Tall]) -> Tall:
     return torch.cat(list(arrays))
 
 
+def split_rows(tall: Tall, sizes: Array) -> list[Tall]:
+    """Cut rows into parts of these sizes, in the same memory."""
+    if not is_tensor(tall):
+        return np.split(tall, np.cumsum(sizes)[:-1])
+    return list(torch.split(tall, sizes.tolist()))
+
+
 def empty_columns(rows: int, columns: int, beside: Tall) -> Tall:
     """Return room for columns, each of which lies together, of the kind of ``beside``."""
     if not is_tensor(beside):
         return np.empty((rows, columns), dtype=beside.dtype, order="F")
     return beside.new_empty((columns, rows)).T
+
+
+def random_columns(random: np.random.RandomState, count: int, beside: Tall) -> Tall:
+    """Return random columns, of the kind and length of ``beside``.
+
+    Those of tensors are uniform numbers of a quick generator on the host, which ``random`` seeds.
+    """
+    shape = (count, len(beside))
+    if not is_tensor(beside):
+        return random.standard_normal(shape).astype(beside.dtype).T
+    quick = np.random.Generator(np.random.SFC64(random.randint(2**31)))
+    return torch.from_numpy(quick.random(shape, np.float32)).to(beside).sub_(0.5).T
 
 
 def identity(K: Tall) -> Tall:
@@ -226,7 +280,7 @@ def _place(x: Tall) -> str:
 
 def free_memory(device: Any) -> int | None:
     """Bytes that a GPU can still give, or None where the memory is the host's."""
-    if device is None or device.type != "cuda":
+    if not on_card(device):
         return None
     free, _ = torch.cuda.mem_get_info(device)
     # torch keeps what it has freed, and gives that first.
@@ -272,6 +326,15 @@ def multiply(A: Tall, B: Tall) -> Tall:
         return A @ B
 
 
+def second_moment(X: Tall) -> Array:
+    """Return XᵀX on the host; many rows of a tensor add up in float64."""
+    if not is_tensor(X):
+        return X.T @ X
+    with full_precision():
+        parts = [part.T @ part for part in torch.split(X, SQUARED_ROWS)]
+    return host(sum(part.double() for part in parts))
+
+
 def subtract_product(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
     """Return C - A B for tensors, overwriting ``C``."""
     with full_precision():
@@ -280,9 +343,44 @@ def subtract_product(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor) -> torch
 
 def orthonormalised(W: torch.Tensor) -> tuple[torch.Tensor, Array]:
     """Return Q and R of W = Q R: Q tall with orthonormal columns, R small."""
-    with torch.no_grad():
+    with full_precision():
+        narrow = on_card(W.device) and W.shape[1] <= NARROW_QR
+        found = _by_inner_products(W) if narrow else None
+        if found is not None:
+            return found
         Q, R = torch.linalg.qr(W)
     return Q, host(R)
+
+
+def _by_inner_products(W: torch.Tensor) -> tuple[torch.Tensor, Array] | None:
+    """Return Q and R from two Cholesky factors of inner products, which on a card is quicker.
+
+    None where columns depend on each other too much for it (G. Stathopoulos, K. Wu, 2002).
+    """
+    Q, R = W.double(), np.eye(W.shape[1])
+    for _ in range(2):
+        G = host(Q.T @ Q)
+        lengths = np.sqrt(np.diagonal(G))
+        if not lengths.all():
+            return None
+        try:
+            L = np.linalg.cholesky(G / lengths / lengths[:, None])
+        except np.linalg.LinAlgError:
+            return None
+        if not np.diagonal(L).min() > INDEPENDENT:
+            return None
+        own = L.T * lengths
+        Q, R = Q @ to_device(np.linalg.inv(own), W.device), own @ R
+        if np.diagonal(L).min() > 0.1:
+            break
+    return Q.to(W.dtype), R.astype(host_dtype(W))
+
+
+def where(condition: Array, A: Tall, B: Tall) -> Tall:
+    """Return entries of A where a small host array says so, and of B elsewhere."""
+    if not is_tensor(A):
+        return np.where(condition, A, B)
+    return torch.where(to_device(condition, A.device), A, B)
 
 
 def column_norms(W: Tall) -> Array:
@@ -314,13 +412,93 @@ def column_means(X: torch.Tensor) -> torch.Tensor:
     return sums / len(X)
 
 
-def squared_distances_to_mean(X: torch.Tensor) -> Array:
-    """Return the squared distance of every row to the mean row, in float64 on the host."""
+def squared_distances_to_mean(X: torch.Tensor) -> torch.Tensor:
+    """Return the squared distance of every row to the mean row, in float64."""
     mean = column_means(X)
     parts = [
         torch.linalg.vector_norm(X[rows] - mean, dim=1) for rows in strips(len(X), 8 * X.shape[1])
     ]
-    return host(torch.cat(parts).square_())
+    return torch.cat(parts).square_()
+
+
+def moments_of_columns(X: Tall) -> tuple[Array, Array]:
+    """Return means and variances of columns, in float64 on the host."""
+    if not is_tensor(X):
+        return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
+    mean = column_means(X)
+    sums = torch.zeros_like(mean)
+    for rows in strips(len(X), 8 * X.shape[1]):
+        sums += (X[rows] - mean).square_().sum(dim=0)
+    return host(mean), host(sums / len(X))
+
+
+def unit_rows(X: torch.Tensor) -> torch.Tensor:
+    """Return rows of length one; a row of zeros stays."""
+    norms = _squared_norms(X).sqrt_()
+    return X / norms.masked_fill_(norms == 0, 1)[:, None]
+
+
+def projections_on(X: torch.Tensor, direction: Array) -> torch.Tensor:
+    """Return the product of every row with a vector, in float64."""
+    there = to_device(direction, X.device)
+    with full_precision():
+        parts = [X[rows].double() @ there for rows in strips(len(X), 8 * X.shape[1])]
+    return torch.cat(parts)
+
+
+def ascending(values: Tall) -> Array:
+    """Return the places of the entries from the least on, equal ones in their order."""
+    if not is_tensor(values):
+        return np.argsort(values, kind="stable")
+    return host(torch.argsort(values, stable=True))
+
+
+def median_squared_distance(X: torch.Tensor) -> float | None:
+    """Return the median squared distance of distinct pairs of rows; None where there are none.
+
+    What rounding alone gives to a pair of equal rows is no distance.
+    """
+    X = X.double()
+    X = X - X.median(dim=0).values
+    norms = _squared_norms(X)
+    together = norms[:, None] + norms
+    with full_precision():
+        distances = torch.addmm(together, X, X.T, alpha=-2).triu_(1)
+    slack = torch.finfo(torch.float64).eps * X.shape[1] * together
+    found = distances[distances > slack].sort().values
+    if not len(found):
+        return None
+    return float(found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
+
+
+def spread_rows(X: torch.Tensor, count: int, random: Any) -> Array:
+    """Return rows drawn by k-means++, those that :func:`sklearn.cluster.kmeans_plusplus` draws.
+
+    Nothing is asked of the device before the end.
+    """
+    trials = 2 + int(np.log(count))
+    small = len(X) ** 2 * X.element_size() <= STRIP_BYTES
+    table = squared_distances(X, X) if small else None
+
+    def distances(rows: torch.Tensor) -> torch.Tensor:
+        if table is None:
+            return squared_distances(X.index_select(0, rows), X)
+        return table.index_select(0, rows)
+
+    first = random.choice(len(X), p=np.full(len(X), 1 / len(X)))
+    draws: Any = to_device(random.uniform(size=(count - 1, trials)), X.device)
+    chosen = [to_device(np.array([first]), X.device)]
+    nearest = distances(chosen[0])
+    potential = nearest.sum(dim=1)
+    for draw in draws.unbind():
+        reach = nearest[0].cumsum(dim=0)
+        tried = torch.searchsorted(reach, draw * potential).clamp_(max=len(X) - 1)
+        closer = torch.minimum(distances(tried), nearest)
+        potentials = closer.sum(dim=1)
+        best = potentials.argmin(dim=0, keepdim=True)
+        nearest, potential = closer.index_select(0, best), potentials.index_select(0, best)
+        chosen.append(tried.index_select(0, best))
+    return host(torch.cat(chosen))
 
 
 def trace(K: Tall) -> float:
@@ -348,32 +526,42 @@ class TiledCholesky:
 
     factor: torch.Tensor
     tile: int
+    rough: bool = False
+    """Whether its products were of halves, which cut off a little of every sum."""
 
     @classmethod
     def of(cls, A: torch.Tensor) -> TiledCholesky:
         """Factorise ``A`` in place, reading its lower triangle.
 
-        Nothing is asked of the device before the end: a pivot that is not positive spoils what
-        comes after it, and is found then.
+        The next column of tiles is factorised while products update what is right of it. Nothing
+        is asked of the device before the end: a pivot that is not positive spoils what comes after
+        it, and is found then.
         """
-        failures = []
+        halves, tile = products_of_halves_pay(A), CHOLESKY_TILE
+        # What is not a product takes its time: wider panels where products take more.
+        width = tile if halves else 2 * tile
+        scale = _scale_of_halves(A.diagonal().max().sqrt()) if halves else 1.0
+        beside, infos = _Beside(A.device), list[torch.Tensor]()
         with full_precision():
-            for start in range(0, len(A), CHOLESKY_TILE):
-                own, below = _own_and_below(A, start, CHOLESKY_TILE)
-                L, info = torch.linalg.cholesky_ex(A[own, own])
-                failures.append(info)
-                A[below, own] = torch.linalg.solve_triangular(
-                    L.mT, A[below, own], upper=True, left=False
-                )
-                _subtract_outer(A, own)
-                identity = torch.eye(len(L), dtype=A.dtype, device=A.device)
-                A[own, own] = torch.linalg.solve_triangular(L, identity, upper=False)
-        infos = host(torch.stack(failures)) if failures else np.zeros(0, int)
-        if infos.any():
-            first = int(np.flatnonzero(infos)[0])
-            minor = first * CHOLESKY_TILE + int(infos[first])
+            for start in range(0, len(A), width):
+                own, below = _own_and_below(A, start, width)
+                if not start:
+                    infos += _factorise_panel(A, own, tile)
+                P = A[below, own]
+                left, right = _halves(P, scale) if halves else (P, P)
+                ahead, rest = _own_and_below(A, own.stop, width)
+                if ahead.start < ahead.stop:
+                    _subtract_product(A[below, ahead], left, right[:width], scale)
+                    infos += beside.run(partial(_factorise_panel, A, ahead, tile))
+                    _subtract_outer(A[rest, rest], left[width:], right[width:], scale)
+                beside.join()
+        failed = host(torch.stack(infos)) if infos else np.zeros(0, int)
+        if failed.any():
+            first = int(np.flatnonzero(failed)[0])
+            minor = first * tile + int(failed[first])
             raise np.linalg.LinAlgError(f"leading minor {minor} is not positive")
-        return cls(A, CHOLESKY_TILE)
+        with full_precision():
+            return cls(A, _merged(A, tile), halves)
 
     def solve(self, B: torch.Tensor) -> torch.Tensor:
         """Solve A X = B, overwriting ``B``."""
@@ -396,26 +584,221 @@ def _own_and_below(A: torch.Tensor, start: int, tile: int) -> tuple[slice, slice
     return slice(start, stop), slice(stop, len(A))
 
 
-def _subtract_outer(A: torch.Tensor, own: slice) -> None:
-    """Subtract P Pᵀ from what lies below and right of a column of tiles P, lower triangle only."""
-    for start in range(own.stop, len(A), CHOLESKY_TILE):
-        rows, _ = _own_and_below(A, start, CHOLESKY_TILE)
-        A[rows, own.stop : rows.stop].addmm_(
-            A[rows, own], A[own.stop : rows.stop, own].mT, alpha=-1
-        )
+def _factorise_panel(A: torch.Tensor, panel: slice, tile: int) -> list[torch.Tensor]:
+    """Factorise some columns of tiles, one after the other; return what LAPACK says of each."""
+    infos = []
+    for start in range(panel.start, panel.stop, tile):
+        own, below = _own_and_below(A, start, tile)
+        infos.append(_factorise_column(A, own, below))
+        right = slice(own.stop, panel.stop)
+        if right.start < right.stop:
+            A[below, right].addmm_(A[below, own], A[right, own].mT, alpha=-1)
+    return infos
+
+
+def _factorise_column(A: torch.Tensor, own: slice, below: slice) -> torch.Tensor:
+    """Factorise a tile on the diagonal and those below it; return what LAPACK says of it."""
+    L, info = torch.linalg.cholesky_ex(A[own, own])
+    identity = torch.eye(len(L), dtype=A.dtype, device=A.device)
+    inverse = torch.linalg.solve_triangular(L, identity, upper=False)
+    A[own, own] = inverse
+    # Half of the inverse is zeros: from the last columns on, each needs those before it.
+    step = max(len(L) // 2, 1)
+    for begin in reversed(range(0, len(L), step)):
+        end = min(begin + step, len(L))
+        before = A[below, own.start : own.start + end]
+        A[below, own.start + begin : own.start + end] = before @ inverse[begin:end, :end].mT
+    return info
+
+
+def _merged(A: torch.Tensor, tile: int) -> int:
+    """Join tiles of inverses on the diagonal, two and two, up to ``SOLVE_TILE`` rows."""
+    while tile < min(SOLVE_TILE, len(A)):
+        for start in range(0, len(A) - tile, 2 * tile):
+            first, _ = _own_and_below(A, start, tile)
+            second, _ = _own_and_below(A, start + tile, tile)
+            A[second, first] = -(A[second, second] @ (A[second, first] @ A[first, first]))
+            A[first, second] = 0
+        tile *= 2
+    return tile
+
+
+def _subtract_outer(C: torch.Tensor, left: torch.Tensor, right: torch.Tensor, scale: float) -> None:
+    """Subtract P Qᵀ from the lower triangle of a square matrix, in squares as large as fit."""
+    if len(C) <= UPDATE_ROWS:
+        _subtract_product(C, left, right, scale)
+        return
+    half = len(C) // 2 // ALIGNED * ALIGNED
+    _subtract_outer(C[:half, :half], left[:half], right[:half], scale)
+    _subtract_product(C[half:, :half], left[half:], right[:half], scale)
+    _subtract_outer(C[half:, half:], left[half:], right[half:], scale)
+
+
+def _subtract_product(
+    C: torch.Tensor, left: torch.Tensor, right: torch.Tensor, scale: float
+) -> None:
+    """Subtract P Qᵀ from ``C``, P and Q as they are or as scaled halves."""
+    if left.dtype == C.dtype:
+        C.addmm_(left, right.mT, alpha=-1)
+    else:
+        torch.addmm(C, left, right.mT, out_dtype=C.dtype, alpha=-(scale**-2), out=C)
+
+
+class _Beside:
+    """Work beside what a card is busy with; on a processor, work that is done at once."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream = torch.cuda.Stream(device, priority=-1) if on_card(device) else None
+
+    def run(self, work: Callable[[], list[torch.Tensor]]) -> list[torch.Tensor]:
+        """Start once all that was asked for is done."""
+        if self._stream is None:
+            return work()
+        self._stream.wait_stream(torch.cuda.current_stream(self._device))
+        with torch.cuda.stream(self._stream):
+            return work()
+
+    def join(self) -> None:
+        """Let what is asked for from now on wait for the work."""
+        if self._stream is not None:
+            torch.cuda.current_stream(self._device).wait_stream(self._stream)
+
+
+# --- float32 products from float16 ones -----------------------------------------------------------
+
+
+def products_of_halves_pay(A: torch.Tensor) -> bool:
+    """Say whether float32 products are faster as sums of three float16 ones, here."""
+    if A.dtype != torch.float32 or not on_card(A.device) or torch.version.cuda is None:
+        return False
+    release = tuple(int(part) for part in torch.version.__version__.split(".")[:2])
+    return release >= (2, 8) and torch.cuda.get_device_capability(A.device) in HALVES_PAY
+
+
+def _scale_of_halves(largest: torch.Tensor) -> float:
+    """Return the power of two that brings the largest number to the top of the range."""
+    value = float(largest)
+    return 2.0 ** (TOP_OF_HALVES - frexp(value)[1]) if 1e-30 < value < 1e30 else 1.0
+
+
+def _halves(
+    A: torch.Tensor, scale: float, *beside: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return float16 matrices L and R with L Rᵀ ≈ scale² A Aᵀ: rows of one meet rows of the other.
+
+    With A scaled = high + low, each of eleven bits, the product of the low parts alone is left out.
+    Small terms are added up before large ones, for matrix units cut off what they cannot hold.
+    Columns of ``beside`` come last, on the left and on the right, and zeros that make their number
+    one that these units like.
+    """
+    scaled = A * scale
+    high = scaled.half()
+    low = (scaled - high).half()
+    columns = beside or ([], [])
+    width = 3 * A.shape[1] + len(columns[0])
+    room = high.new_zeros((len(A), -width % 8))
+    left = torch.cat([low, high, high, *columns[0], room], dim=1)
+    return left, torch.cat([high, low, high, *columns[1], room], dim=1)
+
+
+# --- small problems -------------------------------------------------------------------------------
+
+
+def leading_of_tensor(T: torch.Tensor, k: int) -> tuple[Array, torch.Tensor]:
+    """Return the largest ``k`` eigenpairs of a symmetric tensor, in double precision."""
+    values, vectors = torch.linalg.eigh(T.double())
+    return host(values[-k:].flip(0)), vectors[:, -k:].flip(1)
+
+
+def leading_on_card(T: Array, k: int, device: Any) -> tuple[Array, Array]:
+    """Return the largest ``k`` eigenpairs of a symmetric host array, found on a card.
+
+    A card's own float32 solver is right to three digits: it works in float64 here.
+    """
+    values, vectors = leading_of_tensor(to_device(T, device), k)
+    return values.astype(T.dtype), host(vectors).astype(T.dtype)
+
+
+def generalised_on_card(A: Array, C: Array, k: int, device: Any) -> tuple[Array, Array]:
+    """Return the largest ``k`` eigenpairs of A w = λ C w of host arrays, found on a card."""
+    L, T = _reduced(to_device(A, device), to_device(C, device))
+    values, V = torch.linalg.eigh(T)
+    W = torch.linalg.solve_triangular(L.mT, V[:, -k:].flip(1), upper=True)
+    return host(values[-k:].flip(0)), host(W)
+
+
+def reduced_on_card(A: Array, C: Array, device: Any) -> tuple[Array, Array]:
+    """Return L of C = L Lᵀ and L⁻¹ A L⁻ᵀ, made symmetric, of host arrays, found on a card."""
+    L, T = _reduced(to_device(A, device), to_device(C, device))
+    return host(L), host(T)
+
+
+def lower_on_card(C: Array, device: Any) -> Array:
+    """Return L of C = L Lᵀ of a host array, found on a card."""
+    return host(_lower(to_device(C, device)))
+
+
+def inverse_of_lower(L: Array, beside: torch.Tensor) -> torch.Tensor:
+    """Return L⁻¹ of a host array, found in its own precision, in the type of ``beside``."""
+    there = to_device(L, beside.device)
+    return torch.linalg.solve_triangular(there, identity(there), upper=False).to(beside.dtype)
+
+
+def _reduced(A: torch.Tensor, C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    L = _lower(C)
+    half = torch.linalg.solve_triangular(L, A, upper=False)
+    T = torch.linalg.solve_triangular(L, half.mT, upper=False)
+    return L, (T + T.mT) / 2
+
+
+def _lower(C: torch.Tensor) -> torch.Tensor:
+    """Return L of C = L Lᵀ, or raise NumPy's LinAlgError."""
+    L, info = torch.linalg.cholesky_ex(C)
+    if int(info):
+        raise np.linalg.LinAlgError(f"leading minor {int(info)} is not positive")
+    return L
 
 
 # --- kernels ------------------------------------------------------------------------------------
 
 
-def _products(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
-    return torch.mm(X, Y.T, out=out)
+def _products(
+    out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, weight: float = 1.0
+) -> torch.Tensor:
+    if X.dtype == out.dtype:
+        return torch.addmm(out, X, Y.T, beta=0, alpha=weight, out=out)
+    return torch.addmm(out, X, Y.T, out_dtype=out.dtype, beta=0, alpha=weight, out=out)
 
 
 def _rbf(out: torch.Tensor, X: torch.Tensor, Y: torch.Tensor, gamma: float, **_: Any) -> None:
-    """Fill with exp(−γ ‖x − y‖²) from one product and the squared norms."""
-    torch.addmm(-gamma * _squared_norms(Y)[None], X, Y.T, alpha=2 * gamma, out=out)
-    out.sub_(gamma * _squared_norms(X)[:, None]).clamp_(max=0).exp_()
+    """Fill with exp(γ ⟨x, y⟩) for rows that :func:`_with_norms` made."""
+    _products(out, X, Y, gamma).exp_().clamp_(max=1)
+
+
+def _with_norms(
+    X: torch.Tensor, Y: torch.Tensor | None, gamma: float
+) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """Return rows x', y' and a factor c with c ⟨x', y'⟩ = −γ ‖x − y‖²: norms are columns, too."""
+    both = [W for W in (X, Y) if W is not None]
+    norms = [_squared_norms(W) for W in both]
+    if not products_of_halves_pay(X):
+        halved = [norm[:, None] / -2 for norm in norms]
+        ones = [torch.ones_like(norm) for norm in halved]
+        left = torch.cat([X, halved[0], ones[0]], dim=1)
+        return left, torch.cat([both[-1], ones[-1], halved[-1]], dim=1), 2 * gamma
+    scale = _scale_of_halves(torch.stack([norm.max() for norm in norms]).max().sqrt())
+    top = 2.0**TOP_OF_HALVES
+    rows = []
+    for W, norm in zip(both, norms, strict=True):
+        # −s² ‖x‖²/2 = top · (three numbers of eleven bits)
+        rest, thirds = norm * (scale**2 / (-2 * top)), list[torch.Tensor]()
+        for _ in range(3):
+            thirds.append(rest.half()[:, None])
+            rest = rest - thirds[-1][:, 0]
+        tops = [torch.full_like(thirds[0], top)] * 3
+        rows.append(_halves(W, scale, [*thirds, *tops], [*tops, *thirds]))
+    return rows[0][0], rows[-1][1], 2 * gamma / scale**2
 
 
 def _polynomial(
@@ -426,11 +809,6 @@ def _polynomial(
 
 def _squared_norms(X: torch.Tensor) -> torch.Tensor:
     return torch.linalg.vector_norm(X, dim=1).square_()
-
-
-def _unit_rows(X: torch.Tensor) -> torch.Tensor:
-    norms = _squared_norms(X).sqrt_()
-    return X / norms.masked_fill_(norms == 0, 1)[:, None]
 
 
 _FORMULAS: Mapping[str, Callable[..., Any]] = {
@@ -462,28 +840,31 @@ def check_kernel(name: str) -> None:
 def kernel_matrix(
     name: str, params: Mapping[str, Any], X: torch.Tensor, Y: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return a kernel of scikit-learn between rows, filled strip by strip in one matrix.
+    """Return a kernel of scikit-learn between rows, filled tile by tile in one matrix.
 
     Without ``Y`` it is that of ``X`` with itself, and symmetric to the bit.
     """
     check_kernel(name)
-    fill = _FORMULAS[name]
+    fill, symmetric = _FORMULAS[name], Y is None
     gamma = params["gamma"] if params.get("gamma") is not None else 1 / X.shape[1]
-    shape = {"gamma": gamma, "degree": params.get("degree", 3), "coef0": params.get("coef0", 1)}
-    if name == "cosine":
-        X, Y = _unit_rows(X), None if Y is None else _unit_rows(Y)
     out = X.new_empty((len(X), len(X if Y is None else Y)))
     with full_precision():
-        for rows in strips(len(X), out.shape[1] * out.element_size(), GRAM_ROWS):
-            if Y is None:
-                fill(out[rows, : rows.stop], X[rows], X[: rows.stop], **shape)
-                # What lies left of the diagonal is copied to the other side of it.
-                square = out[rows, rows]
-                square.copy_(square.tril() + square.tril(-1).T)
-                out[: rows.start, rows] = out[rows, : rows.start].T
-            else:
-                fill(out[rows], X[rows], Y, **shape)
-        if name == "rbf" and Y is None:
+        if name == "cosine":
+            X, Y = unit_rows(X), None if Y is None else unit_rows(Y)
+        elif name == "rbf":
+            X, Y, gamma = _with_norms(X, Y, gamma)
+        shape = {"gamma": gamma, "degree": params.get("degree", 3), "coef0": params.get("coef0", 1)}
+        side = GRAM_TILE if symmetric else CROSS_TILE
+        for rows in strips(out.shape[0], 1, side):
+            for columns in strips(rows.stop if symmetric else out.shape[1], 1, side):
+                tile = out[rows, columns]
+                fill(tile, X[rows], (X if Y is None else Y)[columns], **shape)
+                if symmetric and rows == columns:
+                    tile.copy_(tile.tril() + tile.tril(-1).T)
+                elif symmetric:
+                    # What lies left of the diagonal is copied to the other side of it.
+                    out[columns, rows] = tile.T
+        if name == "rbf" and symmetric:
             out.fill_diagonal_(1)
     return out
 
@@ -494,15 +875,75 @@ def nearest_rows(X: torch.Tensor, Y: torch.Tensor) -> Array:
     Distances are taken strip by strip, and from the mean of ``Y``, so that no digits are lost where
     both lie far from zero.
     """
+    found = [distances.argmin(dim=1) for _, distances in _strips_of_distances(X, Y)]
+    return host(torch.cat(found))
+
+
+def squared_distances(X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
+    """Return the squared distances of all rows of X to all of Y."""
+    with full_precision():
+        return torch.addmm(_squared_norms(X)[:, None] + _squared_norms(Y), X, Y.T, alpha=-2).clamp_(
+            min=0
+        )
+
+
+def nearest_neighbours(
+    X: torch.Tensor, Y: torch.Tensor, k: int, *, apart: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return squared distances of the ``k`` nearest rows of ``Y`` and their numbers.
+
+    ``apart`` says that X is Y, and no row is a neighbour of its own.
+    """
+    found = []
+    for rows, distances in _strips_of_distances(X, Y):
+        if apart:
+            distances[:, rows].fill_diagonal_(torch.inf)
+        found.append(distances.topk(k, dim=1, largest=False).indices)
+    index = torch.cat(found)
+    squared = [(X[:, None] - Y[column]).square_().sum(dim=2) for column in index.T[:, :, None]]
+    return torch.cat(squared, dim=1), index
+
+
+def _strips_of_distances(X: torch.Tensor, Y: torch.Tensor) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield rows of X and their squared distances to all of Y, less what a row has in common."""
     centre = Y.mean(dim=0)
     Y = Y - centre
     norms = _squared_norms(Y)[None]
-    with full_precision():
-        found = [
-            torch.addmm(norms, X[rows] - centre, Y.T, alpha=-2).argmin(dim=1)
-            for rows in strips(len(X), len(Y) * Y.element_size())
-        ]
-    return host(torch.cat(found))
+    for rows in strips(len(X), len(Y) * Y.element_size()):
+        with full_precision():
+            yield rows, torch.addmm(norms, X[rows] - centre, Y.T, alpha=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourGraph:
+    """A symmetric graph of nearest neighbours, weights of each row one after the other."""
+
+    weights: torch.Tensor
+    columns: torch.Tensor
+    ends: torch.Tensor
+
+    @classmethod
+    def of(cls, weights: torch.Tensor, index: torch.Tensor) -> NeighbourGraph:
+        """Join each row with its neighbours, both ways, weights normalised by both degrees."""
+        n = len(index)
+        own = torch.arange(n, device=index.device)[:, None].expand_as(index)
+        pairs = torch.cat([own * n + index, index * n + own]).ravel()
+        # An edge that is found from both ends has one weight.
+        code, place = torch.unique(pairs, return_inverse=True)
+        both = weights.new_empty(len(code))
+        both[place] = weights.ravel().repeat(2)
+        rows, columns = code // n, code % n
+        ends = torch.searchsorted(rows, torch.arange(n + 1, device=rows.device))
+        root = torch.segment_reduce(both, "sum", offsets=ends, axis=0).rsqrt_()
+        return cls(both * root[rows] * root[columns], columns, ends)
+
+    def spread(self, shares: torch.Tensor, kept: float, steps: int) -> torch.Tensor:
+        """Let every row take most of its shares from its neighbours, again and again."""
+        given, weights = (1 - kept) * shares, kept * self.weights[:, None]
+        for _ in range(steps):
+            taken = weights * shares[self.columns]
+            shares = torch.segment_reduce(taken, "sum", offsets=self.ends, axis=0) + given
+        return shares
 
 
 # --- Gram matrices ------------------------------------------------------------------------------
@@ -514,21 +955,41 @@ def centre_gram(K: torch.Tensor) -> torch.Tensor:
     Means are taken in float64; K_ij − (h_i + h_j) with h = means − half the grand mean.
     """
     size = K.diagonal().abs().sum(dtype=torch.float64)
-    means = column_means(K)
+    means = _means_of_many(K)
     half = (means - means.mean() / 2).to(K.dtype)
-    for rows in strips(len(K), len(K) * K.element_size(), GRAM_ROWS):
-        K[rows] -= half[rows, None] + half
+    if on_card(K.device):
+        # One pass. A processor may add the two up in an order that is not symmetric.
+        with full_precision():
+            ones = torch.ones_like(half)
+            K.addmm_(torch.stack([half, ones], dim=1), torch.stack([ones, half]), alpha=-1)
+    else:
+        for rows in strips(len(K), len(K) * K.element_size()):
+            K[rows] -= half[rows, None] + half
     rounding = 100 * torch.finfo(K.dtype).eps * size
     if K.diagonal().sum(dtype=torch.float64).abs() <= rounding:
         K.zero_()
     return means.to(K.dtype)
 
 
+def _means_of_many(K: torch.Tensor) -> torch.Tensor:
+    """Return the means of columns in float64, of which float32 has added up short segments.
+
+    Over many segments, what rounding did to each of them is far below that of a single entry.
+    """
+    sums = torch.zeros(K.shape[1], dtype=torch.float64, device=K.device)
+    for rows in strips(len(K), K.shape[1] * K.element_size()):
+        whole = (rows.stop - rows.start) // SEGMENT * SEGMENT
+        segments = K[rows][:whole].unflatten(0, (whole // SEGMENT, SEGMENT))
+        sums += segments.sum(dim=1).sum(dim=0, dtype=torch.float64)
+        sums += K[rows][whole:].sum(dim=0, dtype=torch.float64)
+    return sums / len(K)
+
+
 def asymmetry(K: torch.Tensor) -> tuple[float, float]:
     """Return the largest |K_ij − K_ji| and the largest |K_ij|."""
     worst = [
         (K[rows] - K[:, rows].T).abs().max()
-        for rows in strips(len(K), len(K) * K.element_size(), GRAM_ROWS)
+        for rows in strips(len(K), len(K) * K.element_size(), GRAM_TILE)
     ]
     least, most = K.aminmax()
     difference, size = host(torch.stack([torch.stack(worst).max(), torch.maximum(-least, most)]))

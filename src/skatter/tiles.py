@@ -87,7 +87,7 @@ class TiledGram:
     @property
     def geometry(self) -> Geometry:
         """What :func:`skatter.scatter.measure` needs: one product gives all five scatters."""
-        return Geometry(self.diagonal, self._energies)
+        return Geometry(self.diagonal, self._energies, tensors.device_of(self.X))
 
     def columns(self, rows: Array) -> tensors.Tall:
         """Return the columns of K that belong to some samples, before centring."""
@@ -101,8 +101,8 @@ class TiledGram:
             )
         return out
 
-    def _energies(self, W: Array) -> Array:
-        """Return wᵀ K w for the columns of a host array."""
+    def _energies(self, W: tensors.Tall) -> Array:
+        """Return wᵀ K w for the columns of an array."""
         return tensors.column_dots(
             tensors.to_device(W, tensors.device_of(self.X)), self._multiply(tensors.like(W, self.X))
         )
@@ -142,4 +142,5 @@ def _default_tile(X: Any) -> int:
     """Rows of a square tile: larger on a card, which is busy with a large product alone."""
     free = tensors.free_memory(tensors.device_of(X))
     most = HOST_TILE_BYTES if free is None else min(DEVICE_TILE_BYTES, free // 8)
-    return max(isqrt(most // tensors.host_dtype(X).itemsize), 1)
+    rows = isqrt(most // tensors.host_dtype(X).itemsize)
+    return max(rows if free is None else rows // tensors.ALIGNED * tensors.ALIGNED, 1)

@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
-from skatter.methods import JDA, SSTCA, TCA, TJM
+from skatter.methods import BDA, JDA, SSTCA, TCA, TJM
 
 GAMMA = 0.05
 
@@ -438,3 +439,38 @@ def test_a_gram_matrix_that_is_not_symmetric_is_refused(two_domains):
     K[0, 1] += 1
     with pytest.raises(ValueError, match="symmetric Gram matrix"):
         TCA(kernel="precomputed").fit(K, two_domains.known)
+
+
+# --- tensors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TCA(4, gamma=GAMMA),
+        TCA(4, kernel="linear", scale="constraint"),
+        JDA(4, max_iter=4, tol=0),
+        JDA(4, kernel="rbf", gamma=GAMMA, unit_samples=False, max_iter=3, tol=0),
+        BDA(4, mu=0.3, max_iter=3, tol=0),
+    ],
+    ids=str,
+)
+def test_tensors_have_the_components_of_arrays(require, problem, model):
+    torch = require("torch", "torch")
+    X, new = torch.from_numpy(np.array(problem.X)), torch.from_numpy(np.array(problem.X_new))
+    expected = fitted(clone(model), problem)
+    found = clone(model).fit(X, problem.known, sample_domain=problem.domain)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-6)
+    assert_columns(found.transform(X).numpy(), expected.transform(problem.X))
+    assert_columns(found.transform(new).numpy(), expected.transform(problem.X_new))
+    assert_columns(found.to("numpy").transform(problem.X_new), expected.transform(problem.X_new))
+    if not isinstance(model, TCA):
+        assert list(found.pseudo_labels_) == list(expected.pseudo_labels_)
+    with pytest.raises(TypeError, match="NumPy array"):
+        found.transform(problem.X_new)
+
+
+def test_those_that_know_no_tensors_say_so(require, problem):
+    torch = require("torch", "torch")
+    with pytest.raises(TypeError, match=r"TJM works on NumPy arrays: pass X\.numpy"):
+        TJM(2).fit(torch.from_numpy(np.array(problem.X)), problem.known)

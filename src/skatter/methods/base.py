@@ -23,7 +23,7 @@ from skatter.checks import check_samples
 from skatter.domains import Codes, Domains, Mask, read_domains, which_domain
 from skatter.methods.record import Need
 from skatter.parameters import COUNT, Declared, declared, optional, parameter, random_state
-from skatter.tensors import Array
+from skatter.tensors import Array, host_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Transfer:
     def mean_difference(self) -> Array:
         """Vector e with 1/n_s on source rows and -1/n_t on target rows: Zᵀe = mean_s − mean_t."""
         of_source, of_target = (part / part.sum() for part in (self.source, self.target))
-        return np.asarray(of_source - of_target, dtype=self.X.dtype)
+        return np.asarray(of_source - of_target, dtype=host_dtype(self.X))
 
     @property
     def label(self) -> Array:
@@ -94,6 +94,7 @@ class Rival(Declared, BaseEstimator):
 
     needs: ClassVar[tuple[Need, ...]] = ("one target",)
     _takes_sparse: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn from the samples of all domains.
@@ -211,7 +212,14 @@ class Rival(Declared, BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         precomputed, sparse = self._precomputed, self._takes_sparse
-        return check_samples(self, X, reset=reset, precomputed=precomputed, sparse=sparse)
+        return check_samples(
+            self,
+            X,
+            reset=reset,
+            precomputed=precomputed,
+            sparse=sparse,
+            tensors=self._takes_tensors,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,7 +18,7 @@ from skatter.methods.record import SUBSPACES, Tuning, method
 from skatter.methods.tca import EIGEN_TOL, GramProduct, TransferComponents
 from skatter.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, optional, parameter
 from skatter.solve import Eigenpairs
-from skatter.tensors import Array
+from skatter.tensors import Array, Tall, fortran, is_tensor, unit_rows
 
 
 @declared
@@ -36,6 +36,7 @@ class JointMatching(Guessing, TransferComponents):
     """
 
     needs = ("source labels", "one target")
+    _takes_tensors: ClassVar[bool] = True
     _default_n_components: ClassVar[int] = 100
     penalty: float = parameter(POSITIVE, default=1.0)
     unit_samples: bool = parameter(BOOLEAN, default=True)
@@ -54,12 +55,14 @@ class JointMatching(Guessing, TransferComponents):
             E = self._differences(transfer, guesses.last)
             found = self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL)
             pairs = self._scaled(found)
-            Z = self._finish(product(np.asfortranarray(pairs.vectors)))
+            Z = self._finish(product(fortran(pairs.vectors)))
             guesses.record(float(np.sum(1 / found.values)), nearest_classes(Z, transfer))
         return pairs
 
-    def _finish(self, Z: Array) -> Array:
-        return normalize(Z) if self.unit_samples else Z
+    def _finish(self, Z: Tall) -> Tall:
+        if not self.unit_samples:
+            return Z
+        return unit_rows(Z) if is_tensor(Z) else normalize(Z)
 
 
 @method(
@@ -83,7 +86,7 @@ class JDA(JointMatching):
     Target classes are guessed by the nearest labelled neighbour, round by round; there is no
     guarantee that they settle. Sources are pooled. Labels of target samples, where there are some,
     are kept. The defaults are those of the authors' release, made for samples scaled to unit
-    length (:class:`sklearn.preprocessing.Normalizer`).
+    length (:class:`sklearn.preprocessing.Normalizer`). Torch tensors are worked on where they are.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from skatter.methods.iteration import Iterations, Iterative
 from skatter.parameters import declared
 from skatter.scatter import indicator_means
 from skatter.selection import nearest_labels
-from skatter.tensors import Array
+from skatter.tensors import Array, Tall, is_tensor, nearest_rows, take
 
 BATCH = 2**25  # distances between labelled and unlabelled samples that are held at once
 
@@ -55,10 +55,14 @@ def mean_differences(
     return E / np.sqrt(size) if normalize and size > 0 else E
 
 
-def nearest_classes(Z: Array, transfer: Transfer) -> Codes:
+def nearest_classes(Z: Tall, transfer: Transfer) -> Codes:
     """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
     known, guess = transfer.labelled, transfer.label.copy()
-    if not known.all():
+    if is_tensor(Z):
+        new, old = np.flatnonzero(~known), np.flatnonzero(known)
+        if len(new):
+            guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
+    elif not known.all():
         new = np.flatnonzero(~known)
         # Distances between all labelled samples and some others: as many as fit.
         for rows in gen_batches(len(new), max(BATCH // int(known.sum()), 1)):

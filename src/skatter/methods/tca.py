@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.linalg import qr
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
 
 from skatter.components import BATCH
 from skatter.domains import Mask
@@ -33,7 +34,22 @@ from skatter.solve.blas import dot
 from skatter.solve.lanczos import Operator
 from skatter.solve.small import column_signs
 from skatter.solve.symmetric import Root
-from skatter.tensors import Array
+from skatter.spaces import product as dense_product
+from skatter.tensors import (
+    Array,
+    Tall,
+    column_norms,
+    copied_rows,
+    device_of,
+    fortran,
+    is_tensor,
+    like,
+    moved,
+    multiply,
+    require_same_place,
+    to_device,
+    vstack,
+)
 
 # Up to this many, a linear kernel is looked at in the coordinates of its features.
 FEW_FEATURES = 1000
@@ -49,14 +65,14 @@ class GramProduct:
     """
 
     def __init__(self, X: Any, kernel: Kernel) -> None:
-        X = X.astype(np.float64, copy=False)
-        self.n = X.shape[0]
+        X = X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
+        self.n, self._device = X.shape[0], device_of(X)
         self._features = X if kernel.linear and X.shape[1] < self.n else None
-        self._gram: Array | None = None
+        self._gram: Tall | None = None
         if self._features is None:
             self._gram = check_gram(X) if kernel.precomputed else gram(X, kernel)
 
-    def __call__(self, W: Array) -> Array:
+    def __call__(self, W: Tall) -> Tall:
         """Return K W."""
         if self._gram is not None:
             return dot(self._gram, W)
@@ -64,6 +80,10 @@ class GramProduct:
         if sparse.issparse(X):
             return np.asfortranarray(X @ (X.T @ W))
         return dot(X, dot(X.T, W))
+
+    def like(self, array: Array) -> Tall:
+        """Return an array where K is, in double precision."""
+        return to_device(array, self._device)
 
     @cached_property
     def coordinates(self) -> tuple[Operator, Array | None]:
@@ -126,11 +146,16 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     _takes_sparse: ClassVar[bool] = True
     _default_n_components: ClassVar[int] = 30
 
+    def to(self, place: str) -> Any:
+        """Return a copy that works elsewhere: ``"numpy"``, or a device such as ``"cuda:0"``."""
+        check_is_fitted(self)
+        return moved(self, ("X_fit_", "dual_coef_", "components_"), place)
+
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         """Return the leading pairs, W scaled as the method has it."""
         raise NotImplementedError
 
-    def _fit(self, transfer: Transfer) -> Array:
+    def _fit(self, transfer: Transfer) -> Tall:
         kernel = kernel_of(self, transfer.X)
         product = GramProduct(transfer.X, kernel)
         k = min(self.n_components or self._default_n_components, product.n)
@@ -145,10 +170,10 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
             pairs = Eigenpairs(np.zeros(1), np.zeros((product.n, 1)), np.zeros(1))
         else:
             warn_of_rank(self.n_components, found, stacklevel=5)
-        Z = product(np.asfortranarray(pairs.vectors))
-        signs = column_signs(Z)
+        Z = product(fortran(pairs.vectors))
+        signs = product.like(column_signs(Z))
         self._keep(transfer.X, kernel, pairs._replace(vectors=pairs.vectors * signs))
-        return self._finish((Z * signs).astype(transfer.X.dtype))
+        return self._finish(like(Z * signs, transfer.X))
 
     def _mean_difference(self, transfer: Transfer) -> Array:
         """Return √α e in one column, α e eᵀ the MMD matrix, of Frobenius norm one where asked."""
@@ -161,10 +186,11 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     ) -> Eigenpairs:
         """Solve K H K w = λ (μ I + K E Eᵀ K) w."""
         times, Q = product.coordinates
-        h = np.full((product.n, 1), product.n**-0.5)
+        beside = product.like(E)
+        h = product.like(np.full((product.n, 1), product.n**-0.5))
         if Q is not None:
-            h, E = dot(Q.T, h), dot(Q.T, E)
-        pairs = solve_squared(times, h, E, mu, k, tol=tol, random_state=self.random_state)
+            h, beside = dot(Q.T, h), dot(Q.T, E)
+        pairs = solve_squared(times, h, beside, mu, k, tol=tol, random_state=self.random_state)
         return pairs if Q is None else pairs._replace(vectors=dot(Q, pairs.vectors))
 
     def _pencil(
@@ -180,29 +206,33 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""
         W = pairs.vectors
-        length = np.linalg.norm(W, axis=0) if self.scale == "unit" else np.sqrt(pairs.values)
-        return pairs._replace(vectors=W / length)
+        length = column_norms(W) if self.scale == "unit" else np.sqrt(pairs.values)
+        return pairs._replace(vectors=W / like(length, W))
 
     def _keep(self, X: Any, kernel: Kernel, pairs: Eigenpairs) -> None:
         for name in {"components_", "X_fit_"} & set(vars(self)):
             delattr(self, name)
         self.kernel_, self.n_components_ = kernel, len(pairs.values)
         self.eigenvalues_, self.residuals_ = pairs.values, pairs.residuals
-        self.dual_coef_ = pairs.vectors.astype(X.dtype)
-        if kernel.linear:
+        self.dual_coef_ = like(pairs.vectors, X)
+        if kernel.linear and is_tensor(X):
+            self.components_ = like(multiply(X.T.double(), pairs.vectors), X).T
+        elif kernel.linear:
             self.components_ = np.asarray(X.T @ pairs.vectors, dtype=X.dtype).T
         else:
-            self.X_fit_ = None if kernel.precomputed else X.copy()
+            self.X_fit_ = None if kernel.precomputed else copied_rows(X)
 
-    def _transform(self, X: Any, from_source: Mask) -> Array:
-        if hasattr(self, "components_"):
-            Z = safe_sparse_dot(X, self.components_.T, dense_output=True)
-        else:
-            batches = (self.kernel_(X[b], self.X_fit_) for b in gen_batches(X.shape[0], BATCH))
-            Z = np.vstack([K @ self.dual_coef_ for K in batches])
-        return self._finish(np.asarray(Z, dtype=X.dtype))
+    def _transform(self, X: Any, from_source: Mask) -> Tall:
+        require_same_place(X, self.dual_coef_, "X")
+        batches = [self._project(X[rows]) for rows in gen_batches(X.shape[0], BATCH)]
+        return self._finish(vstack(batches))
 
-    def _finish(self, Z: Array) -> Array:
+    def _project(self, X: Any) -> Tall:
+        if not hasattr(self, "components_"):
+            return like(multiply(self.kernel_(X, self.X_fit_), self.dual_coef_), X)
+        return like(dense_product(X, self.components_.T), X)
+
+    def _finish(self, Z: Tall) -> Tall:
         """Return projections as the method hands them out."""
         return Z
 
@@ -223,7 +253,7 @@ class TCA(TransferComponents):
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖²     subject to    scatter of Z = K W is I
 
-    Sources are pooled. Labels are not used.
+    Sources are pooled. Labels are not used. Torch tensors are worked on where they are.
 
     Parameters
     ----------
@@ -256,6 +286,7 @@ class TCA(TransferComponents):
     True
     """
 
+    _takes_tensors: ClassVar[bool] = True
     mu: float = parameter(POSITIVE, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-6)
 

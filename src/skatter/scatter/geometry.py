@@ -32,16 +32,21 @@ class Scatters(NamedTuple):
 
 @dataclass(frozen=True)
 class Geometry:
-    """What a scatter needs of a feature space: squared norms, and wᵀ K w for few columns w."""
+    """What a scatter needs of a feature space: squared norms, and wᵀ K w for few columns w.
+
+    Columns may be on the host, or on the ``device`` of the samples.
+    """
 
     squared_norms: Array
-    energies: Callable[[Array], Array]
+    energies: Callable[[tensors.Tall], Array]
+    device: Any = None
 
     @classmethod
     def of_features(cls, Z: Any) -> Geometry:
         """Feature space given explicitly, one row per sample."""
         if tensors.is_tensor(Z):
-            return cls(tensors.squared_distances_to_mean(Z), lambda W: _energies_of_rows(Z, W))
+            distances = tensors.host(tensors.squared_distances_to_mean(Z))
+            return cls(distances, lambda W: _energies_of_rows(Z, W), Z.device)
         if isinstance(Z, np.ndarray):
             # Scatters ignore a shift; without one, means far from zero would cost digits.
             Z = Z - Z.mean(axis=0, dtype=np.float64)
@@ -53,19 +58,20 @@ class Geometry:
     @classmethod
     def of_gram(cls, K: tensors.Tall) -> Geometry:
         """Feature space of a Gram matrix, centred or not."""
-        return cls(tensors.host(K.diagonal()).astype(np.float64), lambda W: _energies_of_gram(K, W))
+        norms = tensors.host(K.diagonal()).astype(np.float64)
+        return cls(norms, lambda W: _energies_of_gram(K, W), tensors.device_of(K))
 
     def energy(self, W: Array) -> float:
         """Return tr(Wᵀ K W)."""
         return float(np.sum(self.energies(W)))
 
 
-def _energies_of_gram(K: tensors.Tall, W: Array) -> Array:
+def _energies_of_gram(K: tensors.Tall, W: tensors.Tall) -> Array:
     W = tensors.to_device(W, tensors.device_of(K))
     return tensors.column_dots(W, tensors.multiply(K, tensors.like(W, K)))
 
 
-def _energies_of_rows(Z: tensors.Tall, W: Array) -> Array:
+def _energies_of_rows(Z: tensors.Tall, W: tensors.Tall) -> Array:
     """Centre a tensor a strip of rows at a time, in float64."""
     W, mean = tensors.to_device(W, tensors.device_of(Z)), tensors.column_means(Z)
     parts = (
@@ -89,7 +95,9 @@ def measure(geometry: Geometry, domains: Domains) -> Scatters:
     ]
     # Samples of one domain and class have the same coefficients, and one pass over the Gram matrix
     # serves all factors.
-    energies = geometry.energies((np.hstack(factors) / cells.counts[:, None])[cell])
+    of_sample = np.hstack(factors) / cells.counts[:, None]
+    table = tensors.to_device(of_sample, geometry.device)
+    energies = geometry.energies(tensors.take(table, cell))
     ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
     pooled, domain, between, classes, conditional = (
         float(part.sum()) for part in np.split(energies, ends)

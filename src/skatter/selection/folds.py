@@ -11,7 +11,7 @@ from sklearn.base import clone
 from skatter.domains import Codes, Domains
 from skatter.sca import SCA
 from skatter.solve.blas import subtract_dot
-from skatter.tensors import Array
+from skatter.tensors import Array, Tall, device_of, is_tensor, like, to_device
 
 
 class FoldSolver:
@@ -26,7 +26,7 @@ class FoldSolver:
 
     def solve(
         self, domains: Domains, settings: Sequence[tuple[float, float]], k: int, new: Any = None
-    ) -> Iterator[tuple[Array, Array]]:
+    ) -> Iterator[tuple[Tall, Tall]]:
         """Yield Z of the samples and of new ones, if there are some, for each (β, δ).
 
         In ``domains`` some labels may be hidden. Nothing is learnt from ``new`` samples.
@@ -41,9 +41,12 @@ class FoldSolver:
         ]
         for solved in space.solve(objectives, k):
             if solved.nothing:
-                yield np.zeros((domains.n_samples, 1)), np.zeros((n_new, 1))
+                nothing = np.zeros((domains.n_samples, 1)), np.zeros((n_new, 1))
+                device = device_of(space.problem.X)
+                yield to_device(nothing[0], device), to_device(nothing[1], device)
                 continue
             scale, Z = solved.scale(template.scale), solved.projections
+            scale = like(scale, Z) if is_tensor(Z) else scale
             yield Z * scale, Z[:0] if cross is None else solved.project(cross) * scale
 
 

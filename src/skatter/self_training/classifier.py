@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from typing import Any, ClassVar
@@ -12,7 +13,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from skatter.accuracy import ScoresLabelled
@@ -21,15 +21,15 @@ from skatter.components import project_alike
 from skatter.domains import Domains, read_domains
 from skatter.formatting import percent
 from skatter.kernels import KERNEL_PARAMETERS
+from skatter.maps import explicit_features, fitted_map
 from skatter.notebook import Section, ShowsLearnt, listed_with_counts
 from skatter.principal import PrincipalMap
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
 from skatter.self_training.panel import consensus, train_together
-from skatter.self_training.rounds import Beliefs, Round, Trainer, unit_length
+from skatter.self_training.rounds import Beliefs, Round, Trainer, side_by_side, unit_length
 from skatter.self_training.voters import VOTERS
-from skatter.tensors import Array
-from skatter.threads import in_threads
+from skatter.tensors import Array, Tall, host, is_tensor
 
 SCALINGS = ("none", "domain")
 STANDARDISE = (
@@ -187,8 +187,8 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            All samples, labelled or not.
+        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
+            All samples, labelled or not. Torch tensors are worked on where they are.
         y : array-like of shape (n_samples,)
             Classes; -1, NaN or None where unknown.
         sample_domain : array-like of shape (n_samples,) or None
@@ -203,7 +203,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
             The fitted estimator.
         """
         template = self._template()
-        X = check_samples(self, X, reset=True)
+        X = check_samples(self, X, reset=True, tensors=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         if not domains.n_labelled:
             raise ValueError(
@@ -224,12 +224,12 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
             self._keep([_Trained(views[0], self.ridges[0])], Beliefs(domains), [1.0], [1.0], [])
         else:
             frequencies = read_frequencies(self.class_frequencies, domains)
-            in_threads(partial(getattr, view, "features") for view in views)
+            side_by_side((partial(getattr, view, "features") for view in views), X)
             candidates = (
                 partial(self._train, view, ridge, frequencies)
                 for view, ridge in product(views, self.ridges)
             )
-            self._train_together(in_threads(candidates))
+            self._train_together(side_by_side(candidates, X))
         return self
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -237,7 +237,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
             Samples.
         sample_domain : array-like of shape (n_samples,) or None
             Their domains, which matter where samples are scaled in each. None, and ids that
@@ -252,7 +252,7 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         Takes what :meth:`predict` takes; returns an array of shape (n_samples, n_classes).
         """
         check_is_fitted(self)
-        X = check_samples(self, X, reset=False)
+        X = check_samples(self, X, reset=False, tensors=True)
         shares: list[Array] = []
         weights: list[float] = []
         for scaling in dict.fromkeys(each.scaling for each in self.candidates_):
@@ -264,6 +264,13 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
             shares += [path.vote(Z) for path, Z in zip(paths, projected, strict=True)]
             weights += [self.candidates_[i].weight for i in alike]
         return np.average(shares, axis=0, weights=weights)
+
+    def to(self, place: str) -> SCAClassifier:
+        """Return a copy that predicts elsewhere: ``"numpy"``, or a device such as ``"cuda:0"``."""
+        check_is_fitted(self)
+        there = copy(self)
+        there.paths_ = [replace(path, components=path.components.to(place)) for path in self.paths_]
+        return there
 
     @property
     def leading(self) -> int:
@@ -390,19 +397,23 @@ class _View:
         if self.scaler is None:
             return self.X
         ids = self.domains.domain_ids[self.domains.domain]
-        return normalize(self.scaler.transform(self.X, sample_domain=ids))
+        return unit_length(self.scaler.transform(self.X, sample_domain=ids))
 
     @cached_property
-    def _mapped(self) -> tuple[Any, Array]:
+    def _mapped(self) -> tuple[Any, Tall]:
+        if is_tensor(self.samples) and not isinstance(self.feature_map, PrincipalMap):
+            feature_map = fitted_map(self.feature_map, self.samples)
+            return feature_map, explicit_features(feature_map, self.samples)
         feature_map = clone(self.feature_map)
-        return feature_map, np.asarray(feature_map.fit_transform(self.samples))
+        features = feature_map.fit_transform(self.samples)
+        return feature_map, features if is_tensor(features) else np.asarray(features)
 
     @property
     def fitted_map(self) -> Any:
         return self._mapped[0]
 
     @property
-    def features(self) -> Array:
+    def features(self) -> Tall:
         return self._mapped[1]
 
 
@@ -423,7 +434,7 @@ class _Trained:
     def path(self, beliefs: Beliefs) -> _Path:
         """Return the way from samples to shares, given what is believed of those of ``fit``."""
         components = self.trainer.components(beliefs.believed)
-        Z = self.trainer.projections(components)
+        Z = host(self.trainer.projections(components))
         # No tree: its nodes cannot be checked when a saved model is loaded.
         neighbours = KNeighborsRegressor(
             min(NEAR, len(Z)), weights="distance", algorithm="brute"
@@ -444,9 +455,9 @@ class _Path:
         """Return samples as the components take them."""
         if self.scaler is None:
             return X
-        return normalize(self.scaler.transform(X, sample_domain=sample_domain))
+        return unit_length(self.scaler.transform(X, sample_domain=sample_domain))
 
-    def embedding(self, X: Any, sample_domain: Any) -> Array:
+    def embedding(self, X: Any, sample_domain: Any) -> Tall:
         """Return components of unit length."""
         return unit_length(self.components.transform(self.samples(X, sample_domain)))
 

@@ -2,7 +2,8 @@
 
 The neighbours found last time are near still: the farthest of them bounds how far the k nearest
 can be. One product in single precision, cut off at that bound with room for its rounding, leaves a
-few candidates to each point, and their distances in double precision decide.
+few candidates to each point, and their distances in double precision decide. A device compares all
+points each time, which it does sooner than that.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from skatter.domains import Codes
+from skatter.tensors import Tall, is_tensor, nearest_neighbours
 
 Array = NDArray[Any]
 
@@ -35,9 +37,11 @@ class Nearest:
         self._k, self._apart = k, apart
         self._last: Codes | None = None
 
-    def __call__(self, A: Array, B: Array) -> tuple[Array, Codes]:
+    def __call__(self, A: Tall, B: Tall) -> tuple[Tall, Any]:
         """Return squared distances and places in B of the nearest to each point of A."""
         k = min(self._k, len(B) - self._apart)
+        if is_tensor(A):
+            return nearest_neighbours(A, B, k, apart=self._apart)
         found = None
         if self._last is not None and self._last.shape == (len(A), k):
             found = _within(A, B, self._last, self._apart)

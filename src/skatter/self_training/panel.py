@@ -28,9 +28,8 @@ import numpy as np
 
 from skatter.domains import Codes
 from skatter.selection.criteria import is_collapsed
-from skatter.self_training.rounds import Beliefs, Round, Trainer, has_settled
+from skatter.self_training.rounds import Beliefs, Round, Trainer, has_settled, side_by_side
 from skatter.tensors import Array
-from skatter.threads import in_threads
 
 SHARPNESS = 4
 """p: how much more the word of a candidate counts that the others confirm."""
@@ -78,7 +77,8 @@ def train_together(
     apart, history = beliefs, list[Round]()
     for number in range(1, n_rounds + 1):
         before = beliefs
-        found = in_threads(partial(trainer.next, before) for trainer in trainers)
+        pieces = [partial(trainer.next, before) for trainer in trainers]
+        found = side_by_side(pieces, trainers[0].features)
         beliefs, *_ = consensus(found)
         history.append(beliefs.after(number, before, trainers[0].trust(beliefs)))
         if has_settled(history):

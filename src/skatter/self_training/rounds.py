@@ -10,10 +10,10 @@ so is not taken in by projections in which the predictions look ever better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -24,7 +24,10 @@ from skatter.sca import SCA, beta_of
 from skatter.selection.criteria import ScatterJudge
 from skatter.selection.folds import FoldSolver
 from skatter.self_training.voters import VOTERS, Electorate, Searches, indicators, vote
-from skatter.tensors import Array
+from skatter.tensors import Array, Tall, is_tensor, unit_rows
+from skatter.threads import in_threads
+
+Result = TypeVar("Result")
 
 SETTLED = 0.002
 """Share of changed predictions at which another round would change nothing."""
@@ -116,7 +119,7 @@ class Trainer:
     def __init__(
         self,
         template: SCA,
-        features: Array,
+        features: Tall,
         domains: Domains,
         *,
         samples: Any,
@@ -124,7 +127,7 @@ class Trainer:
         voters: Sequence[str] = tuple(VOTERS),
         frequencies: Array | None = None,
     ) -> None:
-        self._template, self._features = template, features
+        self._template, self.features = template, features
         self._domains, self._samples = domains, samples
         self._confidence, self._voters = confidence, voters
         self._frequencies, self._searches = frequencies, Searches()
@@ -157,22 +160,22 @@ class Trainer:
         """Solve SCA with these labels."""
         model = clone(self._template)
         model.fit(
-            self._features,
+            self.features,
             np.maximum(label, 0),
             sample_domain=self._domains.domain,
             labelled=label >= 0,
         )
         return model
 
-    def projections(self, model: SCA) -> Array:
+    def projections(self, model: SCA) -> Tall:
         """Return projections of unit length."""
-        return unit_length(model.transform(self._features))
+        return unit_length(model.transform(self.features))
 
     @cached_property
     def _solver(self) -> FoldSolver:
-        return FoldSolver(self._template, self._features, self._domains)
+        return FoldSolver(self._template, self.features, self._domains)
 
-    def _projections_with(self, label: Codes) -> Array:
+    def _projections_with(self, label: Codes) -> Tall:
         """Return what :meth:`components` would project to, but for signs, without an estimator."""
         domains = read_domains(np.maximum(label, 0), self._domains.domain, labelled=label >= 0)
         template = self._template
@@ -199,6 +202,11 @@ def has_settled(history: Sequence[Round]) -> bool:
     return history[-1].changed <= SETTLED
 
 
-def unit_length(Z: Array) -> Array:
+def unit_length(Z: Tall) -> Tall:
     """Return rows of length one; a row of zeros stays."""
-    return np.asarray(normalize(Z))
+    return unit_rows(Z) if is_tensor(Z) else np.asarray(normalize(Z))
+
+
+def side_by_side(pieces: Iterable[Callable[[], Result]], tall: Any) -> list[Result]:
+    """Return what each piece returns; a device does one after the other, a host all at once."""
+    return [piece() for piece in pieces] if is_tensor(tall) else in_threads(pieces)

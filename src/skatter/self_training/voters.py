@@ -22,7 +22,18 @@ from sklearn.utils.extmath import row_norms
 
 from skatter.domains import Codes
 from skatter.self_training.nearest import Nearest
-from skatter.tensors import Array
+from skatter.tensors import (
+    Array,
+    NeighbourGraph,
+    Tall,
+    host,
+    is_tensor,
+    like,
+    multiply,
+    squared_distances,
+    take,
+    where,
+)
 
 N_NEIGHBOURS = 10
 """Neighbours of a sample in the graph."""
@@ -46,7 +57,7 @@ class Searches:
 class Electorate:
     """Projections, what is known of their classes, and what was believed before."""
 
-    Z: Array
+    Z: Tall
     label: Codes
     believed: Codes
     n_classes: int
@@ -59,9 +70,9 @@ class Electorate:
         return self.label < 0
 
     @cached_property
-    def targets(self) -> Array:
+    def targets(self) -> Tall:
         """Projections of these."""
-        return self.Z[self.unlabelled]
+        return take(self.Z, np.flatnonzero(self.unlabelled))
 
     @cached_property
     def given(self) -> Array:
@@ -74,11 +85,15 @@ class Electorate:
         return np.asarray(self.given.any(axis=0))
 
     @cached_property
-    def class_means(self) -> Array:
+    def class_means(self) -> Tall:
         """Means of what is believed, shape (n_classes, k)."""
         members = indicators(self.believed, self.n_classes)
         sizes = np.maximum(members.sum(axis=0), 1)
-        return np.asarray((members.T @ self.Z) / sizes[:, None])
+        return multiply(self.beside(members.T), self.Z) / self.beside(sizes[:, None])
+
+    def beside(self, array: Array) -> Tall:
+        """Return an array where the projections are, in their type if these are tensors."""
+        return like(array, self.Z) if is_tensor(self.Z) else array
 
     @cached_property
     def odds(self) -> Array:
@@ -92,6 +107,9 @@ class Electorate:
         """Symmetrically normalised graph of nearest neighbours, weights exp(-d²/s²)."""
         n = len(self.Z)
         squared, index = self.searches.around(self.Z, self.Z)
+        if is_tensor(squared):
+            farthest = squared.amax(dim=1).mean()
+            return NeighbourGraph.of((-squared / farthest).nan_to_num_(0).exp_(), index)
         farthest = squared.max(axis=1).mean()
         weight = np.exp(-squared / farthest) if farthest > 0 else np.ones_like(squared)
         ends = np.arange(0, index.size + 1, index.shape[1])
@@ -104,6 +122,9 @@ class Electorate:
     @cached_property
     def spread(self) -> Array:
         """Given labels spread over the graph, for the unlabelled samples (Zhou et al. 2004)."""
+        if is_tensor(self.Z):
+            given = self.beside(self.given)
+            return host(self.graph.spread(given, KEPT, STEPS))[self.unlabelled]
         shares, graph, given = self.given, KEPT * self.graph, (1 - KEPT) * self.given
         for _ in range(STEPS):
             shares = graph @ shares
@@ -122,8 +143,8 @@ def indicators(label: Codes, n_classes: int) -> Array:
 def nearest(voters: Electorate) -> Array:
     """Return the class of the nearest labelled sample."""
     known = ~voters.unlabelled
-    _, index = voters.searches.labelled(voters.targets, voters.Z[known])
-    return indicators(voters.label[known][index[:, 0]], voters.n_classes)
+    _, index = voters.searches.labelled(voters.targets, take(voters.Z, np.flatnonzero(known)))
+    return indicators(voters.label[known][host(index[:, 0])], voters.n_classes)
 
 
 def means(voters: Electorate) -> Array:
@@ -142,7 +163,8 @@ def clusters(voters: Electorate) -> Array:
             break
         before, members = nearest_centre, indicators(nearest_centre, voters.n_classes)
         sizes = members.sum(axis=0)[:, None]
-        centres = np.where(sizes > 0, (members.T @ target) / np.maximum(sizes, 1), centres)
+        sums = multiply(voters.beside(members.T), target)
+        centres = where(sizes > 0, sums / voters.beside(np.maximum(sizes, 1)), centres)
     return _shares(_squared(voters, centres), voters)
 
 
@@ -183,8 +205,11 @@ def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
     return _rows_sum_to_one(total)
 
 
-def _squared(voters: Electorate, centres: Array) -> Array:
+def _squared(voters: Electorate, centres: Tall) -> Array:
+    """Return squared distances to the centres, on the host: there are few of these."""
     Z = voters.targets
+    if is_tensor(Z):
+        return host(squared_distances(Z, centres))
     squared = row_norms(Z, squared=True)[:, None] + row_norms(centres, squared=True)
     squared -= 2 * (Z @ centres.T)
     return np.maximum(squared, 0)

@@ -141,6 +141,11 @@ def cholesky_solve(factor: Any, B: Tall) -> Tall:
     return trsm(1.0, factor, half, lower=True, trans_a=True, overwrite_b=True)
 
 
+def is_rough(factor: Any) -> bool:
+    """Say whether a solution by this factor should be refined once."""
+    return isinstance(factor, TiledCholesky) and factor.rough
+
+
 def _fortran(A: Array) -> tuple[Array, bool]:
     """Return A in Fortran order, or its transpose and True, without a copy where possible."""
     if A.flags.f_contiguous:

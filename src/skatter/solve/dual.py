@@ -95,7 +95,7 @@ class DualPath(KrylovPath):
         fJf = dot(f.T, Jf)
         a, b = coefficients.numerator_weights(objective)
         if a == 0:
-            eigenvalues, s = leading(b * fJf, k)
+            eigenvalues, s = leading(b * fJf, k, self.device)
             roots = sqrt(b) * dot(f, s)
         else:
             # (I + c f fᵀ) J_U (I + c f fᵀ), the thin corrections gathered in one product
@@ -104,7 +104,7 @@ class DualPath(KrylovPath):
             T = subtract_dot(
                 J.copy(order="F"), np.hstack([Ju, f, X]), np.vstack([gain, -c * X.T, -c * f.T])
             )
-            eigenvalues, s = leading(a * (T + T.T) / 2, k)
+            eigenvalues, s = leading(a * (T + T.T) / 2, k, self.device)
             roots = sqrt(a) * (s + c * dot(f, dot(f.T, s)))
         residuals = sqrt(a) * krylov.residual_norms(roots)
         return Setting(eigenvalues, roots, roots - dot(u, dot(gain, roots)), residuals)

@@ -52,10 +52,10 @@ from sklearn.utils import check_random_state, gen_batches
 from skatter.checks import check_integer, check_real
 from skatter.domains import Domains
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
-from skatter.solve.blas import combine, inner, pivoted_qr, subtract_combination
+from skatter.solve.blas import combine, dot, inner, pivoted_qr, subtract_combination
 from skatter.solve.lanczos import orthonormal
 from skatter.solve.operator import INDEFINITE
-from skatter.solve.small import leading, leading_generalised
+from skatter.solve.small import leading, leading_generalised, reduced
 from skatter.solve.solution import Solution, numerical_rank
 from skatter.tensors import (
     Tall,
@@ -67,9 +67,13 @@ from skatter.tensors import (
     host,
     host_dtype,
     hstack,
+    inverse_of_lower,
+    is_tensor,
     like,
+    lower_on_card,
+    on_card,
+    random_columns,
     take,
-    to_device,
 )
 from skatter.tiles import TiledGram
 
@@ -151,6 +155,10 @@ class _Problem:
         return self.objective.ridge
 
     @property
+    def device(self) -> Any:
+        return device_of(self.gram.X)
+
+    @property
     def eps(self) -> float:
         return float(np.finfo(self.gram.dtype).eps)
 
@@ -190,10 +198,8 @@ class _Problem:
         """Return AᵀB in double precision; A may be single, and is turned strip by strip."""
         if host_dtype(A) == np.float64:
             return inner(A, B)
-        total = np.zeros((A.shape[1], B.shape[1]))
-        for rows in gen_batches(len(A), ROW_BATCH):
-            total += inner(self.double(A[rows]), B[rows])
-        return total
+        batches = gen_batches(len(A), ROW_BATCH)
+        return host(sum(dot(self.double(A[rows]).T, B[rows]) for rows in batches))
 
 
 class _StandIn:
@@ -207,10 +213,8 @@ class _StandIn:
         features = _nystroem(problem.gram, landmarks)
         A, C = problem.pencil(features, features)
         C[np.diag_indices_from(C)] += problem.ridge
-        L = cholesky((C + C.T) / 2, lower=True, check_finite=False)
-        half = solve_triangular(L, A, lower=True, check_finite=False)
-        T = solve_triangular(L, half.T, lower=True, check_finite=False)
-        self._values, self._vectors = leading((T + T.T) / 2, count)
+        L, T = reduced(A, (C + C.T) / 2, problem.device)
+        self._values, self._vectors = leading(T, count, problem.device)
         _rotate(features, L)
         self._basis = features
 
@@ -244,12 +248,13 @@ def _nystroem(gram: TiledGram, landmarks: Array) -> Tall:
     """Return centred features Φ with Φ Φᵀ ≈ K, exact on the landmarks up to a jitter."""
     features = gram.columns(landmarks)
     own = host(take(features, landmarks)).astype(np.float64)
-    _rotate(features, _jittered_cholesky(own, 10 * float(np.finfo(gram.dtype).eps)))
+    jitter = 10 * float(np.finfo(gram.dtype).eps)
+    _rotate(features, _jittered_cholesky(own, jitter, device_of(features)))
     features -= features.mean(axis=0)
     return features
 
 
-def _jittered_cholesky(K: Array, jitter: float) -> Array:
+def _jittered_cholesky(K: Array, jitter: float, device: Any) -> Array:
     """Return the factor of K with as much of its trace on the diagonal as makes it positive.
 
     A kernel that a user computes with few digits needs more than rounding.
@@ -258,6 +263,8 @@ def _jittered_cholesky(K: Array, jitter: float) -> Array:
     while jitter < 1e-2:
         try:
             lifted = K + jitter * size * np.eye(len(K))
+            if on_card(device):
+                return lower_on_card(lifted, device)
             return cholesky(lifted, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             jitter *= 100
@@ -266,10 +273,13 @@ def _jittered_cholesky(K: Array, jitter: float) -> Array:
 
 def _rotate(features: Tall, L: Array) -> None:
     """Overwrite Φ by Φ L⁻ᵀ, a strip of rows at a time."""
-    inverse = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
-    inverse = np.asfortranarray(inverse.T, dtype=host_dtype(features))
+    if is_tensor(features):
+        inverse = inverse_of_lower(L, features).T
+    else:
+        inverse = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
+        inverse = np.asfortranarray(inverse.T, dtype=host_dtype(features))
     for rows in gen_batches(len(features), max(len(L), 1)):
-        features[rows] = combine(features[rows], inverse)
+        features[rows] = dot(features[rows], inverse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +389,9 @@ class _Space:
         if not self.size:
             return np.empty(0), np.empty((0, 0))
         own = slice(self.size)
-        return leading_generalised(self._A[own, own], self._C[own, own], count)
+        return leading_generalised(
+            self._A[own, own], self._C[own, own], count, self._problem.device
+        )
 
     def _make_room(self, count: int) -> None:
         """Keep the span of the leading pairs alone where there is no room: a thick restart."""
@@ -457,9 +469,9 @@ class _Search:
         return np.sort(self._random.choice(n, min(count, n), replace=False))
 
     def _draw(self, count: int) -> Tall:
-        """Draw on the host, so that components are the same wherever the samples live."""
-        W = self._random.standard_normal((count, self._problem.gram.n)).T
-        return to_device(W - W.mean(axis=0), device_of(self._problem.gram.X))
+        """Draw on the host, so that components are the same on every card."""
+        W = random_columns(self._random, count, self._problem.coefficients.between)
+        return W - W.mean(axis=0)
 
     def _doubtful(self, pairs: _Ritz) -> Array:
         """Return the wanted pairs whose residual seems too large."""

@@ -27,6 +27,7 @@ from skatter.solve.blas import (
     cholesky_in_place,
     cholesky_solve,
     dot,
+    is_rough,
     project_off,
     subtract_dot,
     subtract_symmetric,
@@ -72,17 +73,18 @@ class DualOperator:
         return fortran(self._classes[: self.n_labelled])
 
     def _labelled_block(self) -> Tall:
-        """Return a copy of K_ll."""
-        block = self.K[: self.n_labelled, : self.n_labelled]
+        """Return (w/ρ) K_ll in memory of its own."""
+        block, weight = self.K[: self.n_labelled, : self.n_labelled], self.within / self.ridge
         if is_tensor(block):
-            return copied(block)
+            return block * weight
         # K is its own transpose, and a copy along its rows is several times as fast.
-        return copied(block.T if block.strides[0] > block.strides[1] else block)
+        block = copied(block.T if block.strides[0] > block.strides[1] else block)
+        block *= weight
+        return block
 
     def _factorise(self) -> Any:
         """Cholesky factor of I + (w/ρ) S K S, in place."""
         block = self._labelled_block()
-        block *= self.within / self.ridge
         Q = self._labelled_classes
         KQ = dot(block, Q)
         # S K S = K − Q Xᵀ − X Qᵀ with X = K Q − Q (Qᵀ K Q)/2
@@ -97,12 +99,23 @@ class DualOperator:
         """Apply S to labelled rows, overwriting them."""
         return project_off(W, self._labelled_classes)
 
+    def _solve(self, V: Tall) -> Tall:
+        """Return (I + A)⁻¹ V for V = S V, overwriting V; a rough factor is refined once."""
+        if not is_rough(self._factor):
+            return self._centre(cholesky_solve(self._factor, V))
+        X = self._centre(cholesky_solve(self._factor, copied(V)))
+        image = self._centre(dot(self.K[: self.n_labelled, : self.n_labelled], X))
+        V -= X
+        V -= image * (self.within / self.ridge)
+        X += self._centre(cholesky_solve(self._factor, V))
+        return X
+
     def direct(self, W: Tall) -> Tall:
         """Return G W by the Woodbury formula: for few columns."""
         out = dot(self.K, W)
         if self.n_labelled:
             inner = self._centre(copied(out[: self.n_labelled]))
-            inner = self._centre(cholesky_solve(self._factor, inner))
+            inner = self._solve(inner)
             inner *= self.within / self.ridge
             out = subtract_dot(out, self.K[: self.n_labelled].T, inner)
         out /= self.ridge
@@ -135,7 +148,7 @@ class DualOperator:
         v = self._centre(copied(image[:n_labelled]))
         v *= self.within / self.ridge
         v -= own
-        v = self._centre(cholesky_solve(self._factor, v))
+        v = self._solve(v)
         image[:n_labelled] = (own + v) / self.within
         if len(rest):
             image[n_labelled:] -= dot(self._cross.T, v)

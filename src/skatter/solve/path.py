@@ -22,7 +22,17 @@ from skatter.solve.convergence import Pace, excess, widest_cluster, with_enough_
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.small import pad_rows
 from skatter.solve.solution import numerical_rank
-from skatter.tensors import Tall, fortran, host, host_dtype, hstack, identity, is_tensor, like
+from skatter.tensors import (
+    Tall,
+    device_of,
+    fortran,
+    host,
+    hstack,
+    identity,
+    is_tensor,
+    like,
+    random_columns,
+)
 
 Array = NDArray[Any]
 
@@ -62,7 +72,7 @@ class KrylovPath(ABC):
     """Whether the operator maps constants to zero."""
 
     def __init__(self, K: Tall, *, tol: float, random_state: Any = None) -> None:
-        self.K, self.tol = K, tol
+        self.K, self.tol, self.device = K, tol, device_of(K)
         self._random = check_random_state(0 if random_state is None else random_state)
         self._krylov: Krylov | None = None
         # Coordinates of F and U in the first block; all later ones are zero.
@@ -146,11 +156,11 @@ class KrylovPath(ABC):
         return lanczos(apply, first, enough, self._draw, outside)
 
     def _draw(self, count: int) -> Tall:
-        """Draw on the host, so that components are the same wherever K lives."""
-        W = self._random.standard_normal((count, len(self.K))).astype(host_dtype(self.K)).T
+        """Draw on the host, so that components are the same on every card."""
+        W = random_columns(self._random, count, self.K)
         if self.removes_constants:
             W = W - W.mean(axis=0)
-        return like(np.asfortranarray(W), self.K)
+        return fortran(W)
 
 
 class _Search:

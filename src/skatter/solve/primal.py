@@ -28,16 +28,18 @@ Array = NDArray[Any]
 
 
 class PrimalPath:
-    """Solve many settings of the objective from the same moments."""
+    """Solve many settings of the objective from the same moments; on ``device`` if it is a card."""
 
-    def __init__(self, moments: Moments, factors: Factors = SCA_FACTORS) -> None:
-        self.moments = moments
+    def __init__(
+        self, moments: Moments, factors: Factors = SCA_FACTORS, device: Any = None
+    ) -> None:
+        self.moments, self.device = moments, device
         self.coefficients = Coefficients(moments.cells, np.float64, factors)
 
     def solve(self, objective: Objective, k: int) -> Eigenpairs:
         """Return the ``k`` leading directions, or fewer where the rank is lower."""
         A, C = self._pencil(objective)
-        eigenvalues, W = leading_generalised(A, C, k)
+        eigenvalues, W = leading_generalised(A, C, k, self.device)
         # Rounding is that of the features, whatever the precision of their moments.
         rank = numerical_rank(eigenvalues.astype(self.moments.dtype))
         eigenvalues, W = eigenvalues[:rank], W[:, :rank]

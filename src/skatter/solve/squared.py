@@ -20,19 +20,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from skatter.solve.blas import dot, subtract_dot
+from skatter.solve.blas import dot, inner, subtract_dot
 from skatter.solve.convergence import Pace, excess, widest_cluster, with_enough_directions
 from skatter.solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter.solve.small import leading, pad_rows
 from skatter.solve.symmetric import DiagonalPlusThin, Eigenpairs, within_rank
+from skatter.tensors import (
+    Tall,
+    device_of,
+    fortran,
+    host,
+    hstack,
+    like,
+    random_columns,
+    to_device,
+)
 
 Array = NDArray[Any]
 
 
 def solve_squared(
     product: Operator,
-    h: Array,
-    E: Array,
+    h: Tall,
+    E: Tall,
     mu: float,
     k: int,
     *,
@@ -42,22 +52,25 @@ def solve_squared(
     """Return the ``k`` largest eigenpairs of K (I − h hᵀ) K w = λ (μ I + K E Eᵀ K) w.
 
     ``product`` is W -> K W in double precision, and h, 1/√n to centre, is not longer than one.
+    Where these are tensors, so are the vectors.
     """
     n = len(E)
     if n <= DENSE or 10 * k > n:
-        K = product(np.eye(n, order="F"))
-        return within_rank(*_solve_in_basis(K, h, E, mu, k), np.zeros(k))
+        K = host(product(to_device(np.eye(n, order="F"), device_of(E))))
+        found = _solve_in_basis(K, host(h), host(E), mu, k, device_of(E))
+        pairs = within_rank(*found, np.zeros(k))
+        return pairs._replace(vectors=like(pairs.vectors, E))
     rng = check_random_state(0 if random_state is None else random_state)
 
-    def draw(count: int) -> Array:
-        return np.asfortranarray(rng.standard_normal((count, n)).T)
+    def draw(count: int) -> Tall:
+        return fortran(random_columns(rng, count, E))
 
-    thin = orthonormal(np.hstack([h, E]))
+    thin = orthonormal(hstack([h, E]))
 
     def find(n_random: int) -> tuple[Eigenpairs, int, bool]:
-        first = orthonormal(np.hstack([thin, draw(n_random)]))
+        first = orthonormal(hstack([thin, draw(n_random)]))
         search = _Search(first, h, E, mu, k, tol)
-        krylov = lanczos(product, first, search, draw, np.empty((n, 0)))
+        krylov = lanczos(product, first, search, draw, E[:, :0])
         pairs = search.lift(krylov)
         return pairs, widest_cluster(pairs.values, 10 * tol), len(krylov.matrix) == n
 
@@ -65,7 +78,9 @@ def solve_squared(
     return with_enough_directions(find, n_random, n - thin.shape[1])
 
 
-def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Array, Array]:
+def _solve_in_basis(
+    J: Array, h: Array, E: Array, mu: float, k: int, device: Any
+) -> tuple[Array, Array]:
     """Return leading values and vectors y, J being K from some coordinates into more of them."""
     # I − h hᵀ is the square of I − c h hᵀ; a difference of squares would lose digits.
     square = float(np.vdot(h, h))
@@ -74,7 +89,7 @@ def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Ar
     centred = subtract_dot(np.array(J, order="F"), c * h, dot(h.T, J))
     root = DiagonalPlusThin(np.full(J.shape[1], mu), dot(J.T, E))
     half = root.transposed_times(np.asfortranarray(centred.T))
-    values, v = leading(dot(half, half.T), k)
+    values, v = leading(dot(half, half.T), k, device)
     rounding = (10 * np.finfo(J.dtype).eps) ** 2 / mu * float(np.vdot(J, J))
     return np.where(values > rounding, values, 0.0), root.times(v)
 
@@ -82,10 +97,10 @@ def _solve_in_basis(J: Array, h: Array, E: Array, mu: float, k: int) -> tuple[Ar
 class _Search:
     """Solve the small problem in a Krylov space as it grows; see the module."""
 
-    def __init__(self, first: Array, h: Array, E: Array, mu: float, k: int, tol: float) -> None:
-        self._h = dot(first.T, np.asfortranarray(h))
-        self._E = dot(first.T, np.asfortranarray(E))
-        self._mu, self._k, self._tol = mu, k, tol
+    def __init__(self, first: Tall, h: Tall, E: Tall, mu: float, k: int, tol: float) -> None:
+        self._h = inner(first, fortran(h))
+        self._E = inner(first, fortran(E))
+        self._mu, self._k, self._tol, self._device = mu, k, tol, device_of(E)
         self._pace = Pace(first_look=2)
 
     def __call__(self, krylov: Krylov) -> bool:
@@ -103,7 +118,7 @@ class _Search:
         J = np.asfortranarray(krylov.matrix)
         h, e = (pad_rows(thin, len(J)) for thin in (self._h, self._E))
         J_inner = J[:, : _inside(krylov)]
-        values, y = _solve_in_basis(J_inner, h, e, self._mu, self._k)
+        values, y = _solve_in_basis(J_inner, h, e, self._mu, self._k, self._device)
         # K (K w − h hᵀ K w − λ E Eᵀ K w) − λ μ w in the basis and beyond it
         Ky = dot(J_inner, y)
         z = Ky - dot(h, dot(h.T, Ky)) - values * dot(e, dot(e.T, Ky))

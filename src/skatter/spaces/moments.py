@@ -14,7 +14,7 @@ from skatter.objective import Objective
 from skatter.scatter import Scatters
 from skatter.solve import Eigenpairs, PrimalPath
 from skatter.spaces.base import Problem, Solved, Space, product
-from skatter.tensors import like
+from skatter.tensors import device_of, like
 
 Array = NDArray[Any]
 
@@ -55,7 +55,7 @@ class MomentSpace(Space):
 
     def solve(self, objectives: Sequence[Objective], k: int) -> Iterator[Solved]:
         """Yield the components of settings of any kind."""
-        path = PrimalPath(self.moments, self.problem.factors)
+        path = PrimalPath(self.moments, self.problem.factors, device_of(self.problem.X))
         for objective in objectives:
             yield _OnFeatures(self, objective, path, path.solve(objective, k))
 

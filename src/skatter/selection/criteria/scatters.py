@@ -30,7 +30,16 @@ from sklearn.preprocessing import StandardScaler
 from skatter.checks import check_table
 from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.scatter import indicator_means
-from skatter.tensors import Array
+from skatter.tensors import (
+    Array,
+    host,
+    host_dtype,
+    is_tensor,
+    like,
+    moments_of_columns,
+    multiply,
+    take,
+)
 
 
 class ClassScatter(NamedTuple):
@@ -150,11 +159,7 @@ class ScatterJudge:
                 "y has no labelled sample in a source domain; there is nothing to share."
             )
         self._X, self._domains = X, domains
-        # Sparse samples stay sparse.
-        self._scalers = [
-            StandardScaler(with_mean=not sparse.issparse(X)).fit(X[domains.domain == d])
-            for d in range(domains.n_domains)
-        ]
+        self._scalers = [_scaler_of(X, domains.domain == d) for d in range(domains.n_domains)]
         self._means, _, self._scatter = self._classes(domains.label, known)
 
     def __call__(self, label: Codes) -> ClassScatter:
@@ -174,11 +179,17 @@ class ScatterJudge:
         for d, scaler in enumerate(self._scalers):
             own = np.where(rows & (self._domains.domain == d), label, -1)
             sizes = np.bincount(own[own >= 0], minlength=n_classes)[:, None]
-            means = (self._X.T @ indicator_means(own, n_classes).astype(self._X.dtype)).T
+            means = self._sums(indicator_means(own, n_classes)).T
             sums += sizes * (means - scaler.mean_) / scaler.scale_
             # A standardised feature that varies has variance one.
             scatter += sizes.sum() / counts.sum() * np.sum(scaler.var_ / np.square(scaler.scale_))
         return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter
+
+    def _sums(self, weights: Array) -> Array:
+        """Return sums of the samples, weighted by columns."""
+        if is_tensor(self._X):
+            return host(multiply(self._X.T, like(weights, self._X)))
+        return self._X.T @ weights.astype(self._X.dtype)
 
 
 def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], float]:
@@ -191,3 +202,16 @@ def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], f
         return judge(label).criterion
 
     return score
+
+
+def _scaler_of(X: Any, rows: Mask) -> StandardScaler:
+    if not is_tensor(X):
+        # Sparse samples stay sparse.
+        return StandardScaler(with_mean=not sparse.issparse(X)).fit(X[rows])
+    found, own = StandardScaler(), take(X, np.flatnonzero(rows))
+    found.mean_, found.var_ = moments_of_columns(own)
+    # What rounding makes of a feature that is constant, as scikit-learn tells it.
+    eps = np.finfo(host_dtype(X)).eps
+    constant = found.var_ <= len(own) * eps * found.var_ + np.square(len(own) * found.mean_ * eps)
+    found.scale_ = np.where(constant, 1.0, np.sqrt(found.var_))
+    return found
