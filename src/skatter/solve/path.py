@@ -26,19 +26,24 @@ from skatter.tensors import Tall, fortran, host, host_dtype, hstack, identity, i
 
 Array = NDArray[Any]
 
+SINGLE_RANGE = 1e-4
+"""Share of the size of an operator below which its eigenvalues drown in single precision."""
+
 
 @dataclass(frozen=True)
 class Setting:
     """One setting (weights, k) solved in a Krylov space.
 
     ``roots`` and ``inner`` are coordinates of what a path makes components from, one column for
-    each; ``residuals`` are ‖T v − λ v‖, from the coupling alone.
+    each; ``residuals`` are ‖T v − λ v‖, from the coupling alone. ``size`` is that of what rounding
+    in the operator is relative to.
     """
 
     eigenvalues: Array
     roots: Array
     inner: Array
     residuals: Array
+    size: float = 0.0
 
     def within_rank(self, rows: int) -> Setting:
         """Keep the components above the numerical rank, in a space of ``rows`` dimensions."""
@@ -48,6 +53,7 @@ class Setting:
             pad_rows(self.roots[:, :rank], rows),
             pad_rows(self.inner[:, :rank], rows),
             self.residuals[:rank],
+            self.size,
         )
 
 
@@ -80,6 +86,10 @@ class KrylovPath(ABC):
     def apply_once(self, W: Tall) -> Tall:
         """Return the image of the one block there will be."""
         return self.apply(W)
+
+    def apply_roughly(self) -> Operator | None:
+        """Return the operator in single precision, where there is one and it saves time."""
+        return None
 
     @abstractmethod
     def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
@@ -128,6 +138,10 @@ class KrylovPath(ABC):
 
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
             first = orthonormal(hstack([thin, self._draw(n_random)]))
+            rough = self.apply_roughly() if len(settings) == 1 else None
+            if rough is not None:
+                found = self._search_roughly(rough, first, settings, k)
+                first = orthonormal(hstack([thin, found]))
             search = _Search(self, settings, k)
             self._krylov = self._lanczos(self.apply, self._begin_with(first), search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
@@ -139,6 +153,14 @@ class KrylovPath(ABC):
         width = 2 * BLOCK if is_tensor(self.K) else BLOCK
         n_random = max(width - thin.shape[1], BLOCK // 4)
         return with_enough_directions(find, n_random, most - thin.shape[1])
+
+    def _search_roughly(
+        self, apply: Operator, first: Tall, settings: list[Objective], k: int
+    ) -> Tall:
+        """Return the directions of one setting, as well as single precision knows them."""
+        search = _RoughSearch(self, settings, k)
+        krylov = self._lanczos(apply, self._begin_with(first), search)
+        return krylov.lift(pad_rows(search.finish(krylov)[0].roots, len(krylov.matrix)))
 
     def _lanczos(self, apply: Operator, first: Tall, enough: Callable[[Krylov], bool]) -> Krylov:
         n, columns = len(self.K), int(self.removes_constants)
@@ -163,8 +185,7 @@ class _Search:
     def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
         self._path, self._settings, self._k = path, settings, k
         self._solved: list[Setting] = []
-        # The images of F and U must be inside before a setting can be solved.
-        self._pace = Pace(first_look=2)
+        self._pace = Pace(first_look=1)
 
     def __call__(self, krylov: Krylov) -> bool:
         """Whether the space holds the wanted components of all settings to tolerance."""
@@ -172,7 +193,7 @@ class _Search:
             return False
         while len(self._solved) < len(self._settings):
             setting = self._solve_next(krylov)
-            over = excess(setting.eigenvalues, setting.residuals, self._path.tol)
+            over = self._excess(setting)
             if over > 1:
                 self._pace.plan(over)
                 return False
@@ -188,3 +209,15 @@ class _Search:
 
     def _solve_next(self, krylov: Krylov) -> Setting:
         return self._path.reduced(krylov, self._settings[len(self._solved)], self._k)
+
+    def _excess(self, setting: Setting) -> float:
+        return excess(setting.eigenvalues, setting.residuals, self._path.tol)
+
+
+class _RoughSearch(_Search):
+    """A search that leaves to double precision what single precision cannot resolve."""
+
+    def _excess(self, setting: Setting) -> float:
+        known = setting.eigenvalues > SINGLE_RANGE * setting.size
+        # What rounding adds to the residuals is about as much again.
+        return excess(setting.eigenvalues[known], setting.residuals[known], self._path.tol / 2)
