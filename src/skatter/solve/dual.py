@@ -35,11 +35,11 @@ from skatter.domains import Domains
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.solve.blas import dot, subtract_dot
 from skatter.solve.lanczos import Krylov, Operator
-from skatter.solve.operator import INDEFINITE, DualOperator, is_double
+from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.path import KrylovPath, Setting
 from skatter.solve.small import leading, pad_rows
 from skatter.solve.solution import Solution
-from skatter.tensors import Tall, column_norms, fortran, hstack, like
+from skatter.tensors import Tall, column_norms, fortran, hstack, is_double, like
 
 Array = NDArray[Any]
 

@@ -32,7 +32,7 @@ from skatter.solve.blas import (
     subtract_dot,
     subtract_symmetric,
 )
-from skatter.tensors import Tall, add_to_diagonal, copied, fortran, is_tensor, trace
+from skatter.tensors import Tall, add_to_diagonal, copied, fortran, is_double, is_tensor, trace
 
 INDEFINITE = (
     "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
@@ -64,9 +64,12 @@ class DualOperator:
         self._weak = self.within / self.ridge * strength < 1e-2
         if self.n_labelled:
             self._factor = self._factorise()
-            cross = K[: self.n_labelled, self.n_labelled :]
-            # SciPy's BLAS would copy a part of K each time; a device takes it as it lies.
-            self._cross = cross if is_tensor(K) else np.asfortranarray(cross)
+
+    @cached_property
+    def _cross(self) -> Tall:
+        """K_lu: SciPy's BLAS would copy a part of K each time; a device takes it as it lies."""
+        cross = self.K[: self.n_labelled, self.n_labelled :]
+        return cross if is_tensor(cross) else np.asfortranarray(cross)
 
     def in_single_precision(self) -> DualOperator:
         """Return the same operator on float32 arrays: what was computed so far is cast."""
@@ -153,8 +156,3 @@ class DualOperator:
             image[n_labelled:] -= dot(self._cross.T, v)
             image[n_labelled:] /= self.ridge
         return image
-
-
-def is_double(value: Any) -> bool:
-    """Whether it is a NumPy array in double precision."""
-    return isinstance(value, np.ndarray) and value.dtype == np.float64
