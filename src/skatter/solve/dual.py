@@ -34,7 +34,7 @@ from scipy.linalg import solve
 from skatter.domains import Domains
 from skatter.objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter.solve.blas import dot, subtract_dot
-from skatter.solve.lanczos import Krylov, Operator
+from skatter.solve.lanczos import Krylov
 from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.path import KrylovPath, Setting
 from skatter.solve.small import leading, pad_rows
@@ -44,9 +44,7 @@ from skatter.tensors import Tall, column_norms, fortran, hstack, is_double, like
 Array = NDArray[Any]
 
 SINGLE = 1000
-"""From so many samples on, single precision finds where to start."""
-
-EXACT_BLOCKS = 2
+"""From so many samples on, single precision saves time."""
 
 
 class DualPath(KrylovPath):
@@ -73,22 +71,14 @@ class DualPath(KrylovPath):
         """Return G W for few columns."""
         return self.operator.direct(W)
 
-    def apply_roughly(self) -> Operator | None:
-        """Return G in single precision, but for the first blocks.
+    @property
+    def has_single_precision(self) -> bool:
+        """Whether K is a large array in double precision."""
+        return is_double(self.K) and len(self.K) >= SINGLE
 
-        Rounding in the image of a block counts as much as the block does in the components, and
-        the first ones do most.
-        """
-        if not is_double(self.K) or len(self.K) < SINGLE:
-            return None
-        exact = iter(range(EXACT_BLOCKS))
-
-        def apply(W: Array) -> Array:
-            if next(exact, None) is not None:
-                return self.operator(W)
-            return self._single(W.astype(np.float32)).astype(W.dtype)
-
-        return apply
+    def apply_roughly(self, W: Array) -> Array:
+        """Return G W in single precision."""
+        return self._single(W.astype(np.float32)).astype(W.dtype)
 
     @cached_property
     def _single(self) -> DualOperator:

@@ -29,6 +29,10 @@ Array = NDArray[Any]
 SINGLE_RANGE = 1e-4
 """Share of the size of an operator below which its eigenvalues drown in single precision."""
 
+EXACT_BLOCKS = 4
+"""Rounding in the image of a block counts as much as the block does in the components: the first
+ones, which do most, are in double precision."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -87,9 +91,14 @@ class KrylovPath(ABC):
         """Return the image of the one block there will be."""
         return self.apply(W)
 
-    def apply_roughly(self) -> Operator | None:
-        """Return the operator in single precision, where there is one and it saves time."""
-        return None
+    @property
+    def has_single_precision(self) -> bool:
+        """Whether there is an operator in single precision that saves time."""
+        return False
+
+    def apply_roughly(self, W: Tall) -> Tall:
+        """Return the image of a block in single precision."""
+        raise NotImplementedError
 
     @abstractmethod
     def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
@@ -137,13 +146,15 @@ class KrylovPath(ABC):
         most = len(self.K) - self.removes_constants
 
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
-            first = orthonormal(hstack([thin, self._draw(n_random)]))
-            rough = self.apply_roughly() if len(settings) == 1 else None
-            if rough is not None:
-                found = self._search_roughly(rough, first, settings, k)
-                first = orthonormal(hstack([thin, found]))
-            search = _Search(self, settings, k)
-            self._krylov = self._lanczos(self.apply, self._begin_with(first), search)
+            first = self._begin_with(orthonormal(hstack([thin, self._draw(n_random)])))
+            search = _Search(self, settings, k, self.has_single_precision and len(settings) == 1)
+            self._krylov = self._lanczos(search.apply, first, search)
+            if search.rough:
+                roots = search.finish(self._krylov)[0].roots
+                found = self._krylov.lift(pad_rows(roots, self._size))
+                first = self._begin_with(orthonormal(hstack([thin, found])))
+                search = _Search(self, settings, k)
+                self._krylov = self._lanczos(self.apply, first, search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
             widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
             return solved, widest, self._size == most
@@ -153,14 +164,6 @@ class KrylovPath(ABC):
         width = 2 * BLOCK if is_tensor(self.K) else BLOCK
         n_random = max(width - thin.shape[1], BLOCK // 4)
         return with_enough_directions(find, n_random, most - thin.shape[1])
-
-    def _search_roughly(
-        self, apply: Operator, first: Tall, settings: list[Objective], k: int
-    ) -> Tall:
-        """Return the directions of one setting, as well as single precision knows them."""
-        search = _RoughSearch(self, settings, k)
-        krylov = self._lanczos(apply, self._begin_with(first), search)
-        return krylov.lift(pad_rows(search.finish(krylov)[0].roots, len(krylov.matrix)))
 
     def _lanczos(self, apply: Operator, first: Tall, enough: Callable[[Krylov], bool]) -> Krylov:
         n, columns = len(self.K), int(self.removes_constants)
@@ -180,12 +183,22 @@ class _Search:
 
     A setting that has converged stays solved: coordinates in a smaller space are coordinates in
     a larger one, with zeros behind them.
+
+    With ``may_be_rough``, images come in single precision once it is known that the space must
+    grow and that rounding leaves its components alone. What is found is then where to start.
     """
 
-    def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
+    def __init__(
+        self, path: KrylovPath, settings: list[Objective], k: int, may_be_rough: bool = False
+    ) -> None:
         self._path, self._settings, self._k = path, settings, k
+        self._may_be_rough, self.rough = may_be_rough, False
         self._solved: list[Setting] = []
         self._pace = Pace(first_look=1)
+
+    def apply(self, W: Tall) -> Tall:
+        """Return the image of a block, as exactly as it has to be."""
+        return self._path.apply_roughly(W) if self.rough else self._path.apply(W)
 
     def __call__(self, krylov: Krylov) -> bool:
         """Whether the space holds the wanted components of all settings to tolerance."""
@@ -196,6 +209,8 @@ class _Search:
             over = self._excess(setting)
             if over > 1:
                 self._pace.plan(over)
+                if self._may_be_rough and self._pace.blocks >= EXACT_BLOCKS:
+                    self.rough = self.rough or self._suits_single_precision(setting)
                 return False
             self._solved.append(setting)
             self._pace.restart()
@@ -210,14 +225,17 @@ class _Search:
     def _solve_next(self, krylov: Krylov) -> Setting:
         return self._path.reduced(krylov, self._settings[len(self._solved)], self._k)
 
+    def _suits_single_precision(self, setting: Setting) -> bool:
+        # Rounding tears equal eigenvalues apart, and each of them has then to be found.
+        apart = widest_cluster(setting.eigenvalues, 10 * self._path.tol) < BLOCK // 4
+        return apart and bool(self._large(setting).all())
+
+    def _large(self, setting: Setting) -> Any:
+        return setting.eigenvalues > SINGLE_RANGE * setting.size
+
     def _excess(self, setting: Setting) -> float:
-        return excess(setting.eigenvalues, setting.residuals, self._path.tol)
-
-
-class _RoughSearch(_Search):
-    """A search that leaves to double precision what single precision cannot resolve."""
-
-    def _excess(self, setting: Setting) -> float:
-        known = setting.eigenvalues > SINGLE_RANGE * setting.size
+        if not self.rough:
+            return excess(setting.eigenvalues, setting.residuals, self._path.tol)
+        known = self._large(setting)
         # What rounding adds to the residuals is about as much again.
         return excess(setting.eigenvalues[known], setting.residuals[known], self._path.tol / 2)
