@@ -29,6 +29,9 @@ Array = NDArray[Any]
 SINGLE_RANGE = 1e-4
 """Share of the size of an operator below which its eigenvalues drown in single precision."""
 
+SINGLE_TOL = 3e-7
+"""Tolerance that components found in single precision nearly meet."""
+
 EXACT_BLOCKS = 4
 """Rounding in the image of a block counts as much as the block does in the components: the first
 ones, which do most, are in double precision."""
@@ -147,7 +150,10 @@ class KrylovPath(ABC):
 
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
             first = self._begin_with(orthonormal(hstack([thin, self._draw(n_random)])))
-            search = _Search(self, settings, k, self.has_single_precision and len(settings) == 1)
+            may_be_rough = (
+                self.has_single_precision and len(settings) == 1 and self.tol >= SINGLE_TOL
+            )
+            search = _Search(self, settings, k, may_be_rough)
             self._krylov = self._lanczos(search.apply, first, search)
             if search.rough:
                 roots = search.finish(self._krylov)[0].roots
