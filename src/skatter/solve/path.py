@@ -158,6 +158,7 @@ class KrylovPath(ABC):
             if search.rough:
                 roots = search.finish(self._krylov)[0].roots
                 found = self._krylov.lift(pad_rows(roots, self._size))
+                self._krylov = None
                 first = self._begin_with(orthonormal(hstack([thin, found])))
                 search = _Search(self, settings, k)
                 self._krylov = self._lanczos(self.apply, first, search)
