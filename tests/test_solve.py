@@ -13,6 +13,7 @@ from scipy.linalg import eigh, helmert, subspace_angles
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skatter.domains import read_domains
+from skatter.kernels import centre
 from skatter.moments import collect_moments
 from skatter.objective import Coefficients, Objective, sca, usca
 from skatter.solve import (
@@ -22,6 +23,7 @@ from skatter.solve import (
     canonical_order,
     solve_dual,
 )
+from skatter.solve import dual as duals
 from skatter.solve import path as paths
 from skatter.solve.blas import (
     cholesky_in_place,
@@ -302,6 +304,58 @@ def test_a_large_problem_is_solved_exactly_in_a_part_of_the_space(large, spaces)
     (space,) = spaces
     assert 3 * paths.BLOCK <= len(space.matrix) < 500
     assert_solves(found, large.truth, 20)
+
+
+@pytest.fixture
+def rough_blocks(monkeypatch):
+    """Types of the blocks that single precision is given; it is used for any number of samples."""
+    seen = []
+
+    def remember(path, W):
+        seen.append(W.dtype)
+        return apply_roughly(path, W)
+
+    apply_roughly = duals.DualPath.apply_roughly
+    monkeypatch.setattr(duals, "SINGLE", 0)
+    monkeypatch.setattr(duals.DualPath, "apply_roughly", remember)
+    return seen
+
+
+def test_single_precision_finds_where_to_start_and_double_precision_ends(
+    large, spaces, rough_blocks
+):
+    found = solve(large, large.objective, 20, solver="lanczos")
+    assert rough_blocks
+    rough, last = spaces
+    assert len(last.matrix) < len(rough.matrix) / 2
+    assert_solves(found, large.truth, 20)
+    assert found.residuals.max() < 1e-6
+    assert_allclose(found.eigenvalues, large.truth.eigenvalues[:20], rtol=1e-10)
+
+
+def test_what_starts_in_single_precision_is_the_same_every_time(large, rough_blocks):
+    one, two = (solve(large, large.objective, 20, solver="lanczos") for _ in range(2))
+    assert rough_blocks
+    assert np.array_equal(one.coefficients, two.coefficients)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "tol"),
+    [
+        (lambda x: np.exp(-((x[:, None] - x) ** 2)), 1e-6),  # falls below what it resolves
+        (lambda x: np.eye(len(x)), 1e-6),  # all eigenvalues are equal
+        (lambda x: np.minimum(x[:, None], x) + 10, 1e-9),  # asked for more than it can give
+    ],
+    ids=["small eigenvalues", "equal eigenvalues", "tight tolerance"],
+)
+def test_single_precision_is_left_alone_where_it_would_cost_time(kernel, tol, rough_blocks):
+    x = np.linspace(0, 3, 600)
+    K = kernel(x)
+    centre(K)
+    domains = read_domains(None, np.zeros(600, dtype=int))
+    found = solve_dual(K, domains, Objective(), 40, tol=tol, solver="lanczos")
+    assert not rough_blocks
+    assert found.eigenvalues[0] == pytest.approx(np.linalg.eigvalsh(K)[-1] / 600, rel=1e-9)
 
 
 def test_a_tighter_tolerance_gives_smaller_residuals_for_more_work(large, spaces):

@@ -39,6 +39,9 @@ MEDIAN_SAMPLE = 1000
 DIAGONAL_BATCH = 256
 """Samples whose kernel with one another is computed for the diagonal alone."""
 
+GRAM_TILE = 256
+"""Rows and columns of the tiles in which a Gram matrix is computed."""
+
 _DEGREE, _COEF0 = real(1), real()
 
 _DISTANCES: Mapping[str, Callable[[Any], tensors.Array]] = {
@@ -99,6 +102,8 @@ class Kernel:
         if tensors.is_tensor(X):
             Y = None if Y is None else tensors.like(Y, X)
             return tensors.kernel_matrix(self.metric, self.params, X, Y)
+        if self.metric == "rbf" and Y is None and tensors.is_double(X):
+            return _rbf_gram(X, self.params.get("gamma"))
         K = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.params)
         return np.asarray(K, dtype=X.dtype)
 
@@ -321,6 +326,28 @@ def gram(X: Any, kernel: Kernel) -> tensors.Tall:
     K = kernel(X)
     # What a user's function returned may be its own, cached or read-only.
     return tensors.copied_rows(K) if kernel.precomputed or callable(kernel.metric) else K
+
+
+def _rbf_gram(X: tensors.Array, gamma: float | None) -> tensors.Array:
+    """Return exp(−γ ‖x − y‖²), half of it computed, tile by tile in the cache of the processor.
+
+    With a column for the squared norm and one of ones, a product of rows is the whole exponent.
+    """
+    gamma = 1 / X.shape[1] if gamma is None else gamma
+    norms, ones = gamma * row_norms(X, squared=True)[:, None], np.ones((len(X), 1))
+    left = np.hstack([2 * gamma * X, -norms, ones])
+    right = np.hstack([X, ones, -norms])
+    K = np.empty((len(X), len(X)))
+    for rows in gen_batches(len(X), GRAM_TILE):
+        for columns in gen_batches(rows.stop, GRAM_TILE):
+            tile = left[rows] @ right[columns].T
+            if rows == columns:
+                tile = np.tril(tile) + np.tril(tile, -1).T
+            np.minimum(tile, 0, out=tile)
+            K[rows, columns] = np.exp(tile, out=tile)
+            K[columns, rows] = tile.T
+    np.fill_diagonal(K, 1)
+    return K
 
 
 def check_gram(K: tensors.Tall) -> tensors.Tall:

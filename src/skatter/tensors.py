@@ -88,6 +88,11 @@ def is_tensor(x: Any) -> TypeGuard[torch.Tensor]:
     return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
 
 
+def is_double(x: Any) -> TypeGuard[Array]:
+    """Tell a NumPy array in double precision from anything else."""
+    return isinstance(x, np.ndarray) and x.dtype == np.float64
+
+
 def host(x: Tall) -> Array:
     """Return a NumPy array of the same values; NumPy arrays are returned as they are."""
     return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)

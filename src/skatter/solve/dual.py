@@ -38,10 +38,13 @@ from skatter.solve.lanczos import Krylov
 from skatter.solve.operator import INDEFINITE, DualOperator
 from skatter.solve.path import KrylovPath, Setting
 from skatter.solve.small import leading, pad_rows
-from skatter.solve.solution import Solution, relative_residuals
-from skatter.tensors import Tall, fortran, hstack, like
+from skatter.solve.solution import Solution
+from skatter.tensors import Tall, column_norms, fortran, hstack, is_double, like
 
 Array = NDArray[Any]
+
+SINGLE = 1000
+"""From so many samples on, single precision saves time."""
 
 
 class DualPath(KrylovPath):
@@ -67,6 +70,25 @@ class DualPath(KrylovPath):
     def apply_once(self, W: Tall) -> Tall:
         """Return G W for few columns."""
         return self.operator.direct(W)
+
+    @property
+    def has_single_precision(self) -> bool:
+        """Whether K is a large array in double precision."""
+        return is_double(self.K) and len(self.K) >= SINGLE
+
+    def apply_roughly(self, W: Array) -> Array:
+        """Return G W in single precision."""
+        return self._single(W.astype(np.float32)).astype(W.dtype)
+
+    @cached_property
+    def _single(self) -> DualOperator:
+        return self.operator.in_single_precision()
+
+    def measure_image(self, W: Tall) -> Tall:
+        """Return K W for columns whose length alone matters, to a few digits."""
+        if "_single" in vars(self):
+            return dot(self._single.K, fortran(W.astype(np.float32)))
+        return dot(self.operator.K, fortran(W))
 
     def solutions(
         self, settings: Sequence[Objective], k: int, *, solver: str = "auto"
@@ -106,8 +128,10 @@ class DualPath(KrylovPath):
             )
             eigenvalues, s = leading(a * (T + T.T) / 2, k, self.device)
             roots = sqrt(a) * (s + c * dot(f, dot(f.T, s)))
-        residuals = sqrt(a) * krylov.residual_norms(roots)
-        return Setting(eigenvalues, roots, roots - dot(u, dot(gain, roots)), residuals)
+        inner = roots - dot(u, dot(gain, roots))
+        residuals = sqrt(a) * krylov.residual_norms(inner)
+        size = a * float(np.linalg.norm(J, axis=0).max())
+        return Setting(eigenvalues, roots, inner, residuals, size)
 
 
 class DualSolution:
@@ -136,12 +160,13 @@ class DualSolution:
 
     @cached_property
     def residuals(self) -> Array:
-        """‖A b − λ C b‖/‖A b‖ from K alone: A b = K (N z) and C b = ρ z + K (M z)."""
-        operator, Z, k = self._path.operator, self.projections, len(self.eigenvalues)
-        signal = operator.coefficients.numerator(self._objective, Z)
-        images = dot(operator.K, fortran(hstack([signal, self._nuisance])))
-        right = (self._objective.ridge * Z + images[:, k:]) * like(self.eigenvalues, Z)
-        return relative_residuals(images[:, :k], right)
+        """‖A b − λ C b‖/‖A b‖ from K alone: K (N z − λ (ρ b + M z)) and K N z."""
+        path, Z, k = self._path, self.projections, len(self.eigenvalues)
+        signal = path.operator.coefficients.numerator(self._objective, Z)
+        right = self._objective.ridge * self.coefficients + self._nuisance
+        rest = signal - right * like(self.eigenvalues, Z)
+        size = column_norms(path.measure_image(hstack([signal, rest])))
+        return size[k:] / np.where(size[:k] > 0, size[:k], 1).astype(self.eigenvalues.dtype)
 
 
 def solve_dual(

@@ -37,6 +37,9 @@ Operator = Callable[[Tall], Tall]
 BLOCK = 16
 """Columns of a block: enough to keep the processor busy, few enough to converge deep."""
 
+ROOM = 640
+"""Columns that a basis has room for before it grows."""
+
 DENSE = 500
 """Up to this many rows the whole space is used as the basis."""
 
@@ -115,9 +118,11 @@ class _Store:
         n, self.size = start.shape
         self.norm = 0.0  # size of the operator as seen so far
         self._first_of_recent = self._first_of_last = 0
-        self._basis = empty_columns(n, 8 * self.size, start)
+        # Memory that is not written to yet costs nothing, and a copy of the basis does.
+        capacity = max(8 * self.size, ROOM)
+        self._basis = empty_columns(n, capacity, start)
         self._basis[:, : self.size] = start
-        self._matrix = np.zeros((8 * self.size,) * 2, dtype=host_dtype(start))
+        self._matrix = np.zeros((capacity,) * 2, dtype=host_dtype(start))
 
     @property
     def basis(self) -> Tall:

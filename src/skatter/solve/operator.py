@@ -16,6 +16,7 @@ K may be a tensor: then all here are, and one application waits for nothing on t
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +33,7 @@ from skatter.solve.blas import (
     subtract_dot,
     subtract_symmetric,
 )
-from skatter.tensors import Tall, add_to_diagonal, copied, fortran, is_tensor, trace
+from skatter.tensors import Tall, add_to_diagonal, copied, fortran, is_double, is_tensor, trace
 
 INDEFINITE = (
     "The kernel is not positive semi-definite on these samples: the denominator, ridge included, "
@@ -64,9 +65,19 @@ class DualOperator:
         self._weak = self.within / self.ridge * strength < 1e-2
         if self.n_labelled:
             self._factor = self._factorise()
-            cross = K[: self.n_labelled, self.n_labelled :]
-            # SciPy's BLAS would copy a part of K each time; a device takes it as it lies.
-            self._cross = cross if is_tensor(K) else np.asfortranarray(cross)
+
+    @cached_property
+    def _cross(self) -> Tall:
+        """K_lu: SciPy's BLAS would copy a part of K each time; a device takes it as it lies."""
+        cross = self.K[: self.n_labelled, self.n_labelled :]
+        return cross if is_tensor(cross) else np.asfortranarray(cross)
+
+    def in_single_precision(self) -> DualOperator:
+        """Return the same operator on float32 arrays: what was computed so far is cast."""
+        arrays = ((name, value) for name, value in vars(self).items() if is_double(value))
+        other = copy(self)
+        vars(other).update({name: value.astype(np.float32) for name, value in arrays})
+        return other
 
     @cached_property
     def _labelled_classes(self) -> Tall:
@@ -122,19 +133,23 @@ class DualOperator:
         return out
 
     @cached_property
-    def _image_of_classes(self) -> tuple[Tall, Tall]:
-        """G Q and Qᵀ G Q."""
-        image = self.direct(self._classes)
-        return image, dot(self._classes.T, image)
+    def _image_of_classes(self) -> Tall:
+        """G Q."""
+        return self.direct(self._classes)
+
+    @cached_property
+    def _among_classes(self) -> Tall:
+        """Qᵀ G Q."""
+        return dot(self._classes.T, self._image_of_classes)
 
     def __call__(self, W: Tall) -> Tall:
         """Return G W with the flops of one product with K; eq. (1)."""
         if self._weak:
             return self.direct(W)
         Q = self._classes
-        GQ, QGQ = self._image_of_classes
+        GQ = self._image_of_classes
         along = dot(Q.T, W)
-        across = dot(GQ.T, W) - dot(QGQ, along)
+        across = dot(GQ.T, W) - dot(self._among_classes, along)
         out = self._off_classes(subtract_dot(copied(W), Q, along))
         out = subtract_dot(out, GQ, -along)
         return subtract_dot(out, Q, -across)

@@ -36,19 +36,31 @@ from skatter.tensors import (
 
 Array = NDArray[Any]
 
+SINGLE_RANGE = 1e-4
+"""Share of the size of an operator below which its eigenvalues drown in single precision."""
+
+SINGLE_TOL = 3e-7
+"""Tolerance that components found in single precision nearly meet."""
+
+EXACT_BLOCKS = 4
+"""Rounding in the image of a block counts as much as the block does in the components: the first
+ones, which do most, are in double precision."""
+
 
 @dataclass(frozen=True)
 class Setting:
     """One setting (weights, k) solved in a Krylov space.
 
     ``roots`` and ``inner`` are coordinates of what a path makes components from, one column for
-    each; ``residuals`` are ‖T v − λ v‖, from the coupling alone.
+    each; ``residuals`` are ‖T v − λ v‖, from the coupling alone. ``size`` is that of what rounding
+    in the operator is relative to.
     """
 
     eigenvalues: Array
     roots: Array
     inner: Array
     residuals: Array
+    size: float = 0.0
 
     def within_rank(self, rows: int) -> Setting:
         """Keep the components above the numerical rank, in a space of ``rows`` dimensions."""
@@ -58,6 +70,7 @@ class Setting:
             pad_rows(self.roots[:, :rank], rows),
             pad_rows(self.inner[:, :rank], rows),
             self.residuals[:rank],
+            self.size,
         )
 
 
@@ -90,6 +103,15 @@ class KrylovPath(ABC):
     def apply_once(self, W: Tall) -> Tall:
         """Return the image of the one block there will be."""
         return self.apply(W)
+
+    @property
+    def has_single_precision(self) -> bool:
+        """Whether there is an operator in single precision that saves time."""
+        return False
+
+    def apply_roughly(self, W: Tall) -> Tall:
+        """Return the image of a block in single precision."""
+        raise NotImplementedError
 
     @abstractmethod
     def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
@@ -137,9 +159,19 @@ class KrylovPath(ABC):
         most = len(self.K) - self.removes_constants
 
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
-            first = orthonormal(hstack([thin, self._draw(n_random)]))
-            search = _Search(self, settings, k)
-            self._krylov = self._lanczos(self.apply, self._begin_with(first), search)
+            first = self._begin_with(orthonormal(hstack([thin, self._draw(n_random)])))
+            may_be_rough = (
+                self.has_single_precision and len(settings) == 1 and self.tol >= SINGLE_TOL
+            )
+            search = _Search(self, settings, k, may_be_rough)
+            self._krylov = self._lanczos(search.apply, first, search)
+            if search.rough:
+                roots = search.finish(self._krylov)[0].roots
+                found = self._krylov.lift(pad_rows(roots, self._size))
+                self._krylov = None
+                first = self._begin_with(orthonormal(hstack([thin, found])))
+                search = _Search(self, settings, k)
+                self._krylov = self._lanczos(self.apply, first, search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
             widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
             return solved, widest, self._size == most
@@ -168,13 +200,22 @@ class _Search:
 
     A setting that has converged stays solved: coordinates in a smaller space are coordinates in
     a larger one, with zeros behind them.
+
+    With ``may_be_rough``, images come in single precision once it is known that the space must
+    grow and that rounding leaves its components alone. What is found is then where to start.
     """
 
-    def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
+    def __init__(
+        self, path: KrylovPath, settings: list[Objective], k: int, may_be_rough: bool = False
+    ) -> None:
         self._path, self._settings, self._k = path, settings, k
+        self._may_be_rough, self.rough = may_be_rough, False
         self._solved: list[Setting] = []
-        # The images of F and U must be inside before a setting can be solved.
-        self._pace = Pace(first_look=2)
+        self._pace = Pace(first_look=1)
+
+    def apply(self, W: Tall) -> Tall:
+        """Return the image of a block, as exactly as it has to be."""
+        return self._path.apply_roughly(W) if self.rough else self._path.apply(W)
 
     def __call__(self, krylov: Krylov) -> bool:
         """Whether the space holds the wanted components of all settings to tolerance."""
@@ -182,9 +223,11 @@ class _Search:
             return False
         while len(self._solved) < len(self._settings):
             setting = self._solve_next(krylov)
-            over = excess(setting.eigenvalues, setting.residuals, self._path.tol)
+            over = self._excess(setting)
             if over > 1:
                 self._pace.plan(over)
+                if self._may_be_rough and self._pace.blocks >= EXACT_BLOCKS:
+                    self.rough = self.rough or self._suits_single_precision(setting)
                 return False
             self._solved.append(setting)
             self._pace.restart()
@@ -198,3 +241,18 @@ class _Search:
 
     def _solve_next(self, krylov: Krylov) -> Setting:
         return self._path.reduced(krylov, self._settings[len(self._solved)], self._k)
+
+    def _suits_single_precision(self, setting: Setting) -> bool:
+        # Rounding tears equal eigenvalues apart, and each of them has then to be found.
+        apart = widest_cluster(setting.eigenvalues, 10 * self._path.tol) < BLOCK // 4
+        return apart and bool(self._large(setting).all())
+
+    def _large(self, setting: Setting) -> Any:
+        return setting.eigenvalues > SINGLE_RANGE * setting.size
+
+    def _excess(self, setting: Setting) -> float:
+        if not self.rough:
+            return excess(setting.eigenvalues, setting.residuals, self._path.tol)
+        known = self._large(setting)
+        # What rounding adds to the residuals is about as much again.
+        return excess(setting.eigenvalues[known], setting.residuals[known], self._path.tol / 2)
