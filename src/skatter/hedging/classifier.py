@@ -48,6 +48,7 @@ from skatter.hedging.reverse import reverse_score
 from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds
 from skatter.hedging.weights import (
     ALIKE,
+    MOST_MEASURED,
     SELF_TRAINED,
     SMALL,
     correct,
@@ -402,7 +403,8 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         if views.scaler is None:
             return 0.0
         X, known = views.of("domain"), np.flatnonzero(domains.labelled & domains.source)
-        return residual_scatter(X[known], X[rows], seed)
+        most = min(MOST_MEASURED, self.max_rows // 2)
+        return residual_scatter(X[known], X[rows], seed, most)
 
     def _judge(self, shares: Array, views: Views, rows: Codes, domains: Domains, seed: int) -> None:
         """Estimate the accuracy in the target, and calibrate the probabilities by it."""

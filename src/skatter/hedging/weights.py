@@ -219,14 +219,14 @@ def _voices(
     return voices
 
 
-def residual_scatter(source: Any, target: Any, seed: int) -> float:
+def residual_scatter(source: Any, target: Any, seed: int, most: int = MOST_MEASURED) -> float:
     """Return the share of the total scatter that lies between samples of the two sides.
 
     It is measured in the feature space of an RBF kernel, without bias, so that it may be negative.
-    Of many samples some are drawn.
+    Of more than ``most`` samples of a side as many are drawn.
     """
     rng = np.random.default_rng(seed)
-    source, target = (X[rng.permutation(X.shape[0])[:MOST_MEASURED]] for X in (source, target))
+    source, target = (X[rng.permutation(X.shape[0])[:most]] for X in (source, target))
     if min(len(source), len(target)) < FEWEST:
         return 0.0
     total = scatter(np.concatenate([source, target]), kernel="rbf")
