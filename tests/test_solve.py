@@ -316,7 +316,7 @@ def rough_blocks(monkeypatch):
         return apply_roughly(path, W)
 
     apply_roughly = duals.DualPath.apply_roughly
-    monkeypatch.setattr(duals, "SINGLE", 0)
+    monkeypatch.setattr(duals, "SINGLE", range(10_000))
     monkeypatch.setattr(duals.DualPath, "apply_roughly", remember)
     return seen
 

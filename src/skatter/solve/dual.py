@@ -43,8 +43,8 @@ from skatter.tensors import Tall, column_norms, fortran, hstack, is_double, like
 
 Array = NDArray[Any]
 
-SINGLE = 1000
-"""From so many samples on, single precision saves time."""
+SINGLE = range(1_000, 12_000)
+"""Numbers of samples with which single precision saves time, and its copies are small."""
 
 
 class DualPath(KrylovPath):
@@ -74,7 +74,7 @@ class DualPath(KrylovPath):
     @property
     def has_single_precision(self) -> bool:
         """Whether K is a large array in double precision."""
-        return is_double(self.K) and len(self.K) >= SINGLE
+        return is_double(self.K) and len(self.K) in SINGLE
 
     def apply_roughly(self, W: Array) -> Array:
         """Return G W in single precision."""
