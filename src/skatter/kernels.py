@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sklearn.utils.extmath import row_norms
 
 from skatter import tensors
 from skatter.parameters import POSITIVE, Declared, declared, optional, parameter, random_state, real
+from skatter.threads import in_threads
 
 __all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
 
@@ -338,7 +340,8 @@ def _rbf_gram(X: tensors.Array, gamma: float | None) -> tensors.Array:
     left = np.hstack([2 * gamma * X, -norms, ones])
     right = np.hstack([X, ones, -norms])
     K = np.empty((len(X), len(X)))
-    for rows in gen_batches(len(X), GRAM_TILE):
+
+    def fill(rows: slice) -> None:
         for columns in gen_batches(rows.stop, GRAM_TILE):
             tile = left[rows] @ right[columns].T
             if rows == columns:
@@ -346,6 +349,9 @@ def _rbf_gram(X: tensors.Array, gamma: float | None) -> tensors.Array:
             np.minimum(tile, 0, out=tile)
             K[rows, columns] = np.exp(tile, out=tile)
             K[columns, rows] = tile.T
+
+    # Many small products: the cores take a strip each, for two on one product wait for each other.
+    in_threads(partial(fill, rows) for rows in gen_batches(len(X), GRAM_TILE))
     np.fill_diagonal(K, 1)
     return K
 
