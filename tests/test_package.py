@@ -161,7 +161,7 @@ sys.meta_path.insert(0, Hide())
 """
     work = """
 import inspect
-inspect.unwrap(skatter.tensors.torch)  # as doctest does
+inspect.unwrap(skatter.tensors.places.torch)  # as doctest does
 data = skatter.datasets.make_figure1(5)
 assert skatter.SCA(2).fit(data.X, data.y, sample_domain=data.domain).transform(data.X).shape[1] == 2
 """

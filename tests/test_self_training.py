@@ -563,7 +563,7 @@ def test_every_voter_says_of_tensors_what_it_says_of_arrays(torch, dtype):
 
 
 def test_neighbours_among_tensors_are_those_of_a_search_over_all_pairs(torch, monkeypatch):
-    monkeypatch.setattr("skatter.tensors.STRIP_BYTES", 4000)
+    monkeypatch.setattr("skatter.tensors.places.STRIP_BYTES", 4000)
     rng = np.random.default_rng(0)
     A, B = 50 + rng.normal(size=(70, 5)), 50 + rng.normal(size=(40, 5))
     exact = np.square(A[:, None] - B).sum(axis=2)

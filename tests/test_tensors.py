@@ -1,5 +1,6 @@
 """The dual route on torch tensors: one algebra, wherever the samples live."""
 
+import inspect
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -35,13 +36,18 @@ from skatter.solve.small import column_signs, leading_generalised, reduced
 from skatter.tensors import (
     TiledCholesky,
     check_tensor,
+    cholesky,
     free_memory,
     full_precision,
+    halves,
     host,
     hstack,
     identity,
     is_tensor,
     like,
+    neighbours,
+    places,
+    products,
     require_same_place,
     take,
     vstack,
@@ -77,18 +83,19 @@ def test_small_helpers_say_of_arrays_and_tensors_what_numpy_says(tensor, monkeyp
         tensors.add_to_diagonal(K, 2.0)
         assert_allclose(host(K), A[:3] + 2 * np.eye(3))
         assert tensors.trace(K) == pytest.approx(np.trace(A[:3]) + 6)
-    monkeypatch.setattr(tensors, "STRIP_BYTES", 16)
+    monkeypatch.setattr(places, "STRIP_BYTES", 16)
     assert list(tensors.strips(5, 8)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles and strips of which every problem here has several."""
-    monkeypatch.setattr(tensors, "CHOLESKY_TILE", 64)
-    monkeypatch.setattr(tensors, "SOLVE_TILE", 64)
-    monkeypatch.setattr(tensors, "UPDATE_ROWS", 64)
-    monkeypatch.setattr(tensors, "GRAM_TILE", 40)
-    monkeypatch.setattr(tensors, "STRIP_BYTES", 2**14)
+    monkeypatch.setattr(cholesky, "CHOLESKY_TILE", 64)
+    monkeypatch.setattr(cholesky, "SOLVE_TILE", 64)
+    monkeypatch.setattr(cholesky, "UPDATE_ROWS", 64)
+    monkeypatch.setattr(tensors.kernels, "GRAM_TILE", 40)
+    monkeypatch.setattr(places, "STRIP_BYTES", 2**14)
+    monkeypatch.setattr(neighbours, "STRIP_BYTES", 2**14)
 
 
 def samples(n, p=7, seed=0):
@@ -423,7 +430,7 @@ def test_the_gram_matrix_of_tensors_is_symmetric_to_the_bit(
     kernel = resolve_kernel(X, name)
     whole = gram(X, kernel)
     for rows in (1, 7, 40):
-        monkeypatch.setattr(tensors, "GRAM_TILE", rows)
+        monkeypatch.setattr(tensors.kernels, "GRAM_TILE", rows)
         K = gram(X, kernel)
         assert torch.equal(K, K.T)
         assert_allclose(host(K), host(whole), rtol=50 * DIGITS[dtype])
@@ -442,20 +449,20 @@ def test_no_rbf_kernel_of_near_copies_exceeds_one(tensor):
 
 def test_the_gram_matrix_is_filled_in_tiles_of_which_half_are_computed(tensor, monkeypatch):
     filled = []
-    rbf = tensors._FORMULAS["rbf"]
+    rbf = tensors.kernels._FORMULAS["rbf"]
 
     def watch(out, X, Y, **shape):
         filled.append((len(out), out.shape[1], out.untyped_storage().data_ptr()))
         rbf(out, X, Y, **shape)
 
-    monkeypatch.setattr(tensors, "_FORMULAS", {"rbf": watch})
-    monkeypatch.setattr(tensors, "GRAM_TILE", 60)
+    monkeypatch.setattr(tensors.kernels, "_FORMULAS", {"rbf": watch})
+    monkeypatch.setattr(tensors.kernels, "GRAM_TILE", 60)
     X = tensor(samples(100))
     K = gram(X, resolve_kernel(X, gamma=1.0))
     memory = K.untyped_storage().data_ptr()
     assert filled == [(60, 60, memory), (40, 60, memory), (40, 40, memory)]
     filled.clear()
-    monkeypatch.setattr(tensors, "CROSS_TILE", 60)
+    monkeypatch.setattr(tensors.kernels, "CROSS_TILE", 60)
     resolve_kernel(X, gamma=1.0)(X, X[:70])
     assert [shape for *shape, _ in filled] == [[60, 60], [60, 10], [40, 60], [40, 10]]
 
@@ -495,7 +502,9 @@ def test_the_median_heuristic_brings_no_sample_to_the_host(tensor, monkeypatch):
         moved.append(tuple(x.shape))
         return original(x)
 
-    monkeypatch.setattr(tensors, "host", watch)
+    for module in (tensors, *filter(inspect.ismodule, vars(tensors).values())):
+        if hasattr(module, "host"):
+            monkeypatch.setattr(module, "host", watch)
     median_distance(tensor(samples(3 * MEDIAN_SAMPLE, 4)))
     assert moved == [(3 * MEDIAN_SAMPLE,)]
 
@@ -882,9 +891,9 @@ def test_a_model_of_sparse_samples_stays_on_numpy(torch):
 
 def test_a_product_of_halves_is_right_to_22_bits(tensor):
     A = tensor(samples(60, 21) * np.geomspace(1, 1e-3, 60)[:, None], "float32")
-    scale = tensors._scale_of_halves(A.abs().max())
+    scale = halves.scale_of_halves(A.abs().max())
     assert 2**14 <= scale * A.abs().max() <= 2**15
-    left, right = tensors._halves(A, scale)
+    left, right = halves.halves(A, scale)
     assert str(left.dtype) == "torch.float16"
     assert left.shape[1] % 8 == 0
     product = host(left.double() @ right.double().T) / scale**2
@@ -895,22 +904,24 @@ def test_a_product_of_halves_is_right_to_22_bits(tensor):
 
 
 def test_squared_distances_from_halves_are_those_of_samples(tensor, monkeypatch):
-    monkeypatch.setattr(tensors, "products_of_halves_pay", lambda A: True)
+    monkeypatch.setattr(tensors.kernels, "products_of_halves_pay", lambda A: True)
     X, Y = 3 * samples(40, 9), 3 * samples(25, 9, seed=1)
-    left, right, factor = tensors._with_norms(tensor(X, "float32"), tensor(Y, "float32"), 0.25)
+    left, right, factor = tensors.kernels._with_norms(
+        tensor(X, "float32"), tensor(Y, "float32"), 0.25
+    )
     found = factor * host(left.double() @ right.double().T)
     expected = -0.25 * np.square(X[:, None] - Y).sum(axis=2)
     assert_allclose(found, expected, atol=2e-6 * np.abs(expected).max())
 
 
 def test_halves_are_for_float32_on_cards_that_multiply_them_faster(tensor):
-    assert not tensors.products_of_halves_pay(tensor(samples(3), "float32"))
+    assert not halves.products_of_halves_pay(tensor(samples(3), "float32"))
 
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_columns_that_lie_apart_are_orthonormalised_by_inner_products(tensor, dtype):
     W = samples(80, 6) * np.array([1, 1e6, 1e-6, 1, 10, 1e3])
-    Q, R = tensors._by_inner_products(tensor(W, dtype))
+    Q, R = products._by_inner_products(tensor(W, dtype))
     assert_allclose(host(Q).T @ host(Q), np.eye(6), atol=20 * np.finfo(dtype).eps)
     assert_allclose(R, np.triu(R))
     assert_allclose(
@@ -922,12 +933,12 @@ def test_columns_that_depend_on_each_other_are_left_to_householder(tensor):
     W = samples(50, 4)
     for column in (W[:, 1] + 1e-9 * W[:, 2], 0 * W[:, 1]):
         W[:, 3] = column
-        assert tensors._by_inner_products(tensor(W)) is None
+        assert products._by_inner_products(tensor(W)) is None
 
 
 @pytest.mark.parametrize("n", [130, 250, 520])
 def test_tiles_that_were_joined_solve_alike(small_tiles, tensor, monkeypatch, n):
-    monkeypatch.setattr(tensors, "SOLVE_TILE", 256)
+    monkeypatch.setattr(cholesky, "SOLVE_TILE", 256)
     A, B = positive_definite(n), samples(n, 3)
     factor = cholesky_in_place(tensor(A))
     assert factor.tile > 64
@@ -953,7 +964,7 @@ def test_small_problems_have_the_solutions_of_lapack_wherever_they_are_solved(to
 
 @pytest.mark.parametrize("table", [True, False])
 def test_landmarks_on_tensors_are_drawn_as_scikit_learn_draws_them(tensor, monkeypatch, table):
-    monkeypatch.setattr(tensors, "STRIP_BYTES", 2**28 if table else 1)
+    monkeypatch.setattr(neighbours, "STRIP_BYTES", 2**28 if table else 1)
     X = samples(300, 5)
     found = tensors.spread_rows(tensor(X), 40, np.random.RandomState(3))
     _, expected = kmeans_plusplus(X, 40, random_state=np.random.RandomState(3))
