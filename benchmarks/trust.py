@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from skatter import HedgedClassifier, SCAClassifier
 from skatter.domains import read_domains
-from skatter.hedging.champion import make_scaler
+from skatter.hedging.champion import make_scaler, score_with
 from skatter.hedging.expectation import (
     SPREAD,
     SURE,
@@ -254,9 +254,8 @@ class Outcome:
     @property
     def source_score(self) -> float:
         """Of the champion, for the class frequencies of the target."""
-        if self.metric == "accuracy":
-            return float(self.vote.frequencies @ self.record["recall"])
-        return self.members[self.best].source_score
+        own, recall = self.members[self.best].source_score, self.record["recall"]
+        return score_with(self.vote.frequencies, own, recall, self.metric)
 
     @property
     def transfer_score(self) -> float:

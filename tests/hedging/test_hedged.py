@@ -140,8 +140,8 @@ def test_residual_scatter_is_the_share_of_scatter_between_both_sides():
     off = K - np.eye(55)
     inside = off[:n, :n].sum() / (30 * 29) + off[n:, n:].sum() / (25 * 24)
     expected = (inside - 2 * K[:n, n:].mean()) / 4 / (1 - K.mean())
-    assert residual_scatter(A, B, 0) == pytest.approx(expected, rel=1e-6)
-    assert residual_scatter(A[:19], B, 0) == 0
+    assert residual_scatter(A, B) == pytest.approx(expected, rel=1e-6)
+    assert residual_scatter(A[:19], B) == 0
 
 
 def test_a_shift_is_scaled_away_and_a_mirror_image_is_not():

@@ -464,6 +464,14 @@ def recall_of(truth: Codes, shares: Array) -> Array:
     return np.where(np.isnan(found), accuracy_score(truth, predicted), found)
 
 
+def score_with(frequencies: Array, score: float, recall: Array, metric: Metric) -> float:
+    """Return a held-out score as it would be with other class frequencies.
+
+    Balanced accuracy does not depend on them.
+    """
+    return float(frequencies @ recall) if metric == "accuracy" else score
+
+
 def make_scaler(is_sparse: bool, standardize: bool) -> Pipeline:
     """Return what fills gaps by medians and standardises; sparse samples keep their zeros."""
     scale = StandardScaler(with_mean=not is_sparse) if standardize else "passthrough"

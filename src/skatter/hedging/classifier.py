@@ -31,6 +31,7 @@ from skatter.hedging.champion import (
     probabilities,
     read_labels,
     score_of,
+    score_with,
     standard_classifiers,
 )
 from skatter.hedging.draw import draw_both_sides
@@ -48,7 +49,6 @@ from skatter.hedging.reverse import reverse_score
 from skatter.hedging.transfer import Fold, Transfer, cheaper, domain_folds
 from skatter.hedging.weights import (
     ALIKE,
-    MOST_MEASURED,
     SELF_TRAINED,
     SMALL,
     correct,
@@ -67,6 +67,9 @@ Array = NDArray[Any]
 
 MAX_JUDGED = 5_000
 """Target samples that members are compared on; of more as many are drawn."""
+
+MAX_MEASURED = 500
+"""Samples of either side that the scatter between them is measured on."""
 
 N_NEIGHBOURS = 15
 """Behind SCA."""
@@ -403,8 +406,8 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         if views.scaler is None:
             return 0.0
         X, known = views.of("domain"), np.flatnonzero(domains.labelled & domains.source)
-        most = min(MOST_MEASURED, self.max_rows // 2)
-        return residual_scatter(X[known], X[rows], seed, most)
+        rng, most = np.random.default_rng(seed), min(MAX_MEASURED, self.max_rows // 2)
+        return residual_scatter(*(X[rng.permutation(side)[:most]] for side in (known, rows)))
 
     def _judge(self, shares: Array, views: Views, rows: Codes, domains: Domains, seed: int) -> None:
         """Estimate the accuracy in the target, and calibrate the probabilities by it."""
@@ -419,9 +422,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         else:
             transfer = float(self.transfer_.scores.mean())
         self.transfer_score_ = transfer
-        source = best.score
-        if self.metric == "accuracy":
-            source = float(self.class_frequencies_ @ best.recall)
+        source = score_with(self.class_frequencies_, best.score, best.recall, self.metric)
         signs = Signs(source, self.agreement_, transfer, self.residual_scatter_)
         self.expected_accuracy_ = expected_accuracy(signs, len(self.classes_), self.metric)
         self.power_ = calibration_power(pooled, self.expected_accuracy_.value)

@@ -57,6 +57,7 @@ from numpy.typing import NDArray
 from skatter.hedging.expectation import FEWEST, sharpened
 from skatter.hedging.members import SCALINGS, Member
 from skatter.hedging.transfer import Transfer
+from skatter.kernels import gram, resolve_kernel
 from skatter.scatter import mmd, scatter
 
 Array = NDArray[Any]
@@ -78,9 +79,6 @@ RESIDUAL_SHARPNESS = 100
 
 MOST_RESIDUAL = 0.02
 """Share of the total scatter beyond which no more of them move."""
-
-MOST_MEASURED = 500
-"""Samples of either side that the scatter between them is measured on."""
 
 TRANSFER_SHARPNESS = 40
 """How much more such a member counts where it predicts sources better that were left out."""
@@ -219,18 +217,19 @@ def _voices(
     return voices
 
 
-def residual_scatter(source: Any, target: Any, seed: int, most: int = MOST_MEASURED) -> float:
+def residual_scatter(source: Array, target: Array) -> float:
     """Return the share of the total scatter that lies between samples of the two sides.
 
     It is measured in the feature space of an RBF kernel, without bias, so that it may be negative.
-    Of more than ``most`` samples of a side as many are drawn.
     """
-    rng = np.random.default_rng(seed)
-    source, target = (X[rng.permutation(X.shape[0])[:most]] for X in (source, target))
-    if min(len(source), len(target)) < FEWEST:
+    n = len(source)
+    if min(n, len(target)) < FEWEST:
         return 0.0
-    total = scatter(np.concatenate([source, target]), kernel="rbf")
-    return mmd(source, target, unbiased=True).value / 4 / total if total else 0.0
+    both = np.concatenate([source, target])
+    K = gram(both, resolve_kernel(both))
+    total = scatter(K, kernel="precomputed")
+    between = mmd(K[:n], K[n:], kernel="precomputed", unbiased=True).value / 4
+    return between / total if total else 0.0
 
 
 def pairwise_agreement(labels: Array) -> Array:

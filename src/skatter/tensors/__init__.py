@@ -1,4 +1,4 @@
-"""Arrays on torch, on the processor or on a GPU: the only room that knows torch.
+"""NumPy arrays and torch tensors, on the processor or on a GPU, behind the same few functions.
 
 There are two kinds of arrays. *Tall* ones have a row for every sample and live where the samples
 live: NumPy arrays, or torch tensors on any device. *Small* ones, with a row for every component or
