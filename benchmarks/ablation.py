@@ -23,9 +23,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from criteria import Samples, draw, insert, suites
 from problems import machine
 from skatter import SCA, SCAClassifier, make_domain_pipeline
-from skatter.files import write_atomically
-from skatter.plots.canvas import AFTER_COLOUR, QUIET, add_note, new_figure, open_frame
-from skatter.self_training.voters import VOTERS
+from skatter._files import write_atomically
+from skatter.plots._canvas import AFTER_COLOUR, QUIET, add_note, new_figure, open_frame
+from skatter.self_training._voters import VOTERS
 
 DATA = ("surf", "effnet", "mnist_usps", "msrc_voc", "digits", "amazon", "pacs")
 MOST = 4

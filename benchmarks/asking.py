@@ -5,8 +5,8 @@
 The models are those of ``skatter adapt``, the champion and the hedge, on the everyday tables of
 ``benchmarks/trust.py``: what they predict and the truth are in ``benchmarks/results/trust.npz``.
 
-Each repetition draws rows by :func:`skatter.selection.asking.pick_rows_to_label`, looks up their
-labels, and asks :func:`skatter.selection.asking.judge_answers`. The right model is the one that is
+Each repetition draws rows by :func:`skatter.selection._asking.pick_rows_to_label`, looks up their
+labels, and asks :func:`skatter.selection._asking.judge_answers`. The right model is the one that is
 more accurate on all rows of the target; a tie counts a half. Labels drawn at random name the model
 that is right more often.
 """
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from problems import machine
-from skatter.selection.asking import LabelSheet, LabelVerdict, judge_answers, pick_rows_to_label
+from skatter.selection._asking import LabelSheet, LabelVerdict, judge_answers, pick_rows_to_label
 from trust import TABLES, Outcome, outcomes
 
 N_LABELS = 40

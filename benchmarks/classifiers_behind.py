@@ -31,7 +31,7 @@ from sklearn.svm import SVC
 from skatter import SCA
 from skatter.class_span import ClassSpan
 from skatter.domains import read_domains
-from skatter.selection.folds import FoldSolver
+from skatter.selection._folds import FoldSolver
 from skatter_bench.suites import SUITES
 from skatter_bench.tasks import Task, load_problem
 

@@ -36,6 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from problems import machine
 from skatter import SCA
 from skatter.domains import UNLABELLED, Domains, read_domains
+from skatter.selection._folds import FoldSolver, nearest_labels
 from skatter.selection.criteria import (
     BEST,
     CRITERIA,
@@ -43,8 +44,7 @@ from skatter.selection.criteria import (
     is_collapsed,
     nearest_class_probabilities,
 )
-from skatter.selection.criteria.evidence import HeldOut
-from skatter.selection.folds import FoldSolver, nearest_labels
+from skatter.selection.criteria._evidence import HeldOut
 from skatter_bench.suites import ANGLES, OFFICE, PACS, get_suite
 from skatter_bench.tasks import Task, load_problem
 from trust import KEPT_APART
@@ -161,7 +161,7 @@ def draw(task: Task) -> Samples:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What the criteria ask of :class:`~skatter.selection.criteria.evidence.Evidence`."""
+    """What the criteria ask of :class:`~skatter.selection.criteria._evidence.Evidence`."""
 
     samples: Samples
     features: Any

@@ -26,9 +26,9 @@ from threadpoolctl import threadpool_limits
 from criteria import Samples, draw, insert, nearest, suites
 from problems import machine
 from skatter import SCA, DomainScaler
-from skatter.files import write_atomically
+from skatter._files import write_atomically
 from skatter.kernels import median_distance
-from skatter.selection.folds import FoldSolver, nearest_labels
+from skatter.selection._folds import FoldSolver, nearest_labels
 from skatter_bench.tasks import Task
 
 Array = NDArray[Any]

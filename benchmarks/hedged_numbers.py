@@ -2,7 +2,7 @@
 
     python benchmarks/hedged_numbers.py run --work FOLDER   # one file a task, resumable
     python benchmarks/hedged_numbers.py pack --work FOLDER  # into results/hedged_numbers.npz
-    python benchmarks/hedged_numbers.py fit                 # numbers of skatter.hedging.error
+    python benchmarks/hedged_numbers.py fit                 # numbers of skatter.hedging._error
     python benchmarks/hedged_numbers.py report              # results/hedged_numbers.md
 
 Only ``run`` needs data. Tasks are those of the suite ``tables-numbers``, one source and one target,
@@ -30,11 +30,11 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from skatter import SCA, HedgedRegressor
-from skatter.datasets.everyday_tables import EVERYDAY_TABLES
-from skatter.hedging.error import shrunken_shift, widening
-from skatter.hedging.members import Scaling, Views
-from skatter.hedging.number_champion import ALPHAS, HeldOut, read_labelled_numbers
-from skatter.hedging.number_weights import POOLED_POWER, SCALED_POWER, distances, number_weights
+from skatter.datasets._everyday_tables import EVERYDAY_TABLES
+from skatter.hedging._error import shrunken_shift, widening
+from skatter.hedging._members import Scaling, Views
+from skatter.hedging._number_champion import ALPHAS, HeldOut, read_labelled_numbers
+from skatter.hedging._number_weights import POOLED_POWER, SCALED_POWER, distances, number_weights
 from skatter.methods import CORAL
 from skatter.pipeline import make_domain_pipeline
 from skatter_bench.suites import get_suite

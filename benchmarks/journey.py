@@ -38,12 +38,14 @@ from skatter import (
     SCAClassifier,
     adapt,
     kernels,
-    support_vectors,
     trees,
 )
+from skatter import (
+    _support_vectors as support_vectors,
+)
+from skatter._solve import operator
 from skatter.datasets import load_everyday_table
-from skatter.hedging.champion import LogisticRegression
-from skatter.solve import operator
+from skatter.hedging._champion import LogisticRegression
 from skatter_bench.cli import app
 
 HOME = str(Path(skatter.__file__).parent)

@@ -15,7 +15,7 @@ from scipy.linalg import qr
 from threadpoolctl import threadpool_limits
 
 from problems import machine
-from skatter.solve.blas import cholesky_in_place, cholesky_solve, dot, subtract_dot
+from skatter._solve.blas import cholesky_in_place, cholesky_solve, dot, subtract_dot
 
 N, N_LABELLED, WIDTH, SIZE, STEPS = 3800, 1800, 16, 300, 40
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from skatter._versions import versions
 from skatter.datasets import load_digits_pair, load_mnist_usps
 from skatter.kernels import median_distance
-from skatter.versions import versions
 from skatter_bench.measure import forget_peak as forget_peak
 from skatter_bench.measure import machine as processor
 from skatter_bench.measure import peak_bytes as peak_bytes

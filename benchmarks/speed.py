@@ -24,9 +24,9 @@ from threadpoolctl import threadpool_limits
 
 from problems import Problem, digits, forget_peak, gaussian, machine, peak_bytes
 from skatter import SCA, USCA
+from skatter._objective import Coefficients, sca
 from skatter.domains import read_domains
 from skatter.kernels import centre, gram, resolve_kernel
-from skatter.objective import Coefficients, sca
 
 K = 50
 TOL = 1e-6

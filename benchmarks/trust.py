@@ -3,7 +3,7 @@
     python benchmarks/trust.py run --work FOLDER [--suites tables ...]  # one file a task, resumable
     python benchmarks/trust.py pack --work FOLDER       # into benchmarks/results/trust.npz
     python benchmarks/trust.py reverse                  # adds the way back, after weights changed
-    python benchmarks/trust.py fit                      # numbers of skatter.hedging.expectation
+    python benchmarks/trust.py fit                      # numbers of skatter.hedging._expectation
     python benchmarks/trust.py report                   # benchmarks/results/trust.md
 
 Only ``run`` and ``reverse`` need data. The first keeps what every member says of the target, so
@@ -30,8 +30,8 @@ from threadpoolctl import threadpool_limits
 
 from skatter import HedgedClassifier, SCAClassifier
 from skatter.domains import read_domains
-from skatter.hedging.champion import make_scaler, score_with
-from skatter.hedging.expectation import (
+from skatter.hedging._champion import make_scaler, score_with
+from skatter.hedging._expectation import (
     SPREAD,
     SURE,
     Signs,
@@ -40,11 +40,11 @@ from skatter.hedging.expectation import (
     sharpened,
     votes_of,
 )
-from skatter.hedging.members import Member, Views, scale_domains
-from skatter.hedging.reverse import reverse_score
-from skatter.hedging.transfer import Transfer
-from skatter.hedging.weights import Vote, correct, hold_vote, pool
-from skatter.selection.asking import Estimate
+from skatter.hedging._members import Member, Views, scale_domains
+from skatter.hedging._reverse import reverse_score
+from skatter.hedging._transfer import Transfer
+from skatter.hedging._weights import Vote, correct, hold_vote, pool
+from skatter.selection._asking import Estimate
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
 from studies import over_sets, pack_tasks, save_tasks, unpack_tasks

@@ -33,9 +33,9 @@ from threadpoolctl import threadpool_limits
 
 from criteria import insert
 from skatter import ChampionClassifier, DomainGeneralizer, LeaveOneDomainOut
-from skatter.hedging import generalizer
-from skatter.hedging.champion import probabilities
-from skatter.hedging.transfer import N_FOLDS
+from skatter.hedging import _generalizer as generalizer
+from skatter.hedging._champion import probabilities
+from skatter.hedging._transfer import N_FOLDS
 from skatter_bench.suites import get_suite
 from skatter_bench.tasks import Task, load_problem
 from studies import over_sets, pack_tasks, unpack_tasks

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterable
 
 from skatter.methods import METHODS, Method
-from skatter.methods.generalization import Generalizer
-from skatter.methods.record import Kind, say_needs
+from skatter.methods._generalization import Generalizer
+from skatter.methods._record import Kind, say_needs
 
 GROUPS: dict[Kind, tuple[str, str]] = {
     "features": (

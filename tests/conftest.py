@@ -179,7 +179,7 @@ def few_trees() -> Iterator[None]:
 
     For tests whose claim holds for any number of them; most of a hedge's time goes into trees.
     """
-    from skatter.hedging import champion
+    from skatter.hedging import _champion as champion
 
     fewer = {"ForestClassifier": {"n_trees": 15}, "BoostingClassifier": {"n_rounds": 10}}
     with pytest.MonkeyPatch.context() as patch:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score
 
 from skatter import NearestNeighbour
-from skatter.accuracy import share, tally
+from skatter._accuracy import share, tally
 
 NAN = float("nan")
 NUMBERS, WORDS = np.array([0, 1]), np.array(["ant", "bee"])

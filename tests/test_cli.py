@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import skatter.cli
 from skatter import KPCA, SCA, SCAClassifier
+from skatter.cli import _demo as demo_module
 from skatter.cli import build_app, main
-from skatter.cli import demo as demo_module
-from skatter.cli.demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
+from skatter.cli._demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
 from skatter.datasets import load_digits_pair, make_figure1
 
 runner = CliRunner()

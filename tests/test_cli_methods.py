@@ -9,8 +9,9 @@ from inspect import signature
 import pytest
 from typer.testing import CliRunner
 
+from skatter._formatting import public_name
+from skatter.cli import _methods as command
 from skatter.cli import build_app
-from skatter.cli import methods as command
 from skatter.methods import METHODS, get_method
 
 runner = CliRunner()
@@ -66,7 +67,7 @@ def test_one_method_is_told_in_full(name):
     for fact in (method.when, *method.needs, *method.uses, method.kind, method.cost):
         assert words(fact) in said
     assert method.citation in said
-    assert f"{method.estimator.__module__}.{method.estimator.__name__}" in said
+    assert public_name(method.estimator) in said
 
 
 def row_of(output, parameter):

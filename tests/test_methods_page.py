@@ -13,7 +13,7 @@ import pytest
 
 from skatter import SCA
 from skatter.methods import METHODS
-from skatter.methods.record import say_needs
+from skatter.methods._record import say_needs
 
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -204,7 +204,7 @@ class NotNoted(SCA):
 
 def test_notes_are_read_from_the_docstring():
     assert read_notes(replace(SCA_ENTRY, estimator=Noted)) == (
-        "Unlike `SCA` and `skatter.scatter.mmd`, ``x`` is\n\n    x = 1\n\nand 3 is not reached."
+        "Unlike `SCA` and `skatter.scatter._mmd`, ``x`` is\n\n    x = 1\n\nand 3 is not reached."
     )
     assert read_notes(replace(SCA_ENTRY, estimator=LastNoted)) == "The end."
     assert read_notes(replace(SCA_ENTRY, estimator=NotNoted)) == ""

@@ -15,12 +15,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch, RBFSampler
 
 from skatter import KPCA, SCA, USCA, KernelFisher, LandmarkMap
+from skatter._objective import Coefficients, Objective
+from skatter._solve import PrimalPath
 from skatter.domains import read_domains
 from skatter.methods import CIDG, DICA, MDA, UDICA
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
-from skatter.objective import Coefficients, Objective
 from skatter.scatter import Geometry, measure
-from skatter.solve import PrimalPath
 
 
 def samples(n=90, p=5, shift=0.0, seed=0):

@@ -36,7 +36,7 @@ def test_predictions_are_those_of_scikit_learn(form):
 @pytest.mark.parametrize("shift", [0.0, 1e3])
 def test_tensors_give_what_arrays_give(dtype, shift, monkeypatch, require):
     torch = require("torch", "torch")
-    monkeypatch.setattr("skatter.tensors.places.STRIP_BYTES", 2000)
+    monkeypatch.setattr("skatter._tensors.places.STRIP_BYTES", 2000)
     X, y = samples()
     new = samples(seed=1)[0]
     X, new = (X + shift).astype(dtype), (new + shift).astype(dtype)

@@ -24,8 +24,8 @@ from skatter import (
     SCAClassifier,
     make_domain_pipeline,
 )
-from skatter.formatting import join, number, percent
-from skatter.notebook import html_of, listed_with_counts
+from skatter._formatting import join, number, percent
+from skatter._notebook import html_of, listed_with_counts
 
 MODELS = {
     "SCA": SCA(n_components=2),

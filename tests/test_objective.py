@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from skatter._objective import Coefficients, Objective, sca, usca
 from skatter.domains import read_domains
-from skatter.objective import Coefficients, Objective, sca, usca
 
 some = settings(deadline=None, max_examples=25)
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from skatter import SCA, make_domain_pipeline, out_of_core
-from skatter.out_of_core import Backend, Place, backend_of, register_backend
+from skatter import SCA, make_domain_pipeline
+from skatter import _out_of_core as out_of_core
+from skatter._out_of_core import Backend, Place, backend_of, register_backend
 
 
 class Lake:

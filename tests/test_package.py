@@ -161,7 +161,7 @@ sys.meta_path.insert(0, Hide())
 """
     work = """
 import inspect
-inspect.unwrap(skatter.tensors.places.torch)  # as doctest does
+inspect.unwrap(skatter._tensors.places.torch)  # as doctest does
 data = skatter.datasets.make_figure1(5)
 assert skatter.SCA(2).fit(data.X, data.y, sample_domain=data.domain).transform(data.X).shape[1] == 2
 """
@@ -175,7 +175,7 @@ def test_skatter_itself_leaves_the_optional_rooms_closed():
         "import json, sys, skatter\n"
         "print(json.dumps([name for name in sys.modules if name.startswith('skatter')]))"
     )
-    closed = {"skatter.adaptation", "skatter.cli", "skatter.plots", "skatter.datasets.digits"}
+    closed = {"skatter.adaptation", "skatter.cli", "skatter.plots", "skatter.datasets._digits"}
     assert not closed & set(names)
 
 
@@ -256,7 +256,7 @@ def test_the_map_names_every_room():
     rooms = [
         path.name if path.suffix else f"{path.name}/"
         for path in SOURCE.iterdir()
-        if not path.name.startswith("_") and (path.is_dir() or path.suffix == ".py")
+        if not path.name.startswith("__") and (path.is_dir() or path.suffix == ".py")
     ]
     assert len(rooms) > 30
     assert [room for room in sorted(rooms) if f"`{room}`" not in table] == []
@@ -317,6 +317,15 @@ def test_every_public_method_is_documented(name):
     }
     assert thing.__module__.startswith("skatter.")
     assert [key for key, value in ours.items() if not inspect.getdoc(value)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_lists_its_public_names_or_is_internal(path):
+    listed = any(
+        isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        for node in parsed(path).body
+    )
+    assert listed or is_private(".".join(path.relative_to(SOURCE).parts)) or path.stem == "__main__"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

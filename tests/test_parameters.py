@@ -7,8 +7,7 @@ from inspect import getdoc, signature
 import numpy as np
 import pytest
 
-from skatter.kernels import WithKernel
-from skatter.parameters import (
+from skatter._parameters import (
     BOOLEAN,
     COUNT,
     NON_NEGATIVE,
@@ -24,6 +23,7 @@ from skatter.parameters import (
     random_state,
     rules_of,
 )
+from skatter.kernels import WithKernel
 
 KERNEL = rules_of(WithKernel)
 

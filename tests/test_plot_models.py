@@ -36,9 +36,9 @@ from skatter.plots import (
     plot_spectrum,
     solve_path,
 )
-from skatter.plots.canvas import AFTER_COLOUR, BEFORE_COLOUR, short_names
+from skatter.plots._canvas import AFTER_COLOUR, BEFORE_COLOUR, short_names
 from skatter.scatter import mmd
-from skatter.selection.folds import FoldSolver
+from skatter.selection._folds import FoldSolver
 
 HOSTILE = ["_hidden", "$x_{", "a\nb\x1b[31m", "<b>&amp;", "x" * 80]
 
@@ -342,7 +342,7 @@ def test_signs_that_a_solver_happens_to_find_do_not_show(three_domains, monkeypa
     data = three_domains
     given = {"betas": [0, 0.01, 0.02, 0.03], "deltas": [0.5, 0.6, 0.7]}
     expected = solve_path(data.X, data.known, data.domain, **given).embeddings
-    monkeypatch.setattr("skatter.plots.path.FoldSolver", Flipping)
+    monkeypatch.setattr("skatter.plots._path.FoldSolver", Flipping)
     found = solve_path(data.X, data.known, data.domain, **given).embeddings
     first = np.sign(np.sum(found[0, 0.5] * expected[0, 0.5], axis=0))
     for setting, Z in expected.items():

@@ -10,9 +10,9 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import KPCA, SCA
-from skatter.components import project_alike
+from skatter._components import project_alike
+from skatter._principal import DENSE, PrincipalMap
 from skatter.kernels import resolve_kernel
-from skatter.principal import DENSE, PrincipalMap
 
 
 @pytest.fixture(scope="module")

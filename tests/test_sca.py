@@ -25,7 +25,10 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from skatter import KPCA, SCA, SCACV, USCA, KernelFisher, components
+from skatter import KPCA, SCA, SCACV, USCA, KernelFisher
+from skatter import _components as components
+from skatter._solve.padded import JITTER
+from skatter._spaces import SCALES
 from skatter.scatter import (
     between_class_scatter,
     conditional_domain_scatter,
@@ -33,9 +36,7 @@ from skatter.scatter import (
     total_scatter,
     within_class_scatter,
 )
-from skatter.selection.folds import FoldSolver
-from skatter.solve.padded import JITTER
-from skatter.spaces import SCALES
+from skatter.selection._folds import FoldSolver
 
 some = settings(deadline=None, max_examples=25)
 

@@ -14,9 +14,9 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from skatter import kernels
+from skatter._objective import Coefficients
 from skatter.domains import Domains, read_domains
 from skatter.kernels import centre, gram, resolve_kernel
-from skatter.objective import Coefficients
 from skatter.scatter import (
     Geometry,
     Scatters,

@@ -14,13 +14,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
 from skatter import SCA, LandmarkMap, SCAClassifier, make_domain_pipeline
-from skatter.checks import dominant_column
+from skatter._checks import dominant_column
 from skatter.domains import read_domains
 from skatter.selection import scatter_criterion
-from skatter.self_training.nearest import Nearest
-from skatter.self_training.panel import agreement, consensus, train_together, weigh
-from skatter.self_training.rounds import Beliefs, Trainer, unit_length
-from skatter.self_training.voters import (
+from skatter.self_training._nearest import Nearest
+from skatter.self_training._panel import agreement, consensus, train_together, weigh
+from skatter.self_training._rounds import Beliefs, Trainer, unit_length
+from skatter.self_training._voters import (
     VOTERS,
     Electorate,
     balanced_spreading,
@@ -563,7 +563,7 @@ def test_every_voter_says_of_tensors_what_it_says_of_arrays(torch, dtype):
 
 
 def test_neighbours_among_tensors_are_those_of_a_search_over_all_pairs(torch, monkeypatch):
-    monkeypatch.setattr("skatter.tensors.places.STRIP_BYTES", 4000)
+    monkeypatch.setattr("skatter._tensors.places.STRIP_BYTES", 4000)
     rng = np.random.default_rng(0)
     A, B = 50 + rng.normal(size=(70, 5)), 50 + rng.normal(size=(40, 5))
     exact = np.square(A[:, None] - B).sum(axis=2)

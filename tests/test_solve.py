@@ -12,28 +12,28 @@ from scipy import sparse
 from scipy.linalg import eigh, helmert, subspace_angles
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from skatter.domains import read_domains
-from skatter.kernels import centre
-from skatter.moments import collect_moments
-from skatter.objective import Coefficients, Objective, sca, usca
-from skatter.solve import (
+from skatter._objective import Coefficients, Objective, sca, usca
+from skatter._solve import (
     DualOperator,
     DualPath,
     PrimalPath,
     canonical_order,
     solve_dual,
 )
-from skatter.solve import dual as duals
-from skatter.solve import path as paths
-from skatter.solve.blas import (
+from skatter._solve import dual as duals
+from skatter._solve import path as paths
+from skatter._solve.blas import (
     cholesky_in_place,
     cholesky_solve,
     dot,
     subtract_dot,
     subtract_symmetric,
 )
-from skatter.solve.padded import JITTER, PaddedPath, PaddedSolution
-from skatter.solve.solution import Solution, numerical_rank, relative_residuals
+from skatter._solve.padded import JITTER, PaddedPath, PaddedSolution
+from skatter._solve.solution import Solution, numerical_rank, relative_residuals
+from skatter.domains import read_domains
+from skatter.kernels import centre
+from skatter.moments import collect_moments
 
 some = settings(deadline=None, max_examples=25)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skatter import SCA, SCACV, LandmarkMap
-from skatter.spaces import (
+from skatter._spaces import (
     SOLVERS,
     GramSpace,
     MomentSpace,

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC
 
-from skatter.support_vectors import SupportVectors
+from skatter._support_vectors import SupportVectors
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.decomposition import PCA
 
-from skatter.solve import (
+from skatter._solve import (
     CholeskyRoot,
     DiagonalPlusThin,
     leading_pairs,

@@ -13,13 +13,11 @@ from scipy.linalg import solve as dense_solve
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from skatter import SCA, kernels, tensors
-from skatter.domains import read_domains
-from skatter.kernels import MEDIAN_SAMPLE, centre, check_gram, gram, median_distance, resolve_kernel
-from skatter.objective import Coefficients, Objective, sca, usca
-from skatter.scatter import Geometry, measure
-from skatter.solve import DualOperator, DualPath, canonical_order, solve_dual
-from skatter.solve.blas import (
+from skatter import SCA, kernels
+from skatter import _tensors as tensors
+from skatter._objective import Coefficients, Objective, sca, usca
+from skatter._solve import DualOperator, DualPath, canonical_order, solve_dual
+from skatter._solve.blas import (
     cholesky_in_place,
     cholesky_solve,
     combine,
@@ -32,8 +30,8 @@ from skatter.solve.blas import (
     subtract_dot,
     subtract_symmetric,
 )
-from skatter.solve.small import column_signs, leading_generalised, reduced
-from skatter.tensors import (
+from skatter._solve.small import column_signs, leading_generalised, reduced
+from skatter._tensors import (
     TiledCholesky,
     check_tensor,
     cholesky,
@@ -52,6 +50,9 @@ from skatter.tensors import (
     take,
     vstack,
 )
+from skatter.domains import read_domains
+from skatter.kernels import MEDIAN_SAMPLE, centre, check_gram, gram, median_distance, resolve_kernel
+from skatter.scatter import Geometry, measure
 
 NAMES = ("cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
 TYPES = ("float32", "float64")
@@ -110,7 +111,7 @@ def test_torch_is_not_imported_unless_the_user_has_imported_it():
 import sys
 import numpy as np
 from skatter import SCA
-from skatter.tensors import is_tensor
+from skatter._tensors import is_tensor
 X = np.random.default_rng(0).normal(size=(12, 3))
 SCA(2).fit(X, np.arange(12) % 2)
 assert not is_tensor(X) and not is_tensor(None)

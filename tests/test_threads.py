@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-import skatter.threads
-from skatter.threads import allowed_threads, in_threads, one_blas_thread
+import skatter._threads
+from skatter._threads import allowed_threads, in_threads, one_blas_thread
 
 
 def blas_threads() -> list[int]:
@@ -63,7 +63,7 @@ def test_filters_of_warnings_are_as_before_and_errors_come_through(two):
 def test_libraries_are_searched_for_pools_again_after_an_import_and_only_then(monkeypatch):
     searches = []
     monkeypatch.setattr(
-        skatter.threads,
+        skatter._threads,
         "ThreadpoolController",
         lambda: searches.append(len(sys.modules)) or ThreadpoolController(),
     )

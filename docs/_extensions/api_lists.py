@@ -14,6 +14,8 @@ ROOMS = (
     "skatter.selection",
     "skatter.selection.criteria",
     "skatter.methods",
+    "skatter.hedging",
+    "skatter.self_training",
     "skatter.scatter",
     "skatter.theory",
     "skatter.tables",

@@ -18,7 +18,7 @@ from skatter.hedging import (
 )
 from skatter.maps import LandmarkMap
 from skatter.neighbours import NearestNeighbour
-from skatter.pieces import dask as _dask  # noqa: F401  (estimators hand it Dask collections)
+from skatter.pieces import _dask as _dask
 from skatter.pipeline import DomainPipeline, make_domain_pipeline
 from skatter.sca import KPCA, SCA, USCA, KernelFisher
 from skatter.scaling import DomainScaler

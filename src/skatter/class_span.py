@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_samples
+from skatter._checks import check_samples
+from skatter._solve.small import column_signs
+from skatter._tensors import Array
 from skatter.domains import Domains, read_domains
-from skatter.solve.small import column_signs
-from skatter.tensors import Array
 
 __all__ = ["ClassSpan"]
 

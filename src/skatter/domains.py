@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from skatter.tensors import host, is_tensor
+from skatter._tensors import host, is_tensor
 
 __all__ = ["Domains", "read_domains"]
 

@@ -28,9 +28,17 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
 
-from skatter import tensors
-from skatter.parameters import POSITIVE, Declared, declared, optional, parameter, random_state, real
-from skatter.threads import in_threads
+from skatter import _tensors as tensors
+from skatter._parameters import (
+    POSITIVE,
+    Declared,
+    declared,
+    optional,
+    parameter,
+    random_state,
+    real,
+)
+from skatter._threads import in_threads
 
 __all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
 

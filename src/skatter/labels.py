@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.interpolate import BSpline
 
-from skatter.checks import check_integer
+from skatter._checks import check_integer
+from skatter._tensors import Array, host, is_tensor
 from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_domains
-from skatter.tensors import Array, host, is_tensor
 
 __all__ = ["bin_labels"]
 

@@ -42,13 +42,13 @@ from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from skatter import tensors
-from skatter.checks import check_choice, check_samples
+from skatter import _tensors as tensors
+from skatter._checks import check_choice, check_samples
+from skatter._parameters import COUNT, declared, parameter
+from skatter._solve.small import column_signs
+from skatter._threads import one_thread
 from skatter.domains import Codes
 from skatter.kernels import Kernel, WithKernel, kernel_of
-from skatter.parameters import COUNT, declared, parameter
-from skatter.solve.small import column_signs
-from skatter.threads import one_thread
 
 __all__ = ["LandmarkMap"]
 

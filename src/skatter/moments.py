@@ -31,11 +31,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from skatter import scatter, tensors
-from skatter.checks import check_choice
+from skatter import _tensors as tensors
+from skatter import scatter
+from skatter._checks import check_choice
+from skatter._files import open_archive, read_npy, read_regular, write_atomically
+from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
-from skatter.files import open_archive, read_npy, read_regular, write_atomically
-from skatter.tensors import Array
 
 __all__ = ["Moments", "collect_moments", "merge_moments"]
 

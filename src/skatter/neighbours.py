@@ -16,11 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from skatter import tensors
-from skatter.accuracy import share, tally
-from skatter.checks import check_length, check_samples
-from skatter.parameters import COUNT, Declared, declared, optional, parameter, random_state
-from skatter.tensors import Array
+from skatter import _tensors as tensors
+from skatter._accuracy import share, tally
+from skatter._checks import check_length, check_samples
+from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
+from skatter._tensors import Array
 
 __all__ = ["NearestNeighbour"]
 

@@ -23,14 +23,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from skatter.accuracy import SCORE_REQUEST, Tally, explained, share, tally
-from skatter.checks import n_rows, take_rows
+from skatter._accuracy import SCORE_REQUEST, Tally, explained, share, tally
+from skatter._checks import n_rows, take_rows
+from skatter._formatting import duration
+from skatter._notebook import Section, ShowsLearnt
+from skatter._out_of_core import backend_of
+from skatter._tensors import Array
 from skatter.domains import Domains, read_domains
-from skatter.formatting import duration
 from skatter.labels import marks, read_numbers
-from skatter.notebook import Section, ShowsLearnt
-from skatter.out_of_core import backend_of
-from skatter.tensors import Array
 
 __all__ = ["DomainPipeline", "make_domain_pipeline"]
 

@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from skatter import objective as objectives
-from skatter.checks import n_rows
-from skatter.components import LabelledComponents, RidgedComponents, ScatterComponents
-from skatter.domains import Domains
-from skatter.labels import (
-    MOST_LEVELS,
-    NOT_IN_PARTS,
-    classes_of,
-    edges_of,
-    read_numbers,
-    spline_memberships,
-)
-from skatter.objective import Objective
-from skatter.parameters import (
+from skatter import _objective as objectives
+from skatter._checks import n_rows
+from skatter._components import LabelledComponents, RidgedComponents, ScatterComponents
+from skatter._objective import Objective
+from skatter._parameters import (
     NON_NEGATIVE,
     POSITIVE,
     SHARE,
@@ -30,7 +21,16 @@ from skatter.parameters import (
     optional,
     parameter,
 )
-from skatter.spaces import MakeSpace, PaddedSpace
+from skatter._spaces import MakeSpace, PaddedSpace
+from skatter.domains import Domains
+from skatter.labels import (
+    MOST_LEVELS,
+    NOT_IN_PARTS,
+    classes_of,
+    edges_of,
+    read_numbers,
+    spline_memberships,
+)
 
 __all__ = ["KPCA", "SCA", "USCA", "KernelFisher"]
 

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skatter.checks import check_samples
+from skatter._checks import check_samples
+from skatter._tensors import Tall, host_dtype, is_tensor, like, moments_of_columns, take
 from skatter.domains import which_domain
 from skatter.labels import read_marked
-from skatter.tensors import Tall, host_dtype, is_tensor, like, moments_of_columns, take
 
 __all__ = ["DomainScaler"]
 

@@ -27,10 +27,10 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from skatter.checks import check_length
-from skatter.parameters import COUNT, Declared, declared, optional, parameter
-from skatter.tensors import Array
-from skatter.threads import allowed_threads, one_thread
+from skatter._checks import check_length
+from skatter._parameters import COUNT, Declared, declared, optional, parameter
+from skatter._tensors import Array
+from skatter._threads import allowed_threads, one_thread
 
 __all__ = [
     "BoostingClassifier",

@@ -18,8 +18,8 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.pages import page_colour
-from skatter.plots.canvas import MARKERS, PALETTE, QUIET, add_note, new_figure, open_frame
+from skatter._pages import page_colour
+from skatter.plots._canvas import MARKERS, PALETTE, QUIET, add_note, new_figure, open_frame
 from skatter_bench.contestants import CLASSIFIER_NAMES, RAW, Contestant
 from skatter_bench.protocols import PROTOCOLS, TARGET, TARGET_ORACLE, split
 from skatter_bench.published import Published, published

@@ -24,9 +24,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from skatter.files import write_atomically
-from skatter.formatting import duration, printable
-from skatter.methods.plugins import all_methods
+from skatter._files import write_atomically
+from skatter._formatting import duration, printable
+from skatter.methods._plugins import all_methods
 from skatter_bench.cells import Cell, run_cell
 from skatter_bench.charts import figures_of
 from skatter_bench.contestants import Contestant

@@ -10,12 +10,12 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
-from skatter.components import ScatterComponents
-from skatter.formatting import did_you_mean
+from skatter._components import ScatterComponents
+from skatter._formatting import did_you_mean
 from skatter.methods import METHODS, TCA, Method
-from skatter.methods.generalization import Generalizer
-from skatter.methods.plugins import load_object
-from skatter.methods.record import Kind, Tuning
+from skatter.methods._generalization import Generalizer
+from skatter.methods._plugins import load_object
+from skatter.methods._record import Kind, Tuning
 from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuning
 from skatter_bench.tasks import Task
 

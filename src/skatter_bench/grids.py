@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from skatter.methods.record import CLASS_COMPONENTS, Method, Tuning
+from skatter.methods._record import CLASS_COMPONENTS, Method, Tuning
 
 Grid = Mapping[str, tuple[Any, ...]]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from skatter._tensors import Array
 from skatter.domains import Codes
-from skatter.tensors import Array
 from skatter_bench.tasks import Problem, Task
 
 N_FOLDS = 5

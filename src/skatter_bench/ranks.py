@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from skatter.checks import check_real
-from skatter.diagnosis.significance import holm
+from skatter._checks import check_real
+from skatter.diagnosis._significance import holm
 
 Floats = NDArray[np.float64]
 

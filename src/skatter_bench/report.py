@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skatter.datasets.registry import DATASETS
-from skatter.formatting import count, duration
-from skatter.pages import check_path, read_part, render_page, write_page
-from skatter.versions import versions as installed_versions
+from skatter._formatting import count, duration
+from skatter._pages import check_path, read_part, render_page, write_page
+from skatter._versions import versions as installed_versions
+from skatter.datasets._registry import DATASETS
 from skatter_bench import views
 from skatter_bench.charts import Drawing, drawings_of, inline_svg
 from skatter_bench.protocols import TARGET_ORACLE, say_protocol

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from skatter.formatting import printable
+from skatter._formatting import printable
 from skatter_bench.cells import Cell, cells
 from skatter_bench.contestants import Contestant
 from skatter_bench.protocols import choose, choosing_folds, final_fold, folds, mean_scores

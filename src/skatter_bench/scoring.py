@@ -20,13 +20,13 @@ from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Codes, read_domains
 from skatter.methods import DAM
-from skatter.methods.plugins import load_object
+from skatter.methods._plugins import load_object
 from skatter.pipeline import make_domain_pipeline
 from skatter.sca import SCA, beta_of
-from skatter.selection.folds import FoldSolver, nearest_labels
-from skatter.tensors import Array
+from skatter.selection._folds import FoldSolver, nearest_labels
 from skatter_bench.contestants import JUDGE, MAX_ITER, RAW, SETS, Contestant
 from skatter_bench.protocols import Split
 from skatter_bench.tasks import Problem

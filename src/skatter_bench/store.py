@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from skatter.files import read_regular, remove_stale, sync_folder, write_atomically
+from skatter._files import read_regular, remove_stale, sync_folder, write_atomically
 
 try:
     import fcntl

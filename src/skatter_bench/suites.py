@@ -2,7 +2,7 @@
 
 Everyday tables come in all sizes, so the rows of their tasks are drawn at random, once and for all.
 Which domains a task has, and where its rows begin in the draw, is in the catalogue of
-:mod:`skatter.datasets.everyday_tables`; ``benchmarks/tables_catalogue.py`` has the rule behind it.
+:mod:`skatter.datasets._everyday_tables`; ``benchmarks/tables_catalogue.py`` has the rule behind it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from skatter.datasets.everyday_tables import EVERYDAY_TABLES
-from skatter.formatting import did_you_mean
+from skatter._formatting import did_you_mean
+from skatter.datasets._everyday_tables import EVERYDAY_TABLES
 from skatter.methods import METHODS, Method
-from skatter.methods.record import Tuning
+from skatter.methods._record import Tuning
 from skatter_bench.contestants import SETS, Contestant, contestants, regressors
 from skatter_bench.grids import FIGURE1, FIGURE2, GENERALIZATION
 from skatter_bench.protocols import (

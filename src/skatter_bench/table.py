@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from skatter.formatting import duration
+from skatter._formatting import duration
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult

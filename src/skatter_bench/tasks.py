@@ -15,11 +15,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
+from skatter._tensors import Array
 from skatter.datasets import Dataset
-from skatter.datasets.registry import get_dataset
+from skatter.datasets._registry import get_dataset
 from skatter.domains import Codes
 from skatter.kernels import gram, resolve_kernel
-from skatter.tensors import Array
 
 Setting = Literal["adaptation", "generalization"]
 

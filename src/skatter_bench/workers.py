@@ -31,7 +31,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from skatter.versions import versions
+from skatter._versions import versions
 from skatter_bench.measure import machine, measure
 
 if TYPE_CHECKING:

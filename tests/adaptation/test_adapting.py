@@ -15,14 +15,19 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 from skatter import SCA, SCACV, ChampionClassifier, HedgedClassifier, LandmarkMap
-from skatter.adaptation import adapt, compare, model, plan
-from skatter.adaptation.compare import FEWEST_LABELS, Comparison, judge_by_labels
-from skatter.adaptation.outcome import new_columns
-from skatter.adaptation.plan import MethodError
-from skatter.adaptation.roles import Prepared, assign_roles
-from skatter.hedging import Judgement, champion, classifier
+from skatter.adaptation import _compare as compare
+from skatter.adaptation import _model as model
+from skatter.adaptation import _plan as plan
+from skatter.adaptation import adapt
+from skatter.adaptation._compare import FEWEST_LABELS, Comparison, judge_by_labels
+from skatter.adaptation._outcome import new_columns
+from skatter.adaptation._plan import MethodError
+from skatter.adaptation._roles import Prepared, assign_roles
+from skatter.hedging import Judgement
+from skatter.hedging import _champion as champion
+from skatter.hedging import _classifier as classifier
 from skatter.methods import METHODS
-from skatter.selection.asking import Estimate, LabelVerdict
+from skatter.selection._asking import Estimate, LabelVerdict
 from skatter.tables import TableError, read_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from skatter import adapt, ask
-from skatter.adaptation import compare
-from skatter.adaptation.compare import CHECKED_ROWS, Comparison
-from skatter.adaptation.job import Job
-from skatter.adaptation.roles import assign_roles, keep_roles
-from skatter.adaptation.sheet import class_code, make_sheet, read_sheet, row_numbers
+from skatter.adaptation import _compare as compare
+from skatter.adaptation._compare import CHECKED_ROWS, Comparison
+from skatter.adaptation._job import Job
+from skatter.adaptation._roles import assign_roles, keep_roles
+from skatter.adaptation._sheet import class_code, make_sheet, read_sheet, row_numbers
 from skatter.selection import LabelSheet, judge_answers, pick_rows_to_label
 from skatter.tables import TableError, read_columns
 

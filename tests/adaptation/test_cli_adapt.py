@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 import skatter.reporting
 from skatter.adaptation import adapt
-from skatter.cli import adapt as adapt_module
-from skatter.cli.adapt import adapt_file
-from skatter.cli.files import check_outputs, write_together
-from skatter.cli.predict import predict_file
+from skatter.cli import _adapt as adapt_module
+from skatter.cli._adapt import adapt_file
+from skatter.cli._files import check_outputs, write_together
+from skatter.cli._predict import predict_file
 from skatter.pipeline import DomainPipeline
 from skatter.saving import ModelFileError, describe_model, load_model, save_model
 from skatter.tables import OpenTable

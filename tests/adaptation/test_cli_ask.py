@@ -11,9 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from skatter import ask
-from skatter.adaptation.job import Job
+from skatter.adaptation._job import Job
 from skatter.cli import build_app
-from skatter.cli.options import class_frequencies, read_shares
+from skatter.cli._options import class_frequencies, read_shares
 from skatter.tables import TableError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

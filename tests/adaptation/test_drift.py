@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skatter import adapt
-from skatter.formatting import count, duration, join, percent
+from skatter._formatting import count, duration, join, percent
 from skatter.tables import TableError
 
 

@@ -10,13 +10,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from skatter.adaptation import adapt, sample
-from skatter.adaptation.sample import draw_sample
-from skatter.cli.adapt import adapt_file
-from skatter.cli.diagnose import diagnose_file
-from skatter.cli.predict import predict_file
+from skatter.adaptation import _sample as sample
+from skatter.adaptation import adapt
+from skatter.adaptation._sample import draw_sample
+from skatter.cli._adapt import adapt_file
+from skatter.cli._diagnose import diagnose_file
+from skatter.cli._predict import predict_file
 from skatter.saving import load_model
-from skatter.tables import TableError, carrying, open_table, parquet
+from skatter.tables import TableError, open_table
+from skatter.tables import _carrying as carrying
+from skatter.tables import _parquet as parquet
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

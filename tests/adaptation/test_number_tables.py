@@ -6,9 +6,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skatter import HedgedRegressor, adapt, ask
-from skatter.adaptation.plan import MethodError
+from skatter.adaptation._plan import MethodError
 from skatter.tables import TableError, read_columns
-from skatter.tables.task import read_task
+from skatter.tables._task import read_task
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 from skatter import SCA
 from skatter.saving import load_model, save_model
-from skatter.saving.schemas import SCIKIT_LEARN, name_of
+from skatter.saving._schemas import SCIKIT_LEARN, name_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))

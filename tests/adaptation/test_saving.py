@@ -50,7 +50,7 @@ from skatter import (
 )
 from skatter.methods import METHODS
 from skatter.saving import ModelFileError, describe_model, load_model, save_model
-from skatter.saving.nodes import Reader, Writer
+from skatter.saving._nodes import Reader, Writer
 from skatter.scaling import DomainScaler
 from skatter.tables import TableError
 from skatter.trees import ForestClassifier
@@ -182,7 +182,7 @@ def test_classes_keep_their_type_and_names(tmp_path, labels):
 def test_a_model_is_described_without_being_built(tmp_path, monkeypatch):
     model = LogisticRegression().fit([[0.0], [1.0]], ["a", "b"])
     path = save_model(model, tmp_path / "m")
-    monkeypatch.setattr("skatter.saving.files.build", lambda found: pytest.fail("built"))
+    monkeypatch.setattr("skatter.saving._files.build", lambda found: pytest.fail("built"))
     about = describe_model(path)
     assert about["model"] == "sklearn.linear_model.LogisticRegression"
     assert about["classes"] == ["a", "b"]
@@ -388,7 +388,7 @@ def trap(tmp_path, monkeypatch):
         "builtins.eval",
         "sklearn.ensemble.StackingClassifier",
         "sklearn.dummy.DummyClassifier",
-        "skatter.saving.files.build",
+        "skatter.saving._files.build",
         ["skatter.sca.SCA"],
         None,
     ],
@@ -567,7 +567,7 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path):
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(path, monkeypatch):
-    monkeypatch.setattr("skatter.saving.files.MAX_BYTES", 1000)
+    monkeypatch.setattr("skatter.saving._files.MAX_BYTES", 1000)
     refused(path, "larger than 1,000 bytes")
 
 

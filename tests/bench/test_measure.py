@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skatter.versions import versions
+from skatter._versions import versions
 from skatter_bench import measure as module
 from skatter_bench.measure import machine, measure
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from skatter.datasets import ixmas, vlcs
-from skatter.datasets.office_caltech import FEATURES
+from skatter.datasets import _ixmas as ixmas
+from skatter.datasets import _vlcs as vlcs
+from skatter.datasets._office_caltech import FEATURES
 from skatter_bench.cells import run_cell
 from skatter_bench.results import outcomes, plan
 from skatter_bench.store import Store

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skatter.diagnosis.significance import holm
+from skatter.diagnosis._significance import holm
 from skatter_bench.ranks import critical_difference, duels, mean_ranks, rank
 
 # J. Demšar, JMLR 7, 2006, table 6: AUC of C4.5 with no, with m, with cf, and with both tuned. Two

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from skatter.methods import DAM, METHODS, UndoBias
-from skatter.methods.undo_bias import set_accuracy
+from skatter.methods._undo_bias import set_accuracy
 from skatter_bench.contestants import Contestant, contestants
 from skatter_bench.protocols import split
 from skatter_bench.scoring import score_settings

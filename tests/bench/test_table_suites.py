@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 
 from skatter.datasets import Dataset, load_everyday_table
-from skatter.datasets.everyday_tables import EVERYDAY_TABLES
+from skatter.datasets._everyday_tables import EVERYDAY_TABLES
 from skatter_bench.cells import cells, run_cell
 from skatter_bench.protocols import split
 from skatter_bench.results import Outcome, outcomes, plan

@@ -24,11 +24,11 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 import skatter
 from skatter import SCACV
+from skatter._parameters import rules_of
 from skatter.methods import METHODS, Method, get_method
-from skatter.methods.base import Rival
-from skatter.methods.generalization import Generalizer
-from skatter.methods.record import Kind, Need
-from skatter.parameters import rules_of
+from skatter.methods._base import Rival
+from skatter.methods._generalization import Generalizer
+from skatter.methods._record import Kind, Need
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

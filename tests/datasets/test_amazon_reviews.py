@@ -10,8 +10,9 @@ from scipy import sparse
 from scipy.io import savemat
 from tiny_files import known
 
-from skatter.datasets import amazon_reviews, load_amazon_reviews
-from skatter.datasets.amazon_reviews import DOMAINS
+from skatter.datasets import _amazon_reviews as amazon_reviews
+from skatter.datasets import load_amazon_reviews
+from skatter.datasets._amazon_reviews import DOMAINS
 
 N_TRAIN, N_TEST, WORDS = 4, 6, 5000
 

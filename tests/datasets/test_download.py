@@ -12,8 +12,9 @@ from threading import Thread
 
 import pytest
 
-from skatter.datasets import load_parkinsons, parkinsons
-from skatter.datasets.home import KnownFile, Source
+from skatter.datasets import _parkinsons as parkinsons
+from skatter.datasets import load_parkinsons
+from skatter.datasets._home import KnownFile, Source
 
 BODY = bytes(range(256)) * 400
 ORIGIN = "example.org/data"

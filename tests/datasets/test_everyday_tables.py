@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from skatter.datasets import DATASETS, load_everyday_table
-from skatter.datasets.everyday_tables import EVERYDAY_TABLES, EverydayTable
-from skatter.datasets.home import data_home
+from skatter.datasets._everyday_tables import EVERYDAY_TABLES, EverydayTable
+from skatter.datasets._home import data_home
 
 ROOT = Path(__file__).parents[2]
 COPIES = ROOT / "benchmarks" / "data" / "tables"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skatter.datasets.home import KnownFile, Source, data_home
+from skatter.datasets._home import KnownFile, Source, data_home
 
 BYTES = b"ten bytes!"
 FILE = KnownFile("part.mat", 10, hashlib.sha256(BYTES).hexdigest())

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from tiny_files import known
 
-from skatter.datasets import draw_mnist_usps, mnist_draw
-from skatter.datasets.mnist_draw import read_idx, resize
+from skatter.datasets import _mnist_draw as mnist_draw
+from skatter.datasets import draw_mnist_usps
+from skatter.datasets._mnist_draw import read_idx, resize
 
 N_MNIST, N_USPS = 40, 30
 IMAGES = np.random.default_rng(0).integers(0, 256, size=(N_MNIST, 28, 28), dtype=np.uint8)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tiny_files import put_file
 
-from skatter.datasets import load_mnist_usps, mnist_usps
+from skatter.datasets import _mnist_usps as mnist_usps
+from skatter.datasets import load_mnist_usps
 
 MNIST = np.array([[0.0, 0.25], [0.5, 1.0], [0.125, 0.75]])  # three pixels of two digits
 USPS = np.array([[1.0, 0.0, 0.5], [0.0, 0.5, 1.0], [0.25, 0.25, 0.25]])

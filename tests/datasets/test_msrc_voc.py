@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 from tiny_files import put_file
 
-from skatter.datasets import load_msrc_voc, msrc_voc
+from skatter.datasets import _msrc_voc as msrc_voc
+from skatter.datasets import load_msrc_voc
 
 MSRC = np.array([[3.0, 4, 0], [0, 0, 2]])
 VOC = np.array([[0.0, 1, 0], [2, 2, 1], [0, 6, 8]])

@@ -10,8 +10,8 @@ from scipy.io import savemat
 from tiny_files import known
 
 from skatter.datasets import load_office_caltech
-from skatter.datasets.home import KnownFile, Source
-from skatter.datasets.office_caltech import FEATURES, OTHER_NAMES
+from skatter.datasets._home import KnownFile, Source
+from skatter.datasets._office_caltech import FEATURES, OTHER_NAMES
 
 CLASSES = FEATURES["surf"].facts.class_names
 SIZES = {"amazon": 7, "caltech": 9, "dslr": 4, "webcam": 5}

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tiny_files import put_file
 
-from skatter.datasets import load_pacs, pacs
+from skatter.datasets import _pacs as pacs
+from skatter.datasets import load_pacs
 
 CONTENT = {
     "X": np.array([[3, 4], [0, 0.5], [0, 0], [8, 6]], dtype=np.float16),

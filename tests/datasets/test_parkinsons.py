@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tiny_files import put_file
 
-from skatter.datasets import load_parkinsons, parkinsons
+from skatter.datasets import _parkinsons as parkinsons
+from skatter.datasets import load_parkinsons
 
 HEADER = ["subject#", "age", "sex", "test_time", "motor_UPDRS", "total_UPDRS", *parkinsons.VOICE]
 ROWS = np.random.default_rng(0).random((4, 22)).round(5)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from skatter.datasets.reading import check_labelled, read_arrays, read_table
+from skatter.datasets._reading import check_labelled, read_arrays, read_table
 
 
 def write(path, variables):

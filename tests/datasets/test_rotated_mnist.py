@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tiny_files import put_file
 
-from skatter.datasets import load_rotated_mnist, rotated_mnist
+from skatter.datasets import _rotated_mnist as rotated_mnist
+from skatter.datasets import load_rotated_mnist
 
 CONTENT = {
     "X": np.array([[0, 0.1], [0.5, 1], [0.25, 0.75], [1, 0]], dtype=np.float32),

@@ -11,8 +11,8 @@ import pytest
 import sklearn
 from tiny_files import known
 
-from skatter.datasets import skada_bench
-from skatter.datasets.skada_bench import (
+from skatter.datasets import _skada_bench as skada_bench
+from skatter.datasets._skada_bench import (
     SHIFTS,
     draw_parts,
     load_mushrooms,

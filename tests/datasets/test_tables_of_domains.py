@@ -9,9 +9,11 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from skatter.datasets import ixmas, load_ixmas, load_vlcs, vlcs
-from skatter.datasets.home import KnownFile
-from skatter.datasets.vlcs import draw_parts
+from skatter.datasets import _ixmas as ixmas
+from skatter.datasets import _vlcs as vlcs
+from skatter.datasets import load_ixmas, load_vlcs
+from skatter.datasets._home import KnownFile
+from skatter.datasets._vlcs import draw_parts
 
 SIZES = {"voc2007": 20, "labelme": 10, "caltech101": 7, "sun09": 13}
 CAMERAS = ("cam0", "cam1", "cam2", "cam3", "cam4")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.io import savemat
 
-from skatter.datasets.home import KnownFile
+from skatter.datasets._home import KnownFile
 
 
 def known(path):

@@ -12,8 +12,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from skatter.cli.diagnose import diagnose_file
-from skatter.diagnosis import diagnose, pairs
+from skatter.cli._diagnose import diagnose_file
+from skatter.diagnosis import _pairs as pairs
+from skatter.diagnosis import diagnose
 
 app = typer.Typer()
 app.command()(diagnose_file)

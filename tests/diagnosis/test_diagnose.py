@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from skatter.diagnosis import diagnose, pairs
-from skatter.diagnosis.layout import cells, section_as_text
-from skatter.diagnosis.samples import draw, quota, standardise
+from skatter._notebook import Section
+from skatter.diagnosis import _pairs as pairs
+from skatter.diagnosis import diagnose
+from skatter.diagnosis._layout import cells, section_as_text
+from skatter.diagnosis._samples import draw, quota, standardise
 from skatter.domains import read_domains
-from skatter.notebook import Section
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m[bold]\n"
 

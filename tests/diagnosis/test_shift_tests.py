@@ -10,22 +10,23 @@ from scipy.spatial.distance import cdist
 from scipy.stats import binomtest, chi2_contingency, kruskal, ks_2samp, mannwhitneyu
 from sklearn.ensemble import ExtraTreesClassifier
 
-from skatter.diagnosis import pairs, transfer
-from skatter.diagnosis.features import compare_features, largest_distances, rank_test
-from skatter.diagnosis.labels import compare_labels, compare_numbers
-from skatter.diagnosis.pairs import (
+from skatter.diagnosis import _pairs as pairs
+from skatter.diagnosis import _transfer as transfer
+from skatter.diagnosis._features import compare_features, largest_distances, rank_test
+from skatter.diagnosis._labels import compare_labels, compare_numbers
+from skatter.diagnosis._pairs import (
     draw_splits,
     enough_permutations,
     pairwise_mmd,
     recognise,
 )
-from skatter.diagnosis.samples import Samples, standardise
-from skatter.diagnosis.significance import holm, say_p
-from skatter.diagnosis.transfer import compare_transfer
-from skatter.diagnosis.variance import share_variance
+from skatter.diagnosis._samples import Samples, standardise
+from skatter.diagnosis._significance import holm, say_p
+from skatter.diagnosis._transfer import compare_transfer
+from skatter.diagnosis._variance import share_variance
 from skatter.domains import read_domains
 from skatter.scatter import mmd
-from skatter.scatter.mmd import mmd_of_splits
+from skatter.scatter._mmd import mmd_of_splits
 
 
 def samples_of(X, y, domain):
@@ -262,7 +263,7 @@ def test_batches_change_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     X, domain = rng.normal(size=(40, 23)), np.repeat([0, 1], 20)
     whole = [*largest_distances(X, domain, 2), rank_test(X, domain, 2)]
-    monkeypatch.setattr("skatter.diagnosis.features.BATCH", 300)
+    monkeypatch.setattr("skatter.diagnosis._features.BATCH", 300)
     for one, other in zip(
         whole, [*largest_distances(X, domain, 2), rank_test(X, domain, 2)], strict=True
     ):

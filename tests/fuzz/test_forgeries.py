@@ -41,10 +41,10 @@ from skatter import (
     adapt,
     make_domain_pipeline,
 )
+from skatter._principal import PrincipalMap
 from skatter.methods import HFA, METHODS, TCA, UndoBias
-from skatter.principal import PrincipalMap
 from skatter.saving import save_model
-from skatter.saving.schemas import known_types
+from skatter.saving._schemas import known_types
 from skatter.trees import BoostingClassifier, BoostingRegressor, ForestClassifier, ForestRegressor
 
 CASES = int(os.environ.get("SKATTER_FUZZ", "400"))

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import ChampionClassifier
-from skatter.hedging.champion import (
+from skatter.hedging._champion import (
     CalibratedSVC,
     draw_rows,
     fit_held_out,

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from skatter.hedging.champion import METRICS
-from skatter.hedging.expectation import (
+from skatter.hedging._champion import METRICS
+from skatter.hedging._expectation import (
     FEWEST,
     POWERS,
     SPREAD,
@@ -21,7 +21,7 @@ from skatter.hedging.expectation import (
     sharpened,
     votes_of,
 )
-from skatter.selection.asking import Estimate
+from skatter.selection._asking import Estimate
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skatter import SCA, DomainGeneralizer, make_domain_pipeline
-from skatter.hedging.generalizer import (
+from skatter.hedging._generalizer import (
     FEWEST_OF_A_BATCH,
     LEAST_WEIGHT,
     POWERS,
@@ -25,7 +25,7 @@ from skatter.hedging.generalizer import (
     SMOOTHING,
     member_weights,
 )
-from skatter.hedging.transfer import expect_unseen, unseen_numbers
+from skatter.hedging._transfer import expect_unseen, unseen_numbers
 
 PLAIN = {"linear": LogisticRegression(), "nearest": KNeighborsClassifier(5)}
 

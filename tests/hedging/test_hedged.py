@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.preprocessing import StandardScaler
 
 from skatter import ChampionClassifier, HedgedClassifier
-from skatter.hedging.expectation import Signs, expected_accuracy
-from skatter.hedging.transfer import Transfer
-from skatter.hedging.weights import (
+from skatter.hedging._expectation import Signs, expected_accuracy
+from skatter.hedging._transfer import Transfer
+from skatter.hedging._weights import (
     CONSISTENT,
     CONTRADICTORY,
     EVENING,

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import ChampionRegressor, HedgedRegressor
 from skatter.domains import read_domains
-from skatter.hedging.error import error_numbers, expected_error, half_width, shrunken_shift
-from skatter.hedging.number_champion import ALPHAS, HeldOut, KernelRidgeCV
-from skatter.hedging.number_weights import doubt_in_pooled
+from skatter.hedging._error import error_numbers, expected_error, half_width, shrunken_shift
+from skatter.hedging._number_champion import ALPHAS, HeldOut, KernelRidgeCV
+from skatter.hedging._number_weights import doubt_in_pooled
 from skatter.saving import load_model, save_model
 
 

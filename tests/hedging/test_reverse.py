@@ -7,8 +7,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from skatter.hedging.champion import METRICS
-from skatter.hedging.reverse import reverse_score
+from skatter.hedging._champion import METRICS
+from skatter.hedging._reverse import reverse_score
 from skatter.trees import ForestClassifier
 
 

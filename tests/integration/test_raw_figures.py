@@ -16,7 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from skatter.datasets import amazon_reviews, get_dataset
+from skatter.datasets import _amazon_reviews as amazon_reviews
+from skatter.datasets import get_dataset
 
 PAIRS = ["aw", "ad", "ac", "wa", "wd", "wc", "da", "dw", "dc", "ca", "cw", "cd"]
 """Office + Caltech10, by first letters, in the order of the columns below."""

@@ -28,7 +28,7 @@ from skatter import (
     make_domain_pipeline,
 )
 from skatter.methods import CORAL, DAM, JGSA, KMM, METHODS, TCA, SubspaceAlignment
-from skatter.methods.generalization import Generalizer
+from skatter.methods._generalization import Generalizer
 
 SCORERS = (
     "SupervisedScorer",

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skatter.methods.gfk import GFK
-from skatter.methods.subspace_alignment import SubspaceAlignment
+from skatter.methods._gfk import GFK
+from skatter.methods._subspace_alignment import SubspaceAlignment
 
 NAMES = {"A": "amazon", "C": "caltech", "D": "dslr", "W": "webcam"}
 

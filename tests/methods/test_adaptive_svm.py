@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from skatter.methods.adaptive_svm import AdaptiveSVM, correction_dual
-from skatter.methods.machines import support_vector_machines
+from skatter.methods._adaptive_svm import AdaptiveSVM, correction_dual
+from skatter.methods._machines import support_vector_machines
 
 PLAIN = {"kernel": "linear", "tol": 1e-6}
 EXACT = {"gamma": 0.2, "tol": 1e-6}

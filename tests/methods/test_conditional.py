@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from skatter import SCA, KernelFisher
 from skatter.domains import read_domains
 from skatter.methods import CIDG, MDA
-from skatter.methods.mda import between_factor, discrepancy_factor, nuisance_factor
+from skatter.methods._mda import between_factor, discrepancy_factor, nuisance_factor
 from skatter.scatter import balanced_domain_factor, conditional_domain_scatter, domain_factor
 
 GAMMA = 0.05

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skatter.methods.coral import CORAL, FullPower, ThinPower
+from skatter.methods._coral import CORAL, FullPower, ThinPower
 
 SHAPES = [(60, 70, 8), (9, 70, 12), (70, 9, 12), (9, 11, 40)]
 """Samples of the source and of the target, features; the last three have singular covariances."""

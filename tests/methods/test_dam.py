@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
 from skatter import SCA, make_domain_pipeline
-from skatter.methods.dam import DAM
+from skatter.methods._dam import DAM
 from skatter.scatter import mmd, total_scatter
 
 EXACT = {"kernel": "rbf", "gamma": 0.2, "normalize": False, "tol": 1e-8}

@@ -9,11 +9,11 @@ from scipy.linalg import eig, eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skatter import SCA, USCA
-from skatter.components import ScatterComponents
+from skatter._components import ScatterComponents
+from skatter._objective import Objective
 from skatter.domains import read_domains
 from skatter.methods import DICA, UDICA
-from skatter.methods.dica import central_factor
-from skatter.objective import Objective
+from skatter.methods._dica import central_factor
 from skatter.scatter import domain_scatter
 
 GAMMA = 0.05

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from skatter.methods.dip import BLOCK, DIP, DIPCC, ClassSpread, Discrepancy
+from skatter.methods._dip import BLOCK, DIP, DIPCC, ClassSpread, Discrepancy
 from skatter.scatter import mmd
 
 BOTH = pytest.mark.parametrize("estimator", [DIP, DIPCC])

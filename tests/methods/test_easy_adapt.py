@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
 from skatter import make_domain_pipeline
-from skatter.methods.easy_adapt import EasyAdapt, EasyAdaptSVM, copied
+from skatter.methods._easy_adapt import EasyAdapt, EasyAdaptSVM, copied
 
 EXACT = {"kernel": "linear", "tol": 1e-5}
 

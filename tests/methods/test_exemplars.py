@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import LogisticRegression
 
-from skatter.methods import exemplars
-from skatter.methods.exemplars import Exemplars, common_start, solve
+from skatter.methods import _exemplars as exemplars
+from skatter.methods._exemplars import Exemplars, common_start, solve
 
 SETTINGS = {
     "independent": {"C_positive": 3.0, "C_negative": 0.2, "tie": 0.0},

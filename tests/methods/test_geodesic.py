@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, subspace_angles
 
-from skatter.methods.geodesic import geodesic
+from skatter.methods._geodesic import geodesic
 
 TILTS = [1.0, 1e-2, 1e-5, 1e-8, 1e-11, 1e-15, 0.0]
 """How far the second basis is from the first: angles from large to none."""

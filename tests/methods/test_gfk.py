@@ -9,7 +9,7 @@ from scipy.linalg import subspace_angles
 from scipy.spatial.distance import cdist
 from sklearn.cross_decomposition import PLSRegression
 
-from skatter.methods.gfk import GFK, subspace_disagreement
+from skatter.methods._gfk import GFK, subspace_disagreement
 
 DOMAIN = np.repeat([1, -2], [50, 60])
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm, null_space, subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 
-from skatter.methods.grassmann import (
+from skatter.methods._grassmann import (
     CURVATURE,
     DECREASE,
     Geodesic,
@@ -16,7 +16,7 @@ from skatter.methods.grassmann import (
     line_search,
     minimise,
 )
-from skatter.methods.iteration import Iterations
+from skatter.methods._iteration import Iterations
 
 SHAPES = [(6, 2), (5, 4), (3, 1), (9, 6)]
 

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from skatter.kernels import median_distance
-from skatter.methods.hfa import HFA
+from skatter.methods._hfa import HFA
 
 
 @pytest.fixture

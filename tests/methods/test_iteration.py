@@ -7,7 +7,7 @@ import warnings
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from skatter.methods.iteration import Iterations
+from skatter.methods._iteration import Iterations
 
 
 def run(values, **limits):

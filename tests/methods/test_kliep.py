@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skatter.methods import KLIEP
-from skatter.methods.iteration import Iterations
-from skatter.methods.kliep import mixture_proportions
+from skatter.methods._iteration import Iterations
+from skatter.methods._kliep import mixture_proportions
 
 
 @pytest.fixture(scope="module")

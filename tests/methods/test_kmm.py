@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from skatter.kernels import median_distance
-from skatter.methods.kmm import KMM
+from skatter.methods._kmm import KMM
 from skatter.scatter import mmd
 
 

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from skatter.methods.landmarks import (
+from skatter.methods._landmarks import (
     Landmarks,
     aligned_weights,
     choose_landmarks,

@@ -10,15 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVR, LinearSVC
 
 from skatter.methods import DAM, LRESVM, LRESVMAdaptation
-from skatter.methods.exemplars import Exemplars
-from skatter.methods.lre_svm import (
+from skatter.methods._exemplars import Exemplars
+from skatter.methods._lre_svm import (
     Frame,
     best_average,
     distances_to_target,
     shares,
     shrink,
 )
-from skatter.methods.subspaces import in_span
+from skatter.methods._subspaces import in_span
 
 EXACT = {"tol": 1e-9, "max_iter": 200}
 

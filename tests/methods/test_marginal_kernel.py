@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from skatter.methods.marginal_kernel import MarginalKernelSVM
+from skatter.methods._marginal_kernel import MarginalKernelSVM
 
 EXACT = {"gamma": 0.2, "tol": 1e-6}
 SIZES = {1: 14, 2: 25, 3: 40}
@@ -334,7 +334,7 @@ def test_unlabelled_samples_of_a_source_are_left_out():
 def test_more_samples_than_a_batch_have_the_same_mean(monkeypatch):
     case = problem(20)
     expected = fit(MarginalKernelSVM(), case).decision_function(new_set())
-    monkeypatch.setattr("skatter.methods.marginal_kernel.BATCH", 4)
+    monkeypatch.setattr("skatter.methods._marginal_kernel.BATCH", 4)
     assert_allclose(
         fit(MarginalKernelSVM(), case).decision_function(new_set()), expected, atol=1e-10
     )

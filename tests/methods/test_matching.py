@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 from skatter.methods import ARTL, BDA, CORAL, GFK, JDA, JGSA, MEDA, TCA, EasyTL
-from skatter.methods.easy_tl import cheapest_classes
-from skatter.methods.meda import a_distance
+from skatter.methods._easy_tl import cheapest_classes
+from skatter.methods._meda import a_distance
 
 
 @pytest.fixture(scope="module")

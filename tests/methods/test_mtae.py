@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skatter.domains import read_domains
-from skatter.methods import mtae
-from skatter.methods.mtae import MTAE, Network, draw_pairs, first_weights, pairs_by_order
+from skatter.methods import _mtae as mtae
+from skatter.methods._mtae import MTAE, Network, draw_pairs, first_weights, pairs_by_order
 
 
 @pytest.fixture

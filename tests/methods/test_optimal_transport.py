@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from skatter.methods import LinearTransport, OptimalTransport
-from skatter.methods.optimal_transport import log_transport
+from skatter.methods._optimal_transport import log_transport
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from scipy.optimize import minimize as scipy_minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skatter.methods import quadratic
-from skatter.methods.iteration import Iterations
-from skatter.methods.quadratic import Region, minimise
+from skatter.methods import _quadratic as quadratic
+from skatter.methods._iteration import Iterations
+from skatter.methods._quadratic import Region, minimise
 
 some = settings(deadline=None, max_examples=25)
 

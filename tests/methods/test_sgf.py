@@ -9,8 +9,8 @@ from scipy.linalg import subspace_angles
 from scipy.spatial.distance import pdist
 from sklearn.cross_decomposition import PLSRegression
 
-from skatter.methods.gfk import GFK
-from skatter.methods.sgf import SGF
+from skatter.methods._gfk import GFK
+from skatter.methods._sgf import SGF
 
 DOMAIN = np.repeat([1, -2], [50, 60])
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 
 from skatter.methods import SPL
-from skatter.methods.spl import locality_projection, matched_clusters, surest
+from skatter.methods._spl import locality_projection, matched_clusters, surest
 
 
 @pytest.fixture(scope="module")

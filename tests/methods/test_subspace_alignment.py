@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from skatter.methods.subspace_alignment import SubspaceAlignment, max_dimension_by_bound
+from skatter.methods._subspace_alignment import SubspaceAlignment, max_dimension_by_bound
 
 DOMAIN = np.repeat([1, -2], [50, 60])
 

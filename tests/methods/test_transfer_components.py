@@ -140,7 +140,7 @@ def test_the_linear_kernel_needs_no_gram_matrix(Method, large):
 
 def test_jda_guesses_the_same_from_few_distances_at_a_time(problem, monkeypatch):
     whole = fitted(JDA(3), problem)
-    monkeypatch.setattr("skatter.methods.matching.BATCH", 100)
+    monkeypatch.setattr("skatter.methods._matching.BATCH", 100)
     assert (fitted(JDA(3), problem).pseudo_labels_ == whole.pseudo_labels_).all()
 
 

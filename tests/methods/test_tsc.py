@@ -14,9 +14,9 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import normalize
 
 from skatter.methods import TSC
-from skatter.methods.dictionary import Dictionary, update_dictionary
-from skatter.methods.neighbourhood import Neighbourhood
-from skatter.methods.sparse_codes import CodeProblem, Coupling
+from skatter.methods._dictionary import Dictionary, update_dictionary
+from skatter.methods._neighbourhood import Neighbourhood
+from skatter.methods._sparse_codes import CodeProblem, Coupling
 
 MMD, SMOOTHNESS, SPARSITY = 1e5, 1.0, 0.2
 """The defaults, which the definitions below repeat."""
@@ -236,7 +236,7 @@ def test_a_training_sample_has_the_edges_it_had_and_one_to_itself(two_domains, m
     X = make(np.vstack([two_domains.X, two_domains.X[:9], two_domains.X[:5]]))
     expected = None
     for batch in (2**22, 200):  # all samples at once, and two at a time
-        monkeypatch.setattr("skatter.methods.neighbourhood.BATCH", batch)
+        monkeypatch.setattr("skatter.methods._neighbourhood.BATCH", batch)
         near = Neighbourhood(X, 5)
         graph = near.graph(X).toarray()
         assert_array_equal(graph, graph.T)
@@ -498,6 +498,6 @@ def test_parameters_are_checked_by_name(two_domains, name, value, error):
 
 def test_codes_that_are_not_exact_are_told(two_domains, monkeypatch):
     model = fitted(TSC(), two_domains)
-    monkeypatch.setattr("skatter.methods.tsc.STEPS_ALONE", 1)
+    monkeypatch.setattr("skatter.methods._tsc.STEPS_ALONE", 1)
     with pytest.warns(ConvergenceWarning, match=r"codes of TSC are exact to .* only"):
         model.transform(two_domains.X_new)

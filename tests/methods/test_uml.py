@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from skatter.domains import read_domains
 from skatter.methods import UML
-from skatter.methods.uml import (
+from skatter.methods._uml import (
     TripletLoss,
     nearest_impostors,
     rounded_hinge,
@@ -211,12 +211,12 @@ def test_impostors_that_were_met_once_are_remembered_so_that_rounds_settle(monke
     remembered = fit(UML(2, max_iter=6, **FEW), overlapping()).objective_
     assert (np.diff(remembered) < 1e-9).all()
     assert_allclose(remembered[-1], remembered[-2], rtol=1e-3)
-    monkeypatch.setattr("skatter.methods.uml.union", lambda known, nearest: nearest)
+    monkeypatch.setattr("skatter.methods._uml.union", lambda known, nearest: nearest)
     assert min(fit(UML(2, max_iter=6, **FEW), overlapping()).objective_) > 1.2 * remembered[-1]
 
 
 def test_the_metric_of_the_best_round_is_kept_where_the_objective_rises(monkeypatch):
-    monkeypatch.setattr("skatter.methods.uml.union", lambda known, nearest: nearest)
+    monkeypatch.setattr("skatter.methods._uml.union", lambda known, nearest: nearest)
     model = fit(UML(2, max_iter=6, **FEW), overlapping())
     best = int(np.argmin(model.objective_))
     assert best < 5

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from skatter.methods import UndoBias, set_accuracy
-from skatter.methods.hinge_dual import best_intercepts
+from skatter.methods._hinge_dual import best_intercepts
 
 EXACT = {"tol": 1e-6}
 

@@ -33,7 +33,9 @@ from skatter.pieces import (
     fit_chunks,
     moments_of_chunks,
     predict_chunks,
-    streaming,
+)
+from skatter.pieces import (
+    _streaming as streaming,
 )
 from skatter.tables import read_table
 from skatter_bench.measure import measure
@@ -221,7 +223,7 @@ def test_every_row_is_as_likely_to_be_drawn():
 
 
 def test_a_map_is_fitted_on_a_bounded_sample_of_a_long_stream(monkeypatch):
-    monkeypatch.setattr("skatter.pieces.learning.SAMPLE_ROWS", 25)
+    monkeypatch.setattr("skatter.pieces._learning.SAMPLE_ROWS", 25)
     X, y, site = samples()
     chunks = ArrayChunks(X, y, site, rows=10)
     models = [

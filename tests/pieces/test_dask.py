@@ -33,10 +33,10 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer,
 
 from skatter import KPCA, SCA, SCACV, USCA, KernelFisher, make_domain_pipeline
 from skatter.methods import CIDG, DICA, MDA, UDICA
-from skatter.pieces import blocks as block_module
-from skatter.pieces import learning
-from skatter.pieces.blocks import is_dask
-from skatter.pieces.dask import MethodCall
+from skatter.pieces import _blocks as block_module
+from skatter.pieces import _learning as learning
+from skatter.pieces._blocks import is_dask
+from skatter.pieces._dask import MethodCall
 
 ROOT = Path(__file__).parents[2]
 NAMES = list("abcde")

@@ -12,7 +12,7 @@ from scipy.stats import ks_2samp
 
 from skatter import adapt, ask
 from skatter.reporting import report
-from skatter.reporting.charts import histogram, points
+from skatter.reporting._charts import histogram, points
 from skatter.selection import Estimate, NumberVerdict
 
 HOSTILE = ("<script>window.hacked = 1</script>", '"><img src=x onerror="window.hacked = 1">')

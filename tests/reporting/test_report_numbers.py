@@ -33,13 +33,13 @@ from skatter import (
     does_it_help,
     make_domain_pipeline,
 )
-from skatter.components import ScatterComponents
+from skatter._components import ScatterComponents
+from skatter._formatting import printable
+from skatter._pages import json_island
 from skatter.domains import read_domains
-from skatter.formatting import printable
-from skatter.methods.registry import METHODS
-from skatter.pages import json_island
+from skatter.methods._registry import METHODS
 from skatter.reporting import report
-from skatter.reporting.samples import MAX_MEASURED, draw_rows
+from skatter.reporting._samples import MAX_MEASURED, draw_rows
 from skatter.scatter import Geometry, measure, mmd
 from skatter.selection import Estimate, scatter_criterion
 

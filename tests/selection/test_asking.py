@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from skatter.selection.asking import (
+from skatter.selection._asking import (
     DISAGREE,
     LESS_SURE,
     SURER,

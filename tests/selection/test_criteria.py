@@ -35,11 +35,13 @@ from skatter.selection.criteria import (
     nearest_class_probabilities,
     prediction_entropy,
     register_criterion,
-    registry,
     scatter_criterion,
     soft_neighbourhood_density,
 )
-from skatter.selection.criteria.evidence import Evidence
+from skatter.selection.criteria import (
+    _registry as registry,
+)
+from skatter.selection.criteria._evidence import Evidence
 
 some = settings(deadline=None, max_examples=25)
 
@@ -81,7 +83,7 @@ def test_neighbourhood_density_follows_its_definition():
 def test_neighbourhood_density_is_the_same_in_strips(monkeypatch):
     P = np.random.default_rng(0).dirichlet(np.ones(4), size=9)
     whole = soft_neighbourhood_density(P)
-    monkeypatch.setattr("skatter.selection.criteria.predictions.STRIP", 2)
+    monkeypatch.setattr("skatter.selection.criteria._predictions.STRIP", 2)
     assert soft_neighbourhood_density(P) == pytest.approx(whole)
 
 

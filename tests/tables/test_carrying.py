@@ -15,12 +15,16 @@ import scipy.io
 
 from skatter.tables import (
     TableError,
-    carrying,
     open_table,
-    parquet,
     read_columns,
     read_table,
     write_table,
+)
+from skatter.tables import (
+    _carrying as carrying,
+)
+from skatter.tables import (
+    _parquet as parquet,
 )
 
 CELLS = [
@@ -299,7 +303,7 @@ def test_every_reader_looks_at_the_clock(tmp_path, monkeypatch, kind):
         frame.to_csv(path, index=False, sep="\t" if "tsv" in kind else ",")
     read_table(path)
     ticks = iter(range(0, 10**9, 1000))
-    monkeypatch.setattr("skatter.tables.budget.time.thread_time", lambda: float(next(ticks)))
+    monkeypatch.setattr("skatter.tables._budget.time.thread_time", lambda: float(next(ticks)))
     with pytest.raises(TableError, match="s to read; give a smaller table"):
         read_table(path)
 

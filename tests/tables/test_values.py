@@ -23,8 +23,8 @@ from skatter.tables import (
     read_table,
     to_numbers,
 )
-from skatter.tables.dates import PARTS
-from skatter.tables.task import read_task
+from skatter.tables._dates import PARTS
+from skatter.tables._task import read_task
 
 
 def plan_of(values, **options):

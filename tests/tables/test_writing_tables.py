@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from skatter.files import write_atomically
+from skatter._files import write_atomically
 from skatter.tables import TableError, check_target, read_table, write_table
 
 
@@ -56,7 +56,7 @@ def test_a_process_that_is_killed_while_writing_leaves_the_old_file(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
     code = (
-        "import os, sys; from pathlib import Path; from skatter.files import write_atomically\n"
+        "import os, sys; from pathlib import Path; from skatter._files import write_atomically\n"
         "def write(part): part.write_text('half'); os.kill(os.getpid(), 9)\n"
         "write_atomically(Path(sys.argv[1]), write)"
     )

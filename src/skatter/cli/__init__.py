@@ -35,12 +35,12 @@ def build_app() -> "Typer":
     """Return the Typer application with all its commands."""
     import typer
 
-    from skatter.cli.adapt import adapt_file
-    from skatter.cli.ask import ask_file
-    from skatter.cli.demo import demo
-    from skatter.cli.diagnose import diagnose_file
-    from skatter.cli.methods import methods
-    from skatter.cli.predict import predict_file
+    from skatter.cli._adapt import adapt_file
+    from skatter.cli._ask import ask_file
+    from skatter.cli._demo import demo
+    from skatter.cli._diagnose import diagnose_file
+    from skatter.cli._methods import methods
+    from skatter.cli._predict import predict_file
     from skatter_bench.cli import app as bench
 
     app = typer.Typer(

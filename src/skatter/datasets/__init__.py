@@ -5,21 +5,21 @@ from; ValueError where a file is not the one that skatter knows by size and SHA-
 where an extra is needed that is not installed.
 """
 
-from skatter.datasets.amazon_reviews import load_amazon_reviews
-from skatter.datasets.digits import load_digits_pair
-from skatter.datasets.everyday_tables import load_everyday_table
-from skatter.datasets.ixmas import load_ixmas
-from skatter.datasets.mnist_draw import draw_mnist_usps
-from skatter.datasets.mnist_usps import load_mnist_usps
-from skatter.datasets.msrc_voc import load_msrc_voc
-from skatter.datasets.office_caltech import load_office_caltech
-from skatter.datasets.pacs import load_pacs
-from skatter.datasets.parkinsons import load_parkinsons
-from skatter.datasets.record import Dataset
-from skatter.datasets.registry import DATASETS, DatasetInfo, get_dataset
-from skatter.datasets.rotated_mnist import load_rotated_mnist
-from skatter.datasets.synthetic import make_figure1
-from skatter.datasets.vlcs import load_vlcs
+from skatter.datasets._amazon_reviews import load_amazon_reviews
+from skatter.datasets._digits import load_digits_pair
+from skatter.datasets._everyday_tables import load_everyday_table
+from skatter.datasets._ixmas import load_ixmas
+from skatter.datasets._mnist_draw import draw_mnist_usps
+from skatter.datasets._mnist_usps import load_mnist_usps
+from skatter.datasets._msrc_voc import load_msrc_voc
+from skatter.datasets._office_caltech import load_office_caltech
+from skatter.datasets._pacs import load_pacs
+from skatter.datasets._parkinsons import load_parkinsons
+from skatter.datasets._record import Dataset
+from skatter.datasets._registry import DATASETS, DatasetInfo, get_dataset
+from skatter.datasets._rotated_mnist import load_rotated_mnist
+from skatter.datasets._synthetic import make_figure1
+from skatter.datasets._vlcs import load_vlcs
 
 __all__ = [
     "DATASETS",

@@ -9,9 +9,9 @@ one fit on all samples does. The modules, in the order in which data passes thro
 - ``streaming``, ``dask``: chunks one after the other, and blocks on the workers of a cluster.
 """
 
-from skatter.pieces.chunks import ArrayChunks, Chunk
-from skatter.pieces.streaming import fit_chunks, moments_of_chunks, predict_chunks
-from skatter.pieces.tables import TableChunks
+from skatter.pieces._chunks import ArrayChunks, Chunk
+from skatter.pieces._streaming import fit_chunks, moments_of_chunks, predict_chunks
+from skatter.pieces._tables import TableChunks
 
 __all__ = [
     "ArrayChunks",

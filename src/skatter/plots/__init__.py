@@ -6,13 +6,13 @@ cell or save it with ``figure.savefig``. Colours stay apart under colour-vision 
 nothing is told by colour alone.
 """
 
-from skatter.plots.canvas import MARKERS, PALETTE, UNLABELLED_COLOUR
-from skatter.plots.distances import domain_distances, plot_domain_distances
-from skatter.plots.embedding import MAX_POINTS, plot_before_after, plot_embedding
-from skatter.plots.path import Path, plot_path, solve_path
-from skatter.plots.rounds import plot_rounds
-from skatter.plots.scatters import plot_scatters
-from skatter.plots.spectrum import plot_spectrum
+from skatter.plots._canvas import MARKERS, PALETTE, UNLABELLED_COLOUR
+from skatter.plots._distances import domain_distances, plot_domain_distances
+from skatter.plots._embedding import MAX_POINTS, plot_before_after, plot_embedding
+from skatter.plots._path import Path, plot_path, solve_path
+from skatter.plots._rounds import plot_rounds
+from skatter.plots._scatters import plot_scatters
+from skatter.plots._spectrum import plot_spectrum
 
 __all__ = [
     "MARKERS",

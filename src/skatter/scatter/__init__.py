@@ -16,7 +16,7 @@ conditional domain     tr(U_cᵀ K U_c), scatter of one class's means over the d
 The factors U_d, F, U_c and the projection S are the ones that the objective uses.
 """
 
-from skatter.scatter.factors import (
+from skatter.scatter._factors import (
     balanced_domain_factor,
     class_factor,
     class_indicators,
@@ -25,8 +25,8 @@ from skatter.scatter.factors import (
     factors_of_classes,
     indicator_means,
 )
-from skatter.scatter.geometry import Geometry, Scatters, measure
-from skatter.scatter.measures import (
+from skatter.scatter._geometry import Geometry, Scatters, measure
+from skatter.scatter._measures import (
     between_class_scatter,
     conditional_domain_scatter,
     domain_scatter,
@@ -34,7 +34,7 @@ from skatter.scatter.measures import (
     total_scatter,
     within_class_scatter,
 )
-from skatter.scatter.mmd import MMD, mmd
+from skatter.scatter._mmd import MMD, mmd
 
 __all__ = [
     "MMD",

@@ -1,17 +1,21 @@
 """Choosing without target labels."""
 
-from skatter.selection.asking import (
+from skatter.selection._asking import (
     Estimate,
     LabelSheet,
     LabelVerdict,
     judge_answers,
     pick_rows_to_label,
 )
-from skatter.selection.asking_numbers import (
+from skatter.selection._asking_numbers import (
     NumberVerdict,
     judge_number_answers,
     pick_numbers_to_label,
 )
+from skatter.selection._folds import nearest_labels
+from skatter.selection._scorers import make_domain_scorer
+from skatter.selection._search import BETAS, DELTAS, SCACV
+from skatter.selection._splitters import LeaveOneDomainOut
 from skatter.selection.criteria import (
     CRITERIA,
     Choice,
@@ -23,10 +27,6 @@ from skatter.selection.criteria import (
     judge,
     scatter_criterion,
 )
-from skatter.selection.folds import nearest_labels
-from skatter.selection.scorers import make_domain_scorer
-from skatter.selection.search import BETAS, DELTAS, SCACV
-from skatter.selection.splitters import LeaveOneDomainOut
 
 __all__ = [
     "BETAS",

@@ -1,18 +1,18 @@
 """Tables: reading and writing files, columns to samples, and the visible preprocessing step."""
 
-from skatter.tables.carrying import OpenTable, open_table
-from skatter.tables.columns import Samples, read_columns, read_labels
-from skatter.tables.errors import TableError
-from skatter.tables.plans import ColumnPlan, as_text, describe_columns, leave_out_unseen
-from skatter.tables.preprocessing import (
+from skatter.tables._carrying import OpenTable, open_table
+from skatter.tables._columns import Samples, read_columns, read_labels
+from skatter.tables._errors import TableError
+from skatter.tables._plans import ColumnPlan, as_text, describe_columns, leave_out_unseen
+from skatter.tables._preprocessing import (
     align_columns,
     columns_by_kind,
     make_preprocessor,
     to_numbers,
     units_in,
 )
-from skatter.tables.reading import mark_missing, read_table
-from skatter.tables.writing import check_target, table_kind, write_table
+from skatter.tables._reading import mark_missing, read_table
+from skatter.tables._writing import check_target, table_kind, write_table
 
 __all__ = [
     "ColumnPlan",

@@ -22,21 +22,21 @@ Where the paper prints something else, the printed form stands beside, marked as
 
 from __future__ import annotations
 
-from skatter.theory.adaptation import NOTE, AdaptationBound, adaptation_bound
-from skatter.theory.concentration import (
+from skatter.theory._adaptation import NOTE, AdaptationBound, adaptation_bound
+from skatter.theory._concentration import (
     RademacherComplexity,
     ScatterBound,
     mean_map_bound,
     rademacher_complexity,
     scatter_bound,
 )
-from skatter.theory.discrepancy import (
+from skatter.theory._discrepancy import (
     a_distance,
     discrepancy,
     discrepancy_bound,
     printed_discrepancy_bound,
 )
-from skatter.theory.generalization import GeneralizationBound, generalization_bound
+from skatter.theory._generalization import GeneralizationBound, generalization_bound
 
 __all__ = [
     "NOTE",

@@ -1,0 +1,154 @@
+"""Leading kernel principal components as explicit features.
+
+Self-training solves one problem after another that differ in labels alone. On a few hundred
+leading components of the kernel each of them is small, and what was left out carries little
+scatter. scikit-learn's randomised solver finds these components in a few passes over the Gram
+matrix; that is all the accuracy a basis needs, for whatever it spans, features in it are exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import KernelPCA
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from skatter._checks import check_samples
+from skatter._parameters import COUNT, declared, parameter
+from skatter._solve.blas import plain_qr
+from skatter._tensors import (
+    Tall,
+    copied_rows,
+    host_dtype,
+    is_tensor,
+    leading_of_tensor,
+    like,
+    multiply,
+    random_columns,
+    require_same_place,
+    vstack,
+)
+from skatter.kernels import WithKernel, centre, gram, kernel_of
+
+DENSE = 1500
+"""Samples up to which all components are computed, and then cut: rows in any order then give the
+same basis to rounding."""
+PASSES = 1
+"""Power iterations of the randomised solver."""
+OVERSAMPLED = 10
+"""Directions of the randomised solver beyond the components."""
+ROUNDING = {"float64": 1e-12, "float32": 2e-7}
+"""Share of the largest eigenvalue below which another one is zero, as in KernelPCA."""
+BATCH = 4096
+"""New samples mapped at a time."""
+
+
+@declared
+class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map samples to the leading principal components of a kernel.
+
+    It is :class:`sklearn.decomposition.KernelPCA` with the kernels of :class:`~skatter.SCA`, for
+    ``SCA(feature_map=PrincipalMap(300))``.
+
+    Parameters
+    ----------
+    n_components : int
+        Components to keep; fewer where there are no more samples than that.
+    random_state : int, RandomState instance or None
+        Seeds the solver where there are more than 1,500 samples, and the median heuristic for
+        large ones. None is a fixed seed.
+    """
+
+    n_components: int = parameter(COUNT, default=300, kw_only=False)
+
+    def fit(self, X: Any, y: Any = None) -> PrincipalMap:
+        """Find the components of the samples; ``y`` is not used."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Tall:
+        """Find the components, and return the features of ``X``."""
+        return self._fit(X)
+
+    def transform(self, X: Any) -> Tall:
+        """Return the features of samples, seen before or not; shape (n_samples, n_components)."""
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False, tensors=True)
+        require_same_place(X, self.X_fit_, "X")
+        batches = [
+            multiply(self.kernel_(X[rows], self.X_fit_), self.dual_coef_) - self.offset_
+            for rows in gen_batches(X.shape[0], BATCH)
+        ]
+        return vstack(batches)
+
+    def _fit(self, X: Any) -> Tall:
+        """Fit, and return the features of the samples, which come with the components."""
+        self.check_parameters()
+        X = check_samples(self, X, reset=True, tensors=True)
+        self.kernel_ = kernel_of(self, X)
+        self.X_fit_ = copied_rows(X)
+        K = gram(X, self.kernel_)
+        if is_tensor(K):
+            return self._fit_tensor(K)
+        row_means = np.asarray(K.mean(axis=0))
+        found = KernelPCA(
+            min(self.n_components, len(K) - 1),
+            kernel="precomputed",
+            eigen_solver="dense" if len(K) <= DENSE else "randomized",
+            iterated_power=PASSES,
+            random_state=0 if self.random_state is None else self.random_state,
+            copy_X=False,
+        )
+        features = np.asarray(found.fit_transform(K))
+        # What is kept is linear in the samples: the Gram matrix goes with KernelPCA.
+        self.eigenvalues_ = found.eigenvalues_
+        lengths = np.sqrt(found.eigenvalues_)
+        self.dual_coef_ = np.divide(
+            found.eigenvectors_, lengths, out=np.zeros_like(found.eigenvectors_), where=lengths > 0
+        )
+        # Coefficients that sum to zero centre the kernel values but for one constant.
+        self.dual_coef_ -= self.dual_coef_.mean(axis=0)
+        self.offset_ = row_means @ self.dual_coef_
+        return features
+
+    def _fit_tensor(self, K: Any) -> Tall:
+        """Do for a Gram matrix what KernelPCA does; it is overwritten."""
+        row_means, size = centre(K), min(self.n_components, len(K) - 1)
+        if len(K) <= DENSE:
+            values, vectors = leading_of_tensor(K, size)
+        else:
+            random = check_random_state(0 if self.random_state is None else self.random_state)
+            basis = random_columns(random, size + OVERSAMPLED, K)
+            for _ in range(2 * PASSES + 1):
+                basis = multiply(K, basis)
+            basis, _ = plain_qr(basis)
+            values, vectors = leading_of_tensor(multiply(basis.T, multiply(K, basis)), size)
+            vectors = multiply(basis, like(vectors, basis))
+        least = ROUNDING[host_dtype(K).name] * values.max(initial=0)
+        lengths = np.sqrt(np.where(values > least, values, 0))
+        self.eigenvalues_ = np.square(lengths)
+        inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        self.dual_coef_ = like(vectors * like(inverse, vectors), K)
+        self.dual_coef_ -= self.dual_coef_.mean(axis=0)
+        self.offset_ = multiply(row_means, self.dual_coef_)
+        # Vectors of the randomised solver are near; features must be what `transform` returns.
+        return multiply(K, self.dual_coef_)
+
+    def _check_together(self) -> None:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' is not taken here: give the samples, and the kernel as a "
+                "function of two arrays."
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.eigenvalues_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,236 @@
+"""Leading eigenpairs of a symmetric positive semi-definite operator, and what is built on them.
+
+:func:`leading_pairs` needs nothing but products; small problems are solved whole. On it stand
+
+* :func:`solve_pencil`: A w = λ C w where C is a diagonal plus a few columns, or has a Cholesky
+  factor, so that one knows R with R Rᵀ = C⁻¹ and looks at Rᵀ A R;
+* :func:`principal_axes`: principal component analysis, exact, of dense or sparse samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import get_blas_funcs, qr, solve_triangular
+from sklearn.utils import check_random_state
+
+from skatter._solve.blas import cholesky_in_place, dot, subtract_dot
+from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough_directions
+from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
+from skatter._solve.small import column_signs, leading
+from skatter._solve.solution import numerical_rank
+
+Array = NDArray[Any]
+
+
+SMALL_GRAM = 1500
+"""Up to this many features or samples, principal axes come from a matrix of that size."""
+
+
+class Eigenpairs(NamedTuple):
+    """Largest eigenvalues of A w = λ C w, largest first, with vectors WᵀCW = I.
+
+    ``residuals`` are ‖T v − λ v‖/λ for the symmetric operator T that was looked at, with unit v.
+    """
+
+    values: Array
+    vectors: Array
+    residuals: Array
+
+
+def leading_pairs(
+    apply: Operator,
+    size: int,
+    k: int,
+    *,
+    tol: float,
+    dtype: Any = np.float64,
+    random_state: Any = None,
+) -> Eigenpairs:
+    """Return the ``k`` largest eigenpairs of a positive semi-definite operator."""
+    k = min(k, size)
+    if size <= DENSE or 4 * k > size:
+        T = apply(np.eye(size, dtype=dtype, order="F"))
+        values, vectors = leading((T + T.T) / 2, k)
+        return within_rank(values, vectors, np.zeros_like(values))
+    rng = check_random_state(0 if random_state is None else random_state)
+
+    def draw(count: int) -> Array:
+        return np.asfortranarray(rng.standard_normal((count, size)).astype(dtype).T)
+
+    def find(n_random: int) -> tuple[Eigenpairs, int, bool]:
+        first = orthonormal(draw(n_random))
+        krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
+        values, Y = leading(krylov.matrix, k)
+        found = within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
+        return found, widest_cluster(found.values, 10 * tol), len(krylov.matrix) == size
+
+    return with_enough_directions(find, BLOCK, size)
+
+
+def within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
+    """Keep the pairs above the numerical rank; residuals become relative."""
+    rank = numerical_rank(values)
+    return Eigenpairs(values[:rank], vectors[:, :rank], residuals[:rank] / values[:rank])
+
+
+class _Enough:
+    """Whether a Krylov space holds the ``k`` leading pairs to tolerance."""
+
+    def __init__(self, k: int, tol: float) -> None:
+        self._k, self._tol = k, tol
+        self._pace = Pace(first_look=1)
+
+    def __call__(self, krylov: Krylov) -> bool:
+        if not self._pace.step() or len(krylov.matrix) <= 2 * self._k:
+            return False
+        values, Y = leading(krylov.matrix, self._k)
+        over = excess(values, krylov.residual_norms(Y), self._tol)
+        if over > 1:
+            self._pace.plan(over)
+        return over <= 1
+
+
+class Root(Protocol):
+    """R with R Rᵀ = C⁻¹ for a symmetric positive definite C."""
+
+    def times(self, W: Array) -> Array:
+        """Return R W; may overwrite nothing of W."""
+
+    def transposed_times(self, W: Array) -> Array:
+        """Return Rᵀ W; may overwrite W."""
+
+
+class DiagonalPlusThin:
+    """R for C = diag(g) + U Uᵀ with few columns U: no factorisation of anything large.
+
+    With V = diag(g)^-½ U = Q diag(s) Pᵀ, R = diag(g)^-½ (I − Q diag(c) Qᵀ), c = 1 − (1 + s²)^-½.
+    """
+
+    def __init__(self, g: Array, U: Array) -> None:
+        self._scale = (1 / np.sqrt(g))[:, None]
+        Q, s, _ = np.linalg.svd(self._scale * U, full_matrices=False)
+        self._Q = np.asfortranarray(Q)
+        self._shrink = (1 - 1 / np.sqrt(1 + s**2))[:, None].astype(Q.dtype)
+
+    def times(self, W: Array) -> Array:
+        """Return R W."""
+        out = W.copy(order="F")
+        out = subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, W))
+        out *= self._scale
+        return out
+
+    def transposed_times(self, W: Array) -> Array:
+        """Return Rᵀ W."""
+        out = np.asfortranarray(self._scale * W)
+        return subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, out))
+
+
+class CholeskyRoot:
+    """R = L⁻ᵀ for C = L Lᵀ; C is overwritten (Fortran order).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If C is not positive definite.
+    """
+
+    def __init__(self, C: Array) -> None:
+        self._L = cholesky_in_place(C)
+
+    def times(self, W: Array) -> Array:
+        """Return R W."""
+        return solve_triangular(self._L, W, lower=True, trans="T", check_finite=False)
+
+    def transposed_times(self, W: Array) -> Array:
+        """Return Rᵀ W."""
+        return solve_triangular(self._L, W, lower=True, check_finite=False)
+
+    def inverse_transposed_times(self, W: Array) -> Array:
+        """Return R⁻ᵀ W = L W."""
+        trmm = get_blas_funcs("trmm", dtype=self._L.dtype)
+        return trmm(1.0, self._L, W, lower=True)
+
+
+def solve_pencil(
+    numerator: Operator,
+    root: Root,
+    size: int,
+    k: int,
+    *,
+    tol: float,
+    dtype: Any = np.float64,
+    random_state: Any = None,
+) -> Eigenpairs:
+    """Return the ``k`` largest eigenpairs of A w = λ C w."""
+    pairs = leading_pairs(
+        lambda V: root.transposed_times(numerator(root.times(V))),
+        size,
+        k,
+        tol=tol,
+        dtype=dtype,
+        random_state=random_state,
+    )
+    return pairs._replace(vectors=root.times(np.asfortranarray(pairs.vectors)))
+
+
+class PrincipalAxes(NamedTuple):
+    """Mean, variances (over n) and directions, as columns, of a sample; largest variance first."""
+
+    mean: Array
+    variances: Array
+    directions: Array
+
+
+def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = None) -> PrincipalAxes:
+    """Return the ``k`` leading principal axes, or fewer where the rank is lower.
+
+    They are exact to ``tol``, not randomised, and cost O(n p k): products with the centred
+    samples, which are never formed where ``X`` is sparse.
+    """
+    n, p = X.shape
+    mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
+    X = X if sparse.issparse(X) else np.asarray(X - mean, order="C")
+    centred, transposed = _centred_products(X, mean)
+    first, second = (centred, transposed) if p <= n else (transposed, centred)
+    if min(n, p) <= SMALL_GRAM and not sparse.issparse(X):
+        values, vectors = leading(_gram(X), k)
+        pairs = within_rank(values, vectors, np.zeros_like(values))
+    else:
+        pairs = leading_pairs(
+            lambda W: second(first(W)),
+            min(n, p),
+            k,
+            tol=tol,
+            dtype=X.dtype,
+            random_state=random_state,
+        )
+    directions = pairs.vectors
+    if p > n:
+        # Small variances leave the images of orthonormal vectors orthogonal to few digits.
+        images = transposed(np.asfortranarray(directions)) / np.sqrt(pairs.values)
+        directions = qr(images, mode="economic", check_finite=False)[0]
+    signs = column_signs(directions).astype(X.dtype)
+    return PrincipalAxes(mean, pairs.values / n, directions * signs)
+
+
+def _gram(X: Array) -> Array:
+    """Return the smaller one of XᵀX and XXᵀ of a C-ordered X, in the lower triangle."""
+    syrk = get_blas_funcs("syrk", dtype=X.dtype)
+    return syrk(1.0, X.T, trans=X.shape[1] > X.shape[0], lower=True)
+
+
+def _centred_products(
+    X: Any, mean: Array
+) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """Products with the centred samples and with their transpose; dense ones are centred."""
+    if sparse.issparse(X):
+        return (
+            lambda W: np.asfortranarray(X @ W - mean @ W),
+            lambda W: np.asfortranarray(X.T @ W - np.outer(mean, W.sum(axis=0))),
+        )
+    return lambda W: dot(X, W), lambda W: dot(X.T, W)

@@ -1,0 +1,121 @@
+"""``skatter ask``: which rows to label, so that labels tell which model to ship."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from skatter._formatting import printable
+from skatter._notebook import Section
+from skatter.adaptation import Questions, ask
+from skatter.adaptation._asking import FEWEST
+from skatter.adaptation._sheet import own_columns
+from skatter.cli import _options as options
+from skatter.cli._console import announced, as_table, result_console, said_in_one_line, say_all
+from skatter.cli._files import STANDARD, check_outputs
+from skatter.tables import read_table, write_table
+
+OWN = ("file", "out", "labels", "force")
+"""Parameters that 'skatter adapt' does not take as they are given here."""
+
+
+def ask_file(
+    context: typer.Context,
+    file: options.TableFile,
+    label: options.Label,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The sheet to fill in, .csv or .parquet; - is standard output.",
+            show_default=False,
+        ),
+    ],
+    domain: options.Domain = None,
+    task: options.LabelTask = None,
+    labels: Annotated[int, typer.Option(min=FEWEST, help="Rows to ask for.")] = 40,
+    metric: options.Scored = "accuracy",
+    frequencies: options.Frequencies = None,
+    features: options.Features = None,
+    ignore: options.Ignored = None,
+    categorical: options.Categorical = None,
+    na_values: options.Missing = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+) -> None:
+    """Draw the rows whose labels tell whether to adapt.
+
+    The models of 'skatter adapt' are fitted, and rows are drawn at random, most of them from those
+    on which the adapted and the plain model disagree. Fill in the labels in the order of the sheet,
+    without passing over rows that are hard, and stop wherever you like. Then give the sheet to
+    'skatter adapt --checked', with the same table and options.
+
+    Example:
+
+    skatter ask digits.csv --label digit --domain collection --labels 40 --out sheet.csv
+    """
+    shares = options.read_shares(frequencies)
+    with said_in_one_line("ask"):
+        paths = check_outputs({"--out": out}, force=force)
+        with announced() as say:
+            say("reading the table")
+            frame = read_table(file, na_values=options.split_names(na_values))
+            questions = ask(
+                frame,
+                label=label,
+                domain=domain,
+                task=task,
+                n_labels=labels,
+                metric=options.METRIC[metric],
+                class_frequencies=options.class_frequencies(shares, frame, label),
+                **options.choose_columns(frame.columns, features, ignore, categorical),
+                random_state=seed,
+                progress=say,
+            )
+            say("writing the sheet")
+            write_table(questions.sheet, out, force=force)
+        _show(result_console(out), questions, own_columns(frame)[1])
+        _say_next(result_console(out), paths, _same_options(context))
+
+
+def _show(console: Console, questions: Questions, column: str) -> None:
+    say_all(console, questions.words)
+    console.print()
+    asked = questions.sheet[column].value_counts()
+    lines = tuple(
+        (stratum, f"{size:,}", f"{asked[stratum]:,}") for stratum, size in questions.strata.items()
+    )
+    heads = ("where", "without a label", "on the sheet")
+    console.print(as_table(Section("Rows", heads=heads, lines=lines)))
+
+
+def _same_options(context: typer.Context) -> list[str]:
+    """Return the arguments that 'skatter adapt' must be given as well."""
+    given = context.params
+    arguments = [given["file"]]
+    for name in given:
+        source = context.get_parameter_source(name)
+        if name not in OWN and source is not None and source.name == "COMMANDLINE":
+            values = given[name] if isinstance(given[name], list) else [given[name]]
+            for value in values:
+                arguments += [f"--{name.replace('_', '-')}", str(value)]
+    return arguments
+
+
+def _say_next(console: Console, paths: dict[str, Path], given: list[str]) -> None:
+    """Say where the sheet is, and what to type when it is filled in."""
+    sheet = str(paths.get("--out", STANDARD))
+    if sheet == STANDARD:
+        return
+    console.print(Text(f"Sheet: {printable(sheet)}"), soft_wrap=True)
+    command = shlex.join(["skatter", "adapt", *given, "--checked", sheet])
+    console.print(
+        Text(f"When it is filled in: {printable(command)} --out predictions.csv"), soft_wrap=True
+    )

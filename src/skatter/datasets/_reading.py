@@ -1,0 +1,161 @@
+"""What is read from data files: arrays of numbers, and of text where a loader asks for it.
+
+Nothing is ever unpickled. A file that holds something else is refused with a message that names
+the file, what is wrong with it, and what is there instead.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.io import loadmat, whosmat
+
+from skatter._tensors import Array
+from skatter.datasets._home import Home, Source
+
+AGAIN = "Get the file again, or put the right one in its place."
+
+
+def read_arrays(
+    path: Path, names: tuple[str, ...], *, text: tuple[str, ...] = (), dense: bool = True
+) -> tuple[Any, ...]:
+    """Return named arrays from a MATLAB (version 5) or NumPy ``.npz`` file.
+
+    Nothing but plain arrays of numbers, or of text where asked for, is accepted: no structs,
+    cells or objects.
+    """
+    read = {".mat": _read_mat, ".npz": _read_npz}[path.suffix]
+    try:
+        arrays, there = read(path, names)
+    except Exception as error:  # parsers of foreign bytes raise whatever they stumble over
+        raise ValueError(f"{path} cannot be read as a {path.suffix} file: {error}. {AGAIN}") from (
+            error
+        )
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        held = ", ".join(there) or "nothing"
+        raise ValueError(f"{path} holds no variable {', '.join(missing)}. It holds {held}. {AGAIN}")
+    return tuple(_plain(path, name, arrays[name], name in text, dense) for name in names)
+
+
+def _plain(path: Path, name: str, value: Any, is_text: bool, dense: bool) -> Array:
+    """Return a value that is a plain array of its kind, or say what it must be."""
+    if not dense and sparse.issparse(value):
+        value = value.toarray()
+    if isinstance(value, np.ndarray) and value.dtype.kind in ("U" if is_text else "biuf"):
+        return value
+    if is_text:
+        raise ValueError(
+            f"{name} in {path} must be an array of text; numbers, structs, cells, objects and "
+            f"sparse matrices are not read. {AGAIN}"
+        )
+    kind = "a dense array" if dense else "an array"
+    other = " and sparse matrices" if dense else ""
+    raise ValueError(
+        f"{name} in {path} must be {kind} of real numbers; structs, cells, text, objects{other} "
+        f"are not read. {AGAIN}"
+    )
+
+
+def _read_mat(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    there = [name for name, _, _ in whosmat(path)]
+    with warnings.catch_warnings():
+        # Matrices or arrays, sparse ones are filled up; older versions cannot be told which.
+        warnings.filterwarnings("ignore", "The default value for `spmatrix`", DeprecationWarning)
+        return dict(loadmat(path, variable_names=names)), there
+
+
+def _read_npz(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    arrays: dict[str, Any] = {}
+    with np.load(path, allow_pickle=False) as archive:
+        for name in set(names).intersection(archive.files):
+            arrays[name] = None
+            with suppress(ValueError):  # NumPy would have to unpickle it
+                arrays[name] = archive[name]
+        return arrays, list(archive.files)
+
+
+def read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
+    """Return columns of text by their names in the first line of a file with commas."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    missing = [name for name in needed if name not in header]
+    if missing or any(len(row) != len(header) for row in rows):
+        what = f"holds no column {', '.join(missing)}" if missing else "has rows of other lengths"
+        raise ValueError(f"{path} {what}. Its columns are {', '.join(header)}. {AGAIN}")
+    return dict(zip(header, np.array(rows).T, strict=True))
+
+
+def as_numbers(path: Path, columns: list[Array]) -> NDArray[np.float64]:
+    """Return columns of text side by side, as numbers."""
+    try:
+        return np.column_stack(columns).astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{path} is no table of numbers: {error}. {AGAIN}") from error
+
+
+def check_labelled(
+    path: Path,
+    X: Array,
+    labels: Array,
+    *,
+    n_classes: int,
+    first: int = 1,
+    shape: tuple[int | None, int] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return samples as float64 and classes counted from 0, or say what is wrong with them."""
+    if X.ndim != 2 or labels.size != len(X):
+        raise ValueError(
+            f"{path} must hold one row and one label per sample, found samples of shape {X.shape} "
+            f"and labels of shape {labels.shape}. {AGAIN}"
+        )
+    known = shape or (None, None)
+    for what, found, expected in zip(("samples", "features"), X.shape, known, strict=True):
+        if expected is not None and found != expected:
+            raise ValueError(f"{path} must hold {expected} {what}, found {found}. {AGAIN}")
+    X = X.astype(np.float64, order="C")
+    if not np.isfinite(X).all():
+        raise ValueError(f"{path} holds samples with values that are not finite. {AGAIN}")
+    classes = labels.ravel().astype(np.float64) - first
+    if not np.isin(classes, np.arange(n_classes)).all():
+        raise ValueError(
+            f"{path} must hold labels {first} to {first + n_classes - 1}, found "
+            f"{np.unique(labels)[:10].tolist()}. {AGAIN}"
+        )
+    return X, classes.astype(np.int64)
+
+
+def read_table(
+    path: Path, name: str, *, n_classes: int, shape: tuple[int | None, int] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return samples and classes of one matrix with a sample per row, its label at the end."""
+    (table,) = read_arrays(path, (name,), dense=False)
+    if shape is not None and table.shape[1:] != (shape[1] + 1,):
+        raise ValueError(
+            f"{name} in {path} must have {shape[1] + 1} columns, {shape[1]} features and the "
+            f"label, found shape {table.shape}. {AGAIN}"
+        )
+    return check_labelled(path, table[:, :-1], table[:, -1], n_classes=n_classes, shape=shape)
+
+
+def read_tables(
+    source: Source, names: tuple[str, ...], home: Home, *, n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64], Array]:
+    """Return samples, classes and domains of one file a domain, each with one matrix ``data``."""
+    tables = [
+        read_table(
+            source.find(name, home), "data", n_classes=n_classes, shape=source.files[name].shape
+        )
+        for name in names
+    ]
+    X, y = (np.concatenate(arrays) for arrays in zip(*tables, strict=True))
+    return X, y, np.repeat(names, [len(own) for _, own in tables])

@@ -1,0 +1,105 @@
+"""Whole domains left out: what happened to them says what a new domain will bring.
+
+:class:`~skatter.DomainGeneralizer` judges its members so, and :class:`~skatter.HedgedClassifier`
+rehearses where there are several sources: each is left out in turn, and members predict it as if it
+were the target. The accuracies a_d on the m domains left out, corrected by what was seen on
+everyday tables (``benchmarks/unseen.py``; the numbers lie in ``unseen.json``), give the accuracy to
+expect of the next one that nobody has seen:
+
+    value = mean a_d − optimism,    half width = z sqrt((1 + 1/m) s²),
+    s² = (ν σ² + sum (a_d − mean)²) / (ν + m − 1),
+
+where σ is how much domains of one table usually differ, and ν how many domains that knowledge is
+worth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
+
+from skatter.domains import Codes, Domains
+from skatter.hedging._expectation import SURE
+from skatter.selection._asking import Estimate
+from skatter.trees import ForestClassifier
+
+Array = NDArray[Any]
+Fold = tuple[Codes, Codes]
+"""Rows to learn from, and rows to predict."""
+
+N_FOLDS = 4
+"""Parts of the sources that are left out in turn; of more sources each part has several."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """How sources that were left out were predicted: the metric of members that vote alike.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_sources,)
+        Of all members, on each source.
+    pooled, scaled : float
+        Of the members under each scaling, mean over the sources.
+    """
+
+    scores: Array
+    pooled: float
+    scaled: float
+
+
+def domain_folds(domains: Domains, sources: Codes, rows: Codes) -> list[Fold]:
+    """Leave whole domains of some rows out in turn, and learn from all others of ``rows``.
+
+    None where there is one domain.
+    """
+    domain = domains.domain[sources]
+    n_domains = len(np.unique(domain))
+    if n_domains < 2:
+        return []
+    splits = GroupKFold(min(n_domains, N_FOLDS)).split(sources, groups=domain)
+    return list(usable_folds(domains.label, (sources[held] for _, held in splits), rows))
+
+
+def usable_folds(label: Codes, parts: Iterable[Codes], rows: Codes) -> Iterator[Fold]:
+    """Turn parts to be left out into folds; without those that leave one class to learn from."""
+    for held in parts:
+        learn = np.setdiff1d(rows, held)
+        if len(np.unique(label[learn])) > 1:
+            yield learn, held
+
+
+def cheaper(estimator: Any) -> Any:
+    """Return a classifier as it is judged: a third of the trees rank a forest as well."""
+    model = clone(estimator)
+    if isinstance(model, ForestClassifier):
+        model.set_params(n_trees=model.n_trees // 3)
+    return model
+
+
+def expect_unseen(scores: Array, n_classes: int) -> Estimate:
+    """Return the accuracy to expect on the next unseen domain, with a 90 % interval."""
+    fitted, m = unseen_numbers(), len(scores)
+    # Less than guessing is never expected.
+    value = float(np.clip(scores.mean() - fitted["optimism"], 1 / n_classes, SURE))
+    squares = float(np.sum((scores - scores.mean()) ** 2))
+    prior = fitted["worth"]
+    variance = (prior * fitted["spread"] ** 2 + squares) / (prior + m - 1)
+    half = fitted["half_width"] * float(np.sqrt((1 + 1 / m) * variance))
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+@cache
+def unseen_numbers() -> Mapping[str, float]:
+    """Return the numbers that ``benchmarks/unseen.py`` fitted."""
+    text = files("skatter.hedging").joinpath("unseen.json").read_text(encoding="utf-8")
+    return json.loads(text)

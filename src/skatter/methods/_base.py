@@ -1,0 +1,443 @@
+"""One interface for all rivals: read a source and a target, name what is missing, fit, answer.
+
+Sources are pooled unless a method says otherwise; there is one target. New samples are taken for
+the target's unless ``sample_domain`` says that they come from a source.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skatter._accuracy import ScoresLabelled
+from skatter._checks import check_samples
+from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
+from skatter._tensors import Array, host_dtype
+from skatter.domains import Codes, Domains, Mask, read_domains, which_domain
+from skatter.methods._record import Need
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """What a rival learns from: samples, their labels, and who is source and who is target.
+
+    Both masks are all samples where no domain was named and nothing is unlabelled: there is no
+    shift to be seen then. ``rows`` says which of the samples given to ``fit`` these are.
+    """
+
+    X: Any
+    domains: Domains
+    source: Mask
+    target: Mask
+    rows: Codes
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, of source and target together."""
+        return len(self.source)
+
+    @cached_property
+    def X_source(self) -> Any:
+        """Samples of the sources."""
+        return self.X[self.source]
+
+    @cached_property
+    def X_target(self) -> Any:
+        """Samples of the target."""
+        return self.X[self.target]
+
+    @cached_property
+    def mean_difference(self) -> Array:
+        """Vector e with 1/n_s on source rows and -1/n_t on target rows: Zᵀe = mean_s − mean_t."""
+        of_source, of_target = (part / part.sum() for part in (self.source, self.target))
+        return np.asarray(of_source - of_target, dtype=host_dtype(self.X))
+
+    @property
+    def label(self) -> Array:
+        """Class codes of all samples, -1 where unlabelled; indices into ``classes``."""
+        return self.domains.label
+
+    @property
+    def labelled(self) -> Mask:
+        """Which samples have a label."""
+        return self.domains.labelled
+
+    @property
+    def classes(self) -> Array:
+        """The classes by name."""
+        return self.domains.classes
+
+
+class Rival(Declared, BaseEstimator):
+    """Base of all rivals: validation before any heavy work, and the words for what is missing.
+
+    A rival says what it ``needs``, declares its parameters and implements ``_fit``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes seen in ``fit``.
+    domain_ids_, source_ids_ : ndarray
+        Domains and sources seen in ``fit``.
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
+
+    needs: ClassVar[tuple[Need, ...]] = ("one target",)
+    _takes_sparse: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = False
+
+    def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
+        """Learn from the samples of all domains.
+
+        A method of domain generalization leaves out all but the labelled samples of sources.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of the sources and of the target, in any order.
+        y : array-like of shape (n_samples,) or None
+            Classes; -1, NaN or None where unknown.
+        sample_domain : array-like of shape (n_samples,) or None
+            Domain of each sample, integers or strings. A domain without any label is the target;
+            where integers carry signs, a negative id is. None: labelled samples are the source
+            and unlabelled ones the target.
+        labelled : array-like of bool of shape (n_samples,) or None
+            Which labels to use; wins over the marks in ``y``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(self._read(X, y, sample_domain, labelled))
+        return self
+
+    def _fit(self, transfer: Transfer) -> Any:
+        """Learn; return what ``fit_transform`` returns, or nothing."""
+        raise NotImplementedError
+
+    @property
+    def _precomputed(self) -> bool:
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, str) and kernel == "precomputed"
+
+    def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
+        """Check everything the user gave before any heavy work."""
+        self.check_parameters()
+        X = self._checked(X, reset=True)
+        unnamed = sample_domain is None
+        if y is None and unnamed:
+            sample_domain = np.zeros(X.shape[0], dtype=int)
+        domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
+        if "source labels" in self.needs and not domains.n_labelled:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None or has "
+                "no labelled sample. Mark only unknown labels as -1, NaN or None."
+            )
+        transfer = self._pair(X, domains, unnamed=unnamed)
+        self._check_labels(transfer)
+        seen = transfer.domains
+        self.classes_ = np.array(seen.classes)
+        self.domain_ids_ = np.array(seen.domain_ids)
+        self.source_ids_ = np.array(seen.domain_ids[~seen.is_target])
+        return transfer
+
+    def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
+        """Tell source from target, or say why that cannot be done."""
+        name = type(self).__name__
+        rows = np.arange(domains.n_samples)
+        if unnamed and domains.n_domains == 1:
+            warnings.warn(
+                f"{name} sees no target: sample_domain is None and no sample is unlabelled. All "
+                "samples serve as source and as target, so that nothing is adapted.",
+                stacklevel=4,
+            )
+            everyone = np.ones(domains.n_samples, dtype=bool)
+            return Transfer(X, domains, everyone, everyone, rows)
+        source, target = domains.source, domains.target
+        if not target.any():
+            raise ValueError(
+                f"{name} needs a target domain, and every domain here is a source. Give unlabelled "
+                "samples in a domain of their own, or name the target by a negative integer in "
+                "sample_domain."
+            )
+        if not source.any():
+            raise ValueError(
+                f"{name} needs a source domain, and no domain here has a label, so that all count "
+                "as targets. Give y for the source, or name sources by non-negative and the "
+                "target by negative integers in sample_domain."
+            )
+        targets = domains.domain_ids[domains.is_target]
+        if len(targets) > 1:
+            listed = ", ".join(str(i) for i in targets[:5])
+            raise ValueError(
+                f"{name} takes one target domain, got {len(targets)} ({listed}). Fit one model for "
+                "each, or give them one id in sample_domain to pool them."
+            )
+        return Transfer(X, domains, source, target, rows)
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        name = type(self).__name__
+        if "source labels" in self.needs and not transfer.labelled[transfer.source].any():
+            raise ValueError(
+                f"{name} needs labels in a source domain, and only the target has some. Name the "
+                "target by a negative and the sources by non-negative integers in sample_domain."
+            )
+        if "target labels" in self.needs and not transfer.labelled[transfer.target].any():
+            raise ValueError(
+                f"{name} needs some labelled samples in the target domain. Label a few, and name "
+                "the target by a negative integer in sample_domain, since a domain with labels "
+                "otherwise counts as a source."
+            )
+
+    def _from_source(self, sample_domain: Any, n_samples: int) -> Mask:
+        """Which new samples belong to a source of ``fit``; all others are the target's."""
+        if sample_domain is None:
+            return np.zeros(n_samples, dtype=bool)
+        return which_domain(sample_domain, self.source_ids_, n_samples=n_samples) >= 0
+
+    def _new_samples(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        precomputed, sparse = self._precomputed, self._takes_sparse
+        return check_samples(
+            self,
+            X,
+            reset=reset,
+            precomputed=precomputed,
+            sparse=sparse,
+            tensors=self._takes_tensors,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = "source labels" in self.needs
+        tags.input_tags.sparse = self._takes_sparse and not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+
+class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival):
+    """Base of rivals that give features; a fitted one implements ``_transform``.
+
+    ``_fit`` returns the features of the training samples, or nothing where ``_transform`` does.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features.
+    """
+
+    __metadata_request__transform: ClassVar = {"sample_domain": True}
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
+    ) -> Array:
+        """Learn, and return the features of ``X``, each sample treated by its domain.
+
+        Takes what :meth:`fit` takes, and returns an array of shape (n_samples, n_components_).
+        """
+        transfer = self._read(X, y, sample_domain, labelled)
+        features = self._fit(transfer)
+        if features is not None:
+            return features
+        # A domain that is both is treated as new samples are: as the target.
+        return self._transform(transfer.X, transfer.source & ~transfer.target)
+
+    def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the features of samples, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        sample_domain : array-like of shape (n_samples,) or None
+            Their domains, for methods that treat source and target differently. None, and ids
+            that ``fit`` has not seen: the target.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_components_)
+            Features; sparse ones where a method says so.
+        """
+        return self._features(self._new_samples(X), sample_domain)
+
+    def _features(self, X: Any, sample_domain: Any) -> Array:
+        """Return the features of validated samples, for those that know several sources."""
+        return self._transform(X, self._from_source(sample_domain, X.shape[0]))
+
+    def _transform(self, X: Any, from_source: Mask) -> Array:
+        """Return the features of validated samples."""
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class RivalClassifier(ScoresLabelled, Rival):
+    """Base of rivals that predict; a fitted one implements ``_decide``.
+
+    ``_decide`` returns one column per class, or one column for two classes, positive for the
+    second; see :func:`one_against_rest`.
+    """
+
+    __metadata_request__predict: ClassVar = {"sample_domain": True}
+    __metadata_request__decision_function: ClassVar = {"sample_domain": True}
+
+    needs: ClassVar[tuple[Need, ...]] = ("source labels", "one target")
+
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return how much speaks for each class: one column per class, or one value for two.
+
+        A value is positive for the second of two classes. ``sample_domain`` holds the domains of
+        the samples, for methods that treat source and target differently; None, and ids that
+        ``fit`` has not seen, are the target.
+        """
+        values = self._values(self._new_samples(X), sample_domain)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the class of each sample, by what :meth:`decision_function` says."""
+        values = self.decision_function(X, sample_domain=sample_domain)
+        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[codes]
+
+    def _values(self, X: Any, sample_domain: Any) -> Array:
+        """Return decision values of validated samples, for those that know several sources."""
+        return self._decide(X, self._from_source(sample_domain, X.shape[0]))
+
+    def _decide(self, X: Any, from_source: Mask) -> Array:
+        """Return decision values of validated samples, in columns."""
+        raise NotImplementedError
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        require_two_classes(transfer.classes, type(self).__name__)
+
+
+class SourceClassifier(RivalClassifier):
+    """Base of classifiers that know the classes of the source alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Classes of the labelled source samples.
+    """
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        source_classes(transfer, type(self).__name__)
+
+    def _source_labels(self, transfer: Transfer) -> Codes:
+        """Set ``classes_``, and return labels as indices into it, -1 for none or another class."""
+        codes = source_classes(transfer, type(self).__name__)
+        self.classes_ = transfer.classes[codes]
+        known = transfer.labelled & np.isin(transfer.label, codes)
+        return np.where(known, np.searchsorted(codes, np.maximum(transfer.label, 0)), -1)
+
+
+def require_two_classes(classes: Array, name: str, samples: str = "samples") -> None:
+    """Raise where labelled samples are all of one class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs {samples} of at least two classes, got 1 class ({classes[0]}). Give "
+            f"labelled {samples} of another one."
+        )
+
+
+def source_classes(transfer: Transfer, name: str) -> Array:
+    """Return the codes of the classes that the source has labels of, two at least."""
+    codes = np.unique(transfer.label[transfer.source & transfer.labelled])
+    require_two_classes(transfer.classes[codes], name, "source samples")
+    return codes
+
+
+@declared
+class WithComponents(Declared):
+    """The parameter of methods that choose a number of features where none is given.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of features; None lets the method choose.
+    """
+
+    n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+
+
+@declared
+class Seeded(Declared):
+    """The parameter of methods that draw at random.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        Seeds what is drawn. None is a fixed seed.
+    """
+
+    random_state: Any = parameter(random_state, default=None)
+
+    def _rng(self) -> np.random.RandomState:
+        return check_random_state(0 if self.random_state is None else self.random_state)
+
+
+@contextmanager
+def semidefinite_on(samples: str) -> Iterator[None]:
+    """Say which samples the kernel is not positive semi-definite on where a factorisation fails."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"The kernel is not positive semi-definite on the {samples}. Choose another one (rbf, "
+            "linear, polynomial with coef0 >= 0)."
+        ) from error
+
+
+def check_dimension(wanted: int | None, available: int, reason: str) -> None:
+    """Refuse more components than the samples allow."""
+    if wanted is not None and wanted > available:
+        raise ValueError(
+            f"n_components={wanted} exceeds what the samples allow: at most {available} here "
+            f"({reason}). Choose fewer, or None."
+        )
+
+
+def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
+    """Say where fewer components were found than a user asked for."""
+    if wanted is not None and found < wanted:
+        warnings.warn(
+            f"n_components={wanted} exceeds the rank of the problem; {found} components are "
+            "returned.",
+            stacklevel=stacklevel,
+        )
+
+
+def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:
+    """Return columns of +1 and -1, one for each class against the rest; one for two classes."""
+    codes = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    signs = np.where(label[:, None] == codes, 1, -1).astype(dtype)
+    signs[label < 0] = 0
+    return signs
+
+
+def in_columns(scores: Array) -> Array:
+    """Return scores of classes as decision values: one column for two classes."""
+    return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores

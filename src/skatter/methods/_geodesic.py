@@ -1,0 +1,88 @@
+"""The geodesic between two subspaces, and the metric that averages over it.
+
+Between the spans of two orthonormal bases P_s and P_t (p × d), with the thin decomposition
+P_sᵀP_t = U diag(cos θ) Vᵀ, principal angles θ and
+
+    A = P_s U,    B = (P_t V − A diag(cos θ)) diag(1/sin θ),
+
+the geodesic of the Grassmann manifold is
+
+    Φ(t) = A diag(cos tθ) + B diag(sin tθ),    Φ(0) = P_s U,    Φ(1) = P_t V.
+
+The average of the projections on all its subspaces is the metric G of the geodesic flow kernel:
+
+    G = ∫₀¹ Φ(t)Φ(t)ᵀ dt = A D₁ Aᵀ + A D₂ Bᵀ + B D₂ Aᵀ + B D₃ Bᵀ,
+    D₁ = ½(1 + sin 2θ/2θ),    D₂ = (1 − cos 2θ)/4θ,    D₃ = ½(1 − sin 2θ/2θ).
+
+For one angle the block [[D₁, D₂], [D₂, D₃]] is ½(I + sin θ/θ · [[cos θ, sin θ], [sin θ, −cos θ]]),
+a multiple of the unit matrix plus a reflection, so that its eigenvectors point along the middle of
+the geodesic and across it:
+
+    G = Φ(½) diag(½ + sin θ/2θ) Φ(½)ᵀ + Ψ(½) diag(½ − sin θ/2θ) Ψ(½)ᵀ,
+    Ψ(t) = −A diag(sin tθ) + B diag(cos tθ).
+
+Nothing here needs the orthogonal complement of P_s, and 2d may exceed p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import svd
+
+from skatter._tensors import Array
+
+# Sine of an angle that rounding may have made: such directions are taken to be shared.
+COINCIDE = 1e-14
+SMALL = 0.02  # angle below which ½ − sin θ/2θ loses digits and its series does not
+
+
+@dataclass(frozen=True, eq=False)
+class Geodesic:
+    """The shortest path from one d-dimensional subspace to another."""
+
+    A: Array
+    Bq: Array
+    angles: Array
+    rotation: Array
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the subspaces."""
+        return len(self.angles)
+
+    def point(self, t: float) -> Array:
+        """Return Φ(t), an orthonormal basis of the subspace at ``t`` in [0, 1]."""
+        return self.A * np.cos(t * self.angles) + self.Bq * np.sin(t * self.angles)
+
+    def across(self, t: float) -> Array:
+        """Return Ψ(t), the directions at ``t`` in which the path moves: dΦ/dt = Ψ diag(θ)."""
+        return self.Bq * np.cos(t * self.angles) - self.A * np.sin(t * self.angles)
+
+    @property
+    def weights(self) -> tuple[Array, Array]:
+        """Weights ½ ± sin θ/2θ in G of the middle of the path and of the directions across it."""
+        along = (1 + np.sinc(self.angles / np.pi)) / 2
+        square = self.angles**2
+        series = square / 12 * (1 - square / 20 * (1 - square / 42))
+        return along, np.where(self.angles < SMALL, series, 1 - along)
+
+    def factor(self) -> Array:
+        """Return R of shape (n_features, 2d) with R Rᵀ = G: the middle of the path, then across."""
+        along, across = self.weights
+        # Where a direction is shared, Bq is zero and Ψ(½) has nothing left but rounding.
+        return np.hstack([self.point(0.5) * np.sqrt(along), self.across(0.5) * np.sqrt(across)])
+
+
+def geodesic(P_source: Array, P_target: Array) -> Geodesic:
+    """Return the geodesic between the spans of two orthonormal bases."""
+    P_source, P_target = P_source.astype(np.float64), P_target.astype(np.float64)
+    U, cosine, Vt = svd(P_source.T @ P_target, check_finite=False)
+    A = P_source @ U
+    leaving = P_target @ Vt.T - A * cosine
+    # The length of what leaves the first subspace is the sine; arccos would lose small angles.
+    sine = np.linalg.norm(leaving, axis=0)
+    shared = sine < COINCIDE
+    Bq = leaving / np.where(shared, np.inf, sine)
+    return Geodesic(A, Bq, np.where(shared, 0.0, np.arctan2(sine, cosine)), U)

@@ -1,0 +1,111 @@
+"""What methods share that match the means of domains and of their classes, the latter guessed.
+
+    M = c₀ e eᵀ + c₁ Σ_c e_c e_cᵀ
+
+with e holding 1/n_s on source and -1/n_t on target samples, and e_c the same for the source samples
+of class c and the target samples that are taken for it: zᵀM z is the squared distance of the means
+of a feature z.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from skatter._parameters import declared
+from skatter._tensors import Array, Tall, is_tensor, nearest_rows, take
+from skatter.domains import Codes
+from skatter.methods._base import Transfer
+from skatter.methods._iteration import Iterations, Iterative
+from skatter.scatter import indicator_means
+from skatter.selection import nearest_labels
+
+BATCH = 2**25  # distances between labelled and unlabelled samples that are held at once
+
+
+def mean_differences(
+    transfer: Transfer,
+    guess: Codes,
+    *,
+    marginal: float,
+    conditional: float = 1.0,
+    share_ratio: bool = False,
+    normalize: bool = True,
+) -> Array:
+    """Return E with M = E Eᵀ, normalised to a Frobenius norm of one where asked.
+
+    With ``share_ratio``, target means of classes are multiplied by their share in the target over
+    that in the source.
+    """
+    n_classes = len(transfer.classes)
+    columns = [np.sqrt(marginal) * transfer.mean_difference.astype(np.float64)[:, None]]
+    if (guess[transfer.target] >= 0).any():
+        source = np.where(transfer.source & transfer.labelled, transfer.label, -1)
+        target = np.where(transfer.target, guess, -1)
+        of_target = indicator_means(target, n_classes)
+        if share_ratio:
+            counts = [np.bincount(c[c >= 0], minlength=n_classes) for c in (target, source)]
+            shares = [count / count.sum() for count in counts]
+            of_target *= shares[0] / np.where(shares[1] > 0, shares[1], 1)
+        columns.append(np.sqrt(conditional) * (indicator_means(source, n_classes) - of_target))
+    E = np.asfortranarray(np.hstack(columns))
+    size = float(np.linalg.norm(E.T @ E))
+    return E / np.sqrt(size) if normalize and size > 0 else E
+
+
+def nearest_classes(Z: Tall, transfer: Transfer) -> Codes:
+    """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
+    known, guess = transfer.labelled, transfer.label.copy()
+    if is_tensor(Z):
+        new, old = np.flatnonzero(~known), np.flatnonzero(known)
+        if len(new):
+            guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
+    elif not known.all():
+        new = np.flatnonzero(~known)
+        # Distances between all labelled samples and some others: as many as fit.
+        for rows in gen_batches(len(new), max(BATCH // int(known.sum()), 1)):
+            found = nearest_labels(Z[known], guess[known], Z[new[rows]], [Z.shape[1]])
+            guess[new[rows]] = next(found)
+    return guess
+
+
+@declared
+class Guessing(Iterative):
+    """Parameters and attributes of methods that guess the classes of the target, round by round.
+
+    Parameters
+    ----------
+    tol : float >= 0
+        Stop when at most this share of the guessed labels changed, or when all are as they were
+        after an earlier round, since rounds would then repeat; 0 runs all of ``max_iter``.
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (n_iter_,)
+        What is optimised, after each round, for the classes that the round was given.
+    pseudo_labels_ : ndarray of shape (n_target,)
+        Classes of the target samples after the last round, in their order in ``X``.
+    """
+
+
+class Guesses:
+    """Rounds that guess the classes of the target, until they settle; set what a model learns."""
+
+    def __init__(self, model: Any, transfer: Transfer, first: Codes) -> None:
+        self.rounds, self.last = Iterations.of(model), first
+        self._model, self._transfer = model, transfer
+        self._seen: set[bytes] = set()
+
+    def record(self, objective: float, guess: Codes) -> None:
+        """Keep what a round has found."""
+        model, target = self._model, self._transfer.target
+        changed = float(np.mean(guess[target] != self.last[target]))
+        settled = bool(self._seen) and (changed <= model.tol or guess.tobytes() in self._seen)
+        self._seen.add(guess.tobytes())
+        self.last = guess
+        note = f"{changed:.1%} of the target changed class"
+        self.rounds.record(objective, settled=settled, note=note)
+        model.pseudo_labels_ = self._transfer.classes[guess[target]]
+        model.objective_ = np.array(self.rounds.objective)

@@ -1,0 +1,220 @@
+"""Optimal transport: source samples are moved onto the target at the least cost.
+
+The term of the classes, with s_cj = n_t Σ_{i in c} T_ij, keeps source samples of different classes
+from going to the same target sample. It is concave: linearised at the last T it is one more cost,
+and each round is a transport with entropy, solved by Sinkhorn's scaling of rows and columns in
+logarithms, which no small ε can spoil.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+from sklearn.metrics import pairwise_distances_argmin
+
+from skatter._parameters import NON_NEGATIVE, POSITIVE, parameter
+from skatter._tensors import Array
+from skatter.domains import Mask
+from skatter.kernels import require_memory
+from skatter.methods._base import RivalTransformer, Transfer
+from skatter.methods._iteration import Iterations, Iterative
+from skatter.methods._record import method
+
+# Of sweeps over rows and columns in one round, at most, and sweeps in each.
+BLOCKS, SWEEPS = 100, 20
+
+MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
+FLOOR = 1e-3  # added to shares of classes under the root, whose slope at zero is infinite
+BATCH = 1024  # new samples whose distances to the training samples are held at once
+
+
+@method(
+    "ot",
+    when="each domain is a moved or bent copy of the other, of like size",
+    uses=("source labels",),
+    cost="n_s n_t p + n_s n_t per sweep",
+    grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
+)
+class OptimalTransport(Iterative, RivalTransformer):
+    """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
+
+        minimise    ⟨T, M⟩ + ε Σ_ij T_ij log T_ij + (η/n_t) Σ_cj √s_cj
+        over T ≥ 0  with rows that sum to 1/n_s and columns that sum to 1/n_t
+
+    with M the squared distances in units of their mean, and s_cj the share of class c in what
+    target sample j receives. Features are the inputs: target samples stay where they are, and a
+    source sample goes to the mean of the target samples that T sends it to. A new sample of a
+    source moves as the nearest one of ``fit`` does. With ``class_weight=0`` it is plain entropic
+    transport, which needs no labels. Sources are pooled; labels of the target are not used.
+
+    Parameters
+    ----------
+    entropy : float > 0
+        ε, in units of the mean squared distance. Small values send each sample to few others.
+    class_weight : float >= 0
+        η: how much it costs that source samples of several classes go to one target sample.
+    max_iter : int
+        Rounds at most; one is enough where ``class_weight=0``.
+
+    Attributes
+    ----------
+    plan_ : ndarray of shape (n_source, n_target)
+        T, for source and target samples in their order in ``X``.
+    X_source_, moved_ : ndarray of shape (n_source, n_features_in_)
+        Source samples, and where they go.
+
+    References
+    ----------
+    N. Courty, R. Flamary, D. Tuia, A. Rakotomamonjy: Optimal Transport for Domain Adaptation. IEEE
+    TPAMI 39(9), 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import OptimalTransport
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 40)
+    >>> X = rng.normal(size=(80, 2)) + 6 * y[:, None]
+    >>> X[40:] += [5, -5]
+    >>> site = np.repeat([1, -2], 40)  # a negative id is the target
+    >>> Z = OptimalTransport().fit_transform(X, np.where(site > 0, y, -1), sample_domain=site)
+    >>> bool(np.abs(Z[:40].mean(axis=0) - Z[40:].mean(axis=0)).max() < 1e-6)
+    True
+    """
+
+    entropy: float = parameter(POSITIVE, default=0.05)
+    class_weight: float = parameter(NON_NEGATIVE, default=0.1)
+    max_iter: int = 20
+
+    def _fit(self, transfer: Transfer) -> None:
+        source, target = (X.astype(np.float64) for X in (transfer.X_source, transfer.X_target))
+        require_memory(max(len(source), len(target)), 8)
+        cost = cdist(source, target, "sqeuclidean")
+        cost /= cost.mean() or 1.0
+        label = transfer.label[transfer.source]
+        members = (label == np.arange(len(transfer.classes))[:, None]).astype(float)
+        iterations = Iterations.of(self)
+        penalty: Array | float = 0.0
+        g: Array | float = 0.0
+        for _ in iterations:
+            log_plan, g = log_transport(cost + self.class_weight * penalty, self.entropy, g)
+            plan = np.exp(log_plan)
+            roots = np.sqrt(len(target) * (members @ plan) + FLOOR)
+            penalty = members.T @ (0.5 / roots)  # none for samples without a label
+            value = float(np.vdot(plan, cost) + self.entropy * np.vdot(plan, log_plan))
+            value += self.class_weight * float(roots.sum()) / len(target)
+            iterations.record(value, settled=True if self.class_weight == 0 else None)
+        self.plan_, self.X_source_ = plan, source
+        self.moved_ = (plan / plan.sum(axis=1, keepdims=True)) @ target
+        self.objective_ = np.array(iterations.objective)
+        self.n_components_ = source.shape[1]
+
+    def _transform(self, X: Array, from_source: Mask) -> Array:
+        Z = np.array(X, dtype=np.float64)
+        rows = np.flatnonzero(from_source)
+        # Around their mean, distances lose no digits.
+        origin = self.X_source_.mean(axis=0)
+        for first in range(0, len(rows), BATCH):
+            batch = rows[first : first + BATCH]
+            near = pairwise_distances_argmin(Z[batch] - origin, self.X_source_ - origin)
+            Z[batch] += self.moved_[near] - self.X_source_[near]
+        return Z.astype(X.dtype)
+
+
+def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[Array, Array]:
+    """Return log T of the transport with entropy between uniform weights, and g to start from."""
+    n, m = cost.shape
+    log_kernel = -cost / entropy
+    f: Array | float = 0.0
+    smallest = np.finfo(float).tiny
+    for _ in range(BLOCKS):
+        rows = logsumexp(log_kernel + g, axis=1, keepdims=True)
+        done = np.abs(np.exp(f + rows) - 1 / n).sum() < MARGINAL
+        f = -np.log(n) - rows if not done else f
+        g = -np.log(m) - logsumexp(log_kernel + f, axis=0, keepdims=True)
+        if done:
+            break
+        # With rows and columns that nearly sum to what they should, no logarithms are needed.
+        plan = np.exp(log_kernel + f + g)
+        u, v = np.ones((n, 1)), np.ones((1, m))
+        for _ in range(SWEEPS):
+            u = 1 / (n * np.maximum(plan @ v.T, smallest))
+            v = 1 / (m * np.maximum(u.T @ plan, smallest))
+        f, g = f + np.log(u), g + np.log(v)
+    return np.asarray(log_kernel + f + g), np.asarray(g)
+
+
+@method(
+    "linear-ot",
+    when="as coral, with means to be matched as well",
+    cost="n p² + p³",
+    linear=True,
+    grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
+)
+class LinearTransport(RivalTransformer):
+    """Linear transport: the linear map with the least motion that matches mean and covariance.
+
+        source:  x -> (x − m_s) A + m_t,      A = C_s^(-½) (C_s^½ C_t C_s^½)^½ C_s^(-½)
+
+    Source samples get the mean and the covariance of the target, as by :class:`CORAL` with
+    ``align_means=True``, and move as little as they can on the way. Target samples stay where they
+    are. Sources are pooled; labels are not used.
+
+    Parameters
+    ----------
+    ridge : float >= 0
+        Added to the diagonals of the covariances, in units of their mean.
+
+    Attributes
+    ----------
+    map_ : ndarray of shape (n_features_in_, n_features_in_)
+        A.
+    source_mean_, target_mean_ : ndarray of shape (n_features_in_,)
+        m_s and m_t.
+
+    References
+    ----------
+    R. Flamary, K. Lounici, A. Ferrari: Concentration Bounds for Linear Monge Mapping Estimation
+    and Optimal Transport Domain Adaptation. arXiv 1905.10155, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.methods import LinearTransport
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> X[40:] = X[40:] * [3, 1] + 7
+    >>> Z = LinearTransport().fit_transform(X, sample_domain=np.repeat([1, -2], 40))
+    >>> bool(np.abs(np.cov(Z[:40].T) - np.cov(Z[40:].T)).max() < 0.1)
+    True
+    """
+
+    ridge: float = parameter(NON_NEGATIVE, default=1e-3)
+
+    def _fit(self, transfer: Transfer) -> None:
+        dtype = transfer.X.dtype
+        means, covariances = [], []
+        for X in (transfer.X_source, transfer.X_target):
+            mean = X.mean(axis=0, dtype=np.float64)
+            centred = X - mean
+            C = centred.T @ centred / max(len(X) - 1, 1)
+            C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
+            means.append(mean.astype(dtype))
+            covariances.append(C)
+        source, target = covariances
+        root, inverse = power(source, 0.5), power(source, -0.5)
+        self.map_ = (inverse @ power(root @ target @ root, 0.5) @ inverse).astype(dtype)
+        self.source_mean_, self.target_mean_ = means
+        self.n_components_ = len(self.map_)
+
+    def _transform(self, X: Array, from_source: Mask) -> Array:
+        moved = (X - self.source_mean_) @ self.map_ + self.target_mean_
+        return np.asarray(np.where(from_source[:, None], moved, X), dtype=X.dtype)
+
+
+def power(C: Array, exponent: float) -> Array:
+    """Return C^exponent of a covariance; directions without variance stay without."""
+    s, U = np.linalg.eigh((C + C.T) / 2)
+    kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
+    return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)

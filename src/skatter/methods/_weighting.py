@@ -1,0 +1,123 @@
+"""What methods share that weigh source samples: a classifier of the user's, trained with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
+
+from skatter._parameters import declared, optional, parameter
+from skatter._tensors import Array
+from skatter.methods._base import SourceClassifier, Transfer
+
+BATCH = 1024  # samples whose kernel with others is held at a time
+
+
+def takes_weights(name: str, value: Any) -> None:
+    """Refuse a classifier that cannot be trained with weights."""
+    last = value
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    if not (hasattr(last, "predict") and has_fit_parameter(last, "sample_weight")):
+        raise TypeError(
+            f"{name} must be a classifier whose fit takes sample_weight, got {value!r}. Use "
+            "e.g. LogisticRegression, SVC or RandomForestClassifier."
+        )
+
+
+def _estimator_has(name: str) -> Callable[[WeightedClassifier], bool]:
+    def check(model: WeightedClassifier) -> bool:
+        chosen = LogisticRegression if model.estimator is None else model.estimator
+        return hasattr(getattr(model, "estimator_", chosen), name)
+
+    return check
+
+
+@declared
+class WeightedClassifier(SourceClassifier):
+    """Base of methods that weigh the source samples; one of them implements ``_weigh``.
+
+    Parameters
+    ----------
+    estimator : classifier or None
+        Trained on the labelled source samples with ``sample_weight``, which the last step of a
+        pipeline receives. None is :class:`~sklearn.linear_model.LogisticRegression` on
+        standardised features. Nearest neighbours cannot use weights.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_samples,)
+        In the order of the samples; 0 for the target.
+    estimator_ : classifier
+        Trained on the weighted source.
+    """
+
+    __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+    __metadata_request__predict_log_proba: ClassVar = {"sample_domain": True}
+
+    _takes_sparse: ClassVar[bool] = True
+    estimator: Any = parameter(optional(takes_weights), default=None, kw_only=False)
+
+    def _check_together(self) -> None:
+        if self._precomputed:
+            raise ValueError(
+                "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
+                "samples themselves. Give a callable that looks the kernel up."
+            )
+
+    def _weigh(self, transfer: Transfer) -> Array:
+        """Return the weights of the source samples."""
+        raise NotImplementedError
+
+    def _fit(self, transfer: Transfer) -> None:
+        self.weights_ = np.zeros(transfer.n_samples)
+        self.weights_[transfer.source] = self._weigh(transfer)
+        train = transfer.source & transfer.labelled
+        X, y = transfer.X[train], transfer.classes[transfer.label[train]]
+        # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
+        scaler = StandardScaler(with_mean=not sparse.issparse(X))
+        default = make_pipeline(scaler, LogisticRegression(max_iter=1000))
+        estimator = default if self.estimator is None else clone(self.estimator)
+        self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
+        self._source_labels(transfer)
+
+    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
+        X = self._new_samples(X)
+        return self.estimator_.predict(X)
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
+        X = self._new_samples(X)
+        return self.estimator_.decision_function(X)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the probability of each class; takes what :meth:`predict` takes."""
+        X = self._new_samples(X)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_estimator_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
+        """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
+        X = self._new_samples(X)
+        return self.estimator_.predict_log_proba(X)
+
+
+def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
+    """Fit with sample weights; in a pipeline, they are the last step's."""
+    if not isinstance(estimator, Pipeline):
+        return estimator.fit(X, y, sample_weight=weights)
+    if len(estimator) > 1:
+        X = estimator[:-1].fit_transform(X, y)
+    _fit_weighted(estimator.steps[-1][1], X, y, weights)
+    return estimator

@@ -1,0 +1,376 @@
+"""Chunks of tables: CSV and Parquet files, however large, read some rows at a time.
+
+A column may hold the labels, another one the domains; the others are the features. CSV is read by
+the rules of :func:`skatter.tables.read_table`: its delimiter and decimal mark are found, and the
+length of every row is checked before the first one is parsed.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skatter._formatting import listed
+from skatter._tensors import Array
+from skatter.pieces._chunks import Chunk, chunk_rows, numbered
+from skatter.tables._budget import BLOCK, Budget
+from skatter.tables._errors import blaming, check_names, load, missing_column
+from skatter.tables._opening import PACKED, Data
+from skatter.tables._text import (
+    NUMBER,
+    Layout,
+    check_characters,
+    check_header,
+    check_rows,
+    find_layout,
+    parse,
+    read_cells,
+)
+
+Columns = dict[str, Array]
+"""Values of some rows by the name of their column."""
+
+CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz")
+PARQUET = (".parquet", ".pq")
+NAMELESS = ("Unnamed: ", "__index_level_")
+"""How pandas calls columns that have no name, in CSV and in Parquet."""
+
+
+class TableChunks:
+    r"""Rows of CSV and Parquet files, some at a time.
+
+    A chunk never holds rows of two files. Files are looked at when the source is made: their
+    columns must be there and be the same in all. CSV may be divided by commas, semicolons, tabs or
+    bars, and have decimal commas.
+
+    Parameters
+    ----------
+    paths : path, or sequence of paths
+        Files, folders (every CSV and Parquet file in it) or patterns such as ``"visits-*.csv"``;
+        files of a folder or a pattern come in the order of their names.
+    label, domain : str or None
+        Columns of the labels and of the domains. An empty cell is an unlabelled sample.
+    features : sequence of str or None
+        Columns of ``X``, in this order; None: all but the label and the domain, in the order of the
+        first file. All must hold numbers.
+    text : sequence of str
+        Of ``label`` and ``domain``, those to read as text whatever they hold. CSV has no types: a
+        column in which all rows seen so far are numbers is read as numbers.
+    rows : int or None
+        Rows of a chunk. None: as many as make four million numbers, 65,536 at most.
+
+    Attributes
+    ----------
+    files : list of Path
+        The files, in the order in which they are read.
+    features : list of str
+        Names of the columns of ``X``.
+    dtype : dtype
+        float32 where all features of all files are float32, otherwise float64.
+    n_rows : int or None
+        Number of rows where the files tell (Parquet), otherwise None.
+    rows : int
+        Rows of a chunk; the last one of a file may have fewer.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skatter.pieces import TableChunks
+    >>> table = "site,age,dose,outcome\nnorth,61,2.5,well\nsouth,47,1.0,\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "visits.csv").write_text(table)
+    ...     chunks = TableChunks(folder, label="outcome", domain="site")
+    ...     first = next(iter(chunks))
+    >>> chunks.features
+    ['age', 'dose']
+    >>> first.X.tolist(), list(first.sample_domain)
+    ([[61.0, 2.5], [47.0, 1.0]], ['north', 'south'])
+    """
+
+    def __init__(
+        self,
+        paths: Any,
+        *,
+        label: str | None = None,
+        domain: str | None = None,
+        features: Sequence[str] | None = None,
+        text: Sequence[str] = (),
+        rows: int | None = None,
+    ) -> None:
+        self.files = _find_files(paths)
+        self._checked: set[Path] = set()
+        headers = {path: _look_at(path) for path in self.files}
+        first_path, first = next(iter(headers.items()))
+        self.label, self.domain, self.text = label, domain, _listed("text", text)
+        self._names = [name for name in (label, domain) if name is not None]
+        if features is None:
+            self.features = [name for name in first.columns if name not in self._names]
+            for name in (name for name in self.features if name.startswith(NAMELESS)):
+                raise ValueError(
+                    f"{first_path} has a column without a name ({name!r}), as the index of a data "
+                    "frame is written; name the columns of X in features."
+                )
+        else:
+            self.features = _listed("features", features)
+        self._check_names()
+        for path, header in headers.items():
+            self._check_columns(path, header)
+            extra = [name for name in header.columns if name not in first.columns]
+            if extra and features is None:
+                raise ValueError(
+                    f"{path} has the column {extra[0]!r}, which {first_path} lacks; all files must "
+                    "have the same columns, or name those of X in features."
+                )
+        types = {header.columns[name] for header in headers.values() for name in self.features}
+        self.dtype = np.dtype(np.float32 if types == {"float32"} else np.float64)
+        counts = [header.n_rows for header in headers.values()]
+        self.n_rows = None if None in counts else sum(count for count in counts if count)
+        self.rows = chunk_rows(rows, len(self.features))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Yield the chunks, from the first row of the first file on."""
+        return numbered(self._read())
+
+    def _read(self) -> Iterator[Chunk]:
+        columns = [*self.features, *self._names]
+        kinds: dict[str, str | None] = {}
+        for path in self.files:
+            first_row = 0
+            read = _read_csv if path.name.endswith(CSV) else _read_parquet
+            if read is _read_csv and path not in self._checked:
+                _check_csv(path)
+                self._checked.add(path)
+            for values in read(path, columns, self.rows, self.text):
+                X = _numbers(path, first_row, values, self.features, self.dtype)
+                for name in self._names:
+                    kinds[name] = _kind_so_far(path, first_row, name, values[name], kinds.get(name))
+                pair = (self.label, self.domain)
+                y, domain = (None if name is None else values[name] for name in pair)
+                yield Chunk(X, y, domain)
+                first_row += len(X)
+
+    def _check_names(self) -> None:
+        """Raise where one column is to be two things."""
+        if self.label is not None and self.label == self.domain:
+            raise ValueError(f"label and domain are both {self.label!r}; name two columns.")
+        if not self.features:
+            raise ValueError(f"{self.files[0]} has no column left for X; name some in features.")
+        for name in (name for name in self._names if name in self.features):
+            raise ValueError(
+                f"features names {name!r}, which is the label or domain; leave it out."
+            )
+        for name in (name for name in self.text if name not in self._names):
+            raise ValueError(f"text names {name!r}, which is neither label nor domain.")
+        if len(set(self.features)) < len(self.features):
+            raise ValueError("features names a column twice.")
+
+    def _check_columns(self, path: Path, header: _Header) -> None:
+        for name in (*self.features, *self._names):
+            if name not in header.columns:
+                raise ValueError(f"{path}: {missing_column(name, list(header.columns))}")
+        for name in self.features:
+            if header.columns[name] == "other":
+                raise ValueError(
+                    f"{path}: column {name!r} holds no numbers; leave it out of X by naming the "
+                    "columns of numbers in features."
+                )
+
+
+class _Header(NamedTuple):
+    """The type of each column ("float32", "float64", "other") and the number of rows.
+
+    None where the file does not say.
+    """
+
+    columns: dict[str, str | None]
+    n_rows: int | None
+
+
+def _numbers(path: Path, first_row: int, values: Columns, features: list[str], dtype: Any) -> Array:
+    """Put columns of numbers side by side."""
+    X = np.empty((len(values[features[0]]), len(features)), dtype=dtype)
+    for place, name in enumerate(features):
+        column = values[name]
+        if _kind_of(column) == "text":
+            row = _first_text(column)
+            raise ValueError(
+                f"{path}: column {name!r} holds text ({column[row]!r}) in row "
+                f"{first_row + row:,} (counted from 0, the header left out). Correct it, or leave "
+                "the column out of X by naming those of numbers in features."
+            )
+        X[:, place] = column
+    return X
+
+
+def _kind_of(values: Array) -> str | None:
+    """Return "text" or "numbers"; None where all values are missing.
+
+    The values of one batch are of one kind: a column of text is read as text throughout.
+    """
+    if values.dtype.kind != "O":
+        return None if values.dtype.kind == "f" and np.isnan(values).all() else "numbers"
+    present = (value for value in values if isinstance(value, str) or not _is_missing(value))
+    first = next(present, None)
+    return None if first is None else "text" if isinstance(first, str) else "numbers"
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(value != value)
+
+
+def _first_text(values: Array) -> int:
+    """Return the row of the first text that is no number."""
+    texts = (row for row, value in enumerate(values) if isinstance(value, str))
+    return next((row for row in texts if not NUMBER.fullmatch(values[row])), 0)
+
+
+def _kind_so_far(
+    path: Path, first_row: int, name: str, values: Array, kind: str | None
+) -> str | None:
+    """Return whether labels or domains are text, and refuse them where they change their mind."""
+    found = _kind_of(values)
+    if found is not None and kind not in (None, found):
+        row = _first_text(values) if found == "text" else 0
+        raise ValueError(
+            f"{path}: column {name!r} holds {found} ({values.tolist()[row]!r}) in row "
+            f"{first_row + row:,} (counted from 0, the header left out), and {kind} in "
+            f"earlier rows. Read all of it as text: text=[{name!r}]."
+        )
+    return found or kind
+
+
+def _find_files(paths: Any) -> list[Path]:
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in given for file in _files_at(Path(path))]
+    if not files:
+        raise ValueError("paths names no file; give a CSV or Parquet file, a folder or a pattern.")
+    if len({file.resolve() for file in files}) < len(files):
+        raise ValueError("paths names a file twice; its samples would count twice.")
+    for file in files:
+        if not file.name.endswith(CSV + PARQUET):
+            endings = listed(CSV + PARQUET, most=8)
+            raise ValueError(f"{file} is no table that can be read; names end in {endings}.")
+    return files
+
+
+def _files_at(path: Path) -> list[Path]:
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.name.endswith(CSV + PARQUET))
+        without = f"The folder {path} holds no CSV or Parquet file."
+    elif path.exists():
+        return [path]
+    else:
+        files = [Path(found) for found in sorted(glob.glob(str(path), recursive=True))]
+        without = f"{path} is no file, no folder, and no pattern that matches a file."
+    if not files:
+        raise FileNotFoundError(without)
+    return files
+
+
+def _look_at(path: Path) -> _Header:
+    if not path.stat().st_size:
+        raise ValueError(f"{path} is empty; get it again, or leave it out.")
+    header = _look_at_csv(path) if path.name.endswith(CSV) else _look_at_parquet(path)
+    if header.n_rows == 0:
+        raise ValueError(f"{path} has a header and no rows; leave it out.")
+    return header
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Data]:
+    """Open a CSV file; a packed one is unpacked as it is read, for no copy of it might fit."""
+    load("pandas", "CSV files")
+    with path.open("rb") as file, blaming(str(path), "CSV"):
+        start = file.read(6)
+        file.seek(0)
+        packed = (unpack for magic, (_, unpack) in PACKED.items() if start.startswith(magic))
+        unpack, name = next(packed, None), str(path)
+        plain = unpack(file) if unpack else file
+        yield Data(plain, name, ".csv", path.stat().st_size, Budget(name))
+
+
+def _layout(data: Data) -> Layout:
+    """Find how a file is written; columns without a name get one, and may not be features."""
+    try:
+        layout = find_layout(data)
+    except UnicodeDecodeError:
+        check_characters(data)  # says where
+        raise
+    header = [name if name.strip() else f"Unnamed: {n}" for n, name in enumerate(layout.header)]
+    layout = replace(layout, header=header)
+    check_names(header, data.name)
+    check_header(layout, data.name)
+    return layout
+
+
+def _look_at_csv(path: Path) -> _Header:
+    with _opened(path) as data:
+        layout = _layout(data)
+        first = next(islice(read_cells(data, layout.delimiter), 1, 2), None)
+        return _Header(dict.fromkeys(layout.header), 0 if first is None else None)
+
+
+def _check_csv(path: Path) -> None:
+    """Refuse bytes that are no text, and rows that are longer or shorter than the header."""
+    with _opened(path) as data:
+        plain = check_characters(data)
+        check_rows(data, _layout(data), plain=plain)
+
+
+def _read_csv(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
+    types = dict.fromkeys(text, str)
+    with _opened(path) as data:
+        for frame in parse(data, _layout(data), dtype=types, chunksize=rows):
+            yield {name: frame[name].to_numpy() for name in columns}
+
+
+def _look_at_parquet(path: Path) -> _Header:
+    parquet = load("pyarrow.parquet", "Parquet files")
+    with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
+        columns: dict[str, str | None] = {
+            field.name: _type_of(field.type) for field in file.schema_arrow
+        }
+        return _Header(columns, file.metadata.num_rows)
+
+
+def _type_of(arrow: Any) -> str:
+    types = load("pyarrow.types", "Parquet files")
+    if types.is_float16(arrow) or types.is_float32(arrow):
+        return "float32"
+    numeric = (types.is_floating, types.is_integer, types.is_boolean)
+    return "float64" if any(test(arrow) for test in numeric) else "other"
+
+
+def _read_parquet(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
+    parquet = load("pyarrow.parquet", "Parquet files")
+    # Otherwise whole row groups are fetched, and all that were stay in memory until the end.
+    options = {"buffer_size": BLOCK, "pre_buffer": False}
+    with blaming(str(path), "Parquet"), parquet.ParquetFile(path, **options) as file:
+        for batch in file.iter_batches(batch_size=rows, columns=columns):
+            named = dict(zip(batch.schema.names, batch.columns, strict=True))
+            for name in text:
+                named[name] = named[name].cast("string")
+            yield {name: _plain(column) for name, column in named.items()}
+
+
+def _plain(column: Any) -> Array:
+    """Return an Arrow column as an array; nulls are NaN among numbers and None among text."""
+    # Not every version of pyarrow keeps nulls where to_numpy decodes by itself.
+    if hasattr(column, "dictionary_decode"):
+        column = column.dictionary_decode()
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _listed(name: str, values: Sequence[str]) -> list[str]:
+    if isinstance(values, str):
+        raise TypeError(f"{name} must be a list of column names, got the text {values!r}.")
+    return list(values)

@@ -1,0 +1,146 @@
+"""Points of a picture: two coordinates of every drawn row, its colour, and what it is.
+
+Coordinates travel as 16-bit integers in base64, which a browser reads without a library. Nothing
+that is shown needs more.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skatter._formatting import shorten
+from skatter._pages import page_colour
+from skatter._tensors import Array
+from skatter.domains import UNLABELLED, Codes
+from skatter.plots import MARKERS, PALETTE
+from skatter.reporting._model_parts import Space
+from skatter.sca import KPCA
+
+FULL = 32767
+"""Largest number of 16 bits."""
+MAX_STYLES = len(PALETTE) * len(MARKERS)
+OTHERS = "all others"
+
+
+def palette_style() -> str:
+    """Return the colours of categories as variables of the page's style."""
+    lines = [f"  --c{i}: {_readable(colour)};" for i, colour in enumerate(PALETTE)]
+    return "\n".join([":root {", *lines, "}", ""])
+
+
+def _readable(colour: str) -> str:
+    # Near black is a colour of its own here, and must not take the ink of the text around it.
+    if len({colour[i : i + 2] for i in (1, 3, 5)}) == 1:
+        return f"light-dark({colour}, #f4f4f4)"
+    return page_colour(colour)
+
+
+class Category(NamedTuple):
+    """One entry of a legend: name, number of rows, colour and marker."""
+
+    name: str
+    n: int
+    colour: int
+    marker: int
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """A way to colour the points."""
+
+    key: str
+    title: str
+    categories: list[Category]
+    codes: Codes
+    grey: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        return {
+            "key": self.key,
+            "categories": [category._asdict() for category in self.categories],
+            "codes": self.codes.tolist(),
+            "grey": self.grey,
+        }
+
+
+def colour_by(key: str, title: str, names: list[str], codes: Codes, grey: str = "") -> Colouring:
+    """Give every category a colour, and a marker: a new one on every round through the colours."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    shown = np.flatnonzero(counts)
+    if len(shown) > MAX_STYLES:
+        shown = np.sort(np.argsort(-counts, kind="stable")[: MAX_STYLES - 1])
+    place = np.full(len(names) + 1, len(shown))
+    place[shown] = np.arange(len(shown))
+    place[UNLABELLED] = UNLABELLED
+    rounds, colours = np.divmod(np.arange(MAX_STYLES), len(PALETTE))
+    categories = [
+        Category(shorten(names[c]), int(counts[c]), int(colours[i]), int(rounds[i]))
+        for i, c in enumerate(shown)
+    ]
+    rest = int(counts.sum() - counts[shown].sum())
+    if rest:
+        categories.append(Category(OTHERS, rest, int(colours[-1]), int(rounds[-1])))
+    return Colouring(key, title, categories, place[codes], grey if (codes < 0).any() else "")
+
+
+def view_before(space: Space, learn: Codes) -> Array:
+    """Return two kernel principal components of samples, learnt from some of them."""
+    kernel = "linear" if space.kernel is None else space.kernel
+    model = KPCA(2, kernel=kernel, random_state=0).fit(space.rows[learn])
+    return two_columns(np.asarray(model.transform(space.rows)))
+
+
+def view_after(Z: Array, learn: Codes) -> Array:
+    """Return samples along the two principal axes of their components."""
+    centred = Z - Z[learn].mean(axis=0)
+    _, vectors = np.linalg.eigh(
+        np.cov(centred[learn], rowvar=False, bias=True).reshape(Z.shape[1], -1)
+    )
+    axes = vectors[:, ::-1][:, :2]
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    return two_columns(centred @ (axes * signs))
+
+
+def two_columns(Z: Array) -> Array:
+    """Return two columns; where there is one, heights without a meaning spread the points."""
+    if Z.shape[1] > 1:
+        return Z[:, :2]
+    heights = np.modf(np.arange(len(Z)) * 0.6180339887498949)[0] - 0.5
+    return np.column_stack([Z[:, 0], heights * (np.ptp(Z) or 1.0) / 3])
+
+
+def pack_view(Z: Array) -> str:
+    """Return coordinates as text: the longer side of the picture takes all 16 bits."""
+    low, high = Z.min(axis=0), Z.max(axis=0)
+    half = float(np.max(high - low)) / 2 or 1.0
+    return pack((Z - (low + high) / 2) / half * FULL)
+
+
+def pack(numbers: Array) -> str:
+    """Return numbers as base64 of 16-bit integers, the lower byte first."""
+    whole = np.clip(np.rint(numbers), -FULL, FULL).astype("<i2")
+    return base64.b64encode(whole.tobytes()).decode("ascii")
+
+
+Place = tuple[str, str, int, list[float], list[float] | None]
+"""Where a group of points lies: its name, what it is a group by, its rows, and its mean in both
+pictures, for readers who cannot see them."""
+
+
+def places(colourings: list[Colouring], before: Array, after: Array | None) -> list[Place]:
+    """Say where every group lies, in units of each picture's own spread."""
+    was, now = (
+        None if Z is None else (Z - Z.mean(axis=0)) / (Z.std() or 1.0) for Z in (before, after)
+    )
+    found = []
+    for colouring in colourings:
+        for c, category in enumerate(colouring.categories):
+            own = colouring.codes == c
+            means = [None if Z is None else Z[own].mean(axis=0).tolist() for Z in (was, now)]
+            found.append((category.name, colouring.title, category.n, means[0] or [], means[1]))
+    return found

@@ -1,0 +1,111 @@
+"""What a scatter needs of a feature space, and all five scatters at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.extmath import row_norms
+
+from skatter import _tensors as tensors
+from skatter._tensors import Array
+from skatter.domains import Domains
+from skatter.scatter._factors import (
+    class_factor,
+    class_indicators,
+    conditional_factor,
+    domain_factor,
+)
+
+
+class Scatters(NamedTuple):
+    """The five scatters of one labelled, multi-domain sample, each a mean."""
+
+    total: float
+    domain: float
+    between_class: float
+    within_class: float
+    conditional_domain: float
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What a scatter needs of a feature space: squared norms, and wᵀ K w for few columns w.
+
+    Columns may be on the host, or on the ``device`` of the samples.
+    """
+
+    squared_norms: Array
+    energies: Callable[[tensors.Tall], Array]
+    device: Any = None
+
+    @classmethod
+    def of_features(cls, Z: Any) -> Geometry:
+        """Feature space given explicitly, one row per sample."""
+        if tensors.is_tensor(Z):
+            distances = tensors.host(tensors.squared_distances_to_mean(Z))
+            return cls(distances, lambda W: _energies_of_rows(Z, W), Z.device)
+        if isinstance(Z, np.ndarray):
+            # Scatters ignore a shift; without one, means far from zero would cost digits.
+            Z = Z - Z.mean(axis=0, dtype=np.float64)
+        return cls(
+            row_norms(Z, squared=True).astype(np.float64),
+            lambda W: np.sum(np.square(Z.T @ W), axis=0),
+        )
+
+    @classmethod
+    def of_gram(cls, K: tensors.Tall) -> Geometry:
+        """Feature space of a Gram matrix, centred or not."""
+        norms = tensors.host(K.diagonal()).astype(np.float64)
+        return cls(norms, lambda W: _energies_of_gram(K, W), tensors.device_of(K))
+
+    def energy(self, W: Array) -> float:
+        """Return tr(Wᵀ K W)."""
+        return float(np.sum(self.energies(W)))
+
+
+def _energies_of_gram(K: tensors.Tall, W: tensors.Tall) -> Array:
+    W = tensors.to_device(W, tensors.device_of(K))
+    return tensors.column_dots(W, tensors.multiply(K, tensors.like(W, K)))
+
+
+def _energies_of_rows(Z: tensors.Tall, W: tensors.Tall) -> Array:
+    """Centre a tensor a strip of rows at a time, in float64."""
+    W, mean = tensors.to_device(W, tensors.device_of(Z)), tensors.column_means(Z)
+    parts = (
+        tensors.multiply((Z[rows] - mean).T, W[rows])
+        for rows in tensors.strips(len(Z), 8 * Z.shape[1])
+    )
+    return np.sum(np.square(tensors.host(sum(parts))), axis=0)
+
+
+def measure(geometry: Geometry, domains: Domains) -> Scatters:
+    """Return all five scatters of a sample in one feature space."""
+    n_labelled = max(domains.n_labelled, 1)
+    norms = geometry.squared_norms
+    cells, cell = domains.cells()
+    factors = [
+        cells.counts[:, None] / len(norms),
+        domain_factor(cells),
+        class_factor(cells),
+        class_indicators(cells),
+        conditional_factor(cells),
+    ]
+    # Samples of one domain and class have the same coefficients, and one pass over the Gram matrix
+    # serves all factors.
+    of_sample = np.hstack(factors) / cells.counts[:, None]
+    table = tensors.to_device(of_sample, geometry.device)
+    energies = geometry.energies(tensors.take(table, cell))
+    ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
+    pooled, domain, between, classes, conditional = (
+        float(part.sum()) for part in np.split(energies, ends)
+    )
+    return Scatters(
+        total=max(float(norms.mean()) - pooled, 0.0),
+        domain=domain,
+        between_class=between / n_labelled,
+        within_class=max(float(norms[domains.labelled].sum()) - classes, 0.0) / n_labelled,
+        conditional_domain=conditional,
+    )

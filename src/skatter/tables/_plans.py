@@ -1,0 +1,393 @@
+"""What happens to each column before anything is learnt from it, and why.
+
+A column is a number, a boolean, a date or a category; an id or text that differs in almost every
+row is left out with its reason, and so is a column that says nothing. Numbers are looked at all at
+once, so that a hundred thousand columns take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skatter._formatting import quoted
+from skatter._tensors import Array
+from skatter.tables._errors import TableError, check_names, load, missing_column
+from skatter.tables._values import (
+    LOOKED_AT,
+    ORDERS,
+    POINT,
+    date_order,
+    days_in,
+    looks_like_date,
+    looks_like_number,
+    looks_slashed,
+    number_style,
+    numbers_in,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+
+MAX_CATEGORIES = 20
+"""Categories of a column that get a feature each; rarer ones share one."""
+
+MOSTLY = 0.95
+"""Share of the cells from which on a column of text is meant to hold numbers or dates."""
+
+LARGEST = 1e100
+"""Numbers beyond it overflow when they are squared and summed."""
+
+COUNTER_ROWS = 20
+"""Rows from which on whole numbers without gap or repetition are taken for a counter of rows."""
+
+ROW = "row of the table"
+"""Name of an index that says which rows were drawn."""
+
+COLUMNS_AT_ONCE = 1000
+"""Columns of numbers that are copied at a time."""
+
+NUMBER, COMMA_NUMBER, BOOLEAN = "number", "number with decimal comma", "boolean"
+DATE, CATEGORY = "date", "category"
+DATES = {DATE: "", **{f"{DATE} with {order}": order for order in ORDERS}}
+"""Kinds of dates, and what comes first in those with slashes."""
+
+ACTIONS = {
+    NUMBER: "median where missing, then standardised",
+    COMMA_NUMBER: "median where missing, then standardised",
+    BOOLEAN: "0 or 1, median where missing",
+    **dict.fromkeys(
+        DATES, "year, month, weekday and days, median where missing, then standardised"
+    ),
+    CATEGORY: "one feature per category",
+}
+LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What happens to one column.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : str
+        "number", "number with decimal comma", "boolean", "date", "date with day first", "date with
+        month first" or "category"; or, of a column that is left out, "empty", "constant",
+        "counter", "date" or "text".
+    action : str
+        What is done, in words; "left out" where nothing is.
+    why : str
+        The reason, in words.
+    n_missing : int
+        Rows in which the cell is empty.
+
+    Examples
+    --------
+    >>> print(ColumnPlan("dose", "number", "standardised", "numbers", 0))
+    dose: number, standardised (numbers)
+    """
+
+    name: str
+    kind: str
+    action: str
+    why: str
+    n_missing: int
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is learnt from the column."""
+        return self.action != LEFT_OUT
+
+    def __str__(self) -> str:
+        missing = f", {self.n_missing:,} missing" if self.n_missing else ""
+        return f"{self.name}: {self.kind}, {self.action} ({self.why}{missing})"
+
+
+def describe_columns(X: DataFrame, *, categorical: Collection[str] = ()) -> list[ColumnPlan]:
+    """Say what :func:`make_preprocessor` does to each column, and why.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The columns that are features.
+    categorical : collection of str
+        Columns that are categories, whatever they hold: numbers that are codes.
+
+    Returns
+    -------
+    list of ColumnPlan
+        One per column, in their order.
+
+    Raises
+    ------
+    TableError
+        If a column has infinite or monstrous numbers, or holds numbers but for a few cells; the
+        message names the column, the row and the remedy.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skatter.tables import describe_columns
+    >>> X = pd.DataFrame({"dose": [1.0, None, 2.0], "ward": ["a", "b", "a"], "unit": 7})
+    >>> for plan in describe_columns(X):
+    ...     print(plan)
+    dose: number, median where missing, then standardised (numbers, 1 missing)
+    ward: category, one feature per category (2 different texts)
+    unit: constant, left out (7 in every row)
+    """
+    check_names(list(X.columns), "the table")
+    for name in categorical:
+        if name not in X.columns:
+            raise TableError(f"categorical: {missing_column(name, list(X.columns))}")
+    codes, is_number = set(categorical), {dtype: _is_number(dtype) for dtype in X.dtypes.unique()}
+    numeric = [name for name, kind in X.dtypes.items() if is_number[kind] and name not in codes]
+    plans = {plan.name: plan for plan in _describe_numbers(X, numeric)}
+    for name in X.columns:
+        if name not in plans:
+            plans[name] = _describe_other(X[name], given=name in codes)
+    return [plans[name] for name in X.columns]
+
+
+def _is_number(dtype: Any) -> bool:
+    kinds = load("pandas", "Tables").api.types
+    numeric = kinds.is_numeric_dtype(dtype) and not kinds.is_bool_dtype(dtype)
+    return bool(numeric and getattr(dtype, "kind", "f") != "c")
+
+
+def _left_out(name: str, kind: str, why: str, n_missing: int) -> ColumnPlan:
+    return ColumnPlan(name, kind, LEFT_OUT, why, n_missing)
+
+
+def _empty(name: str, n_missing: int) -> ColumnPlan:
+    return _left_out(name, "empty", "no cell holds anything", n_missing)
+
+
+def _constant(name: str, value: str, n_missing: int) -> ColumnPlan:
+    where = "every row that is not empty" if n_missing else "every row"
+    return _left_out(name, "constant", f"{value} in {where}", n_missing)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _describe_numbers(X: DataFrame, names: list[str]) -> Iterator[ColumnPlan]:
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        some = names[start : start + COLUMNS_AT_ONCE]
+        values = X[some].to_numpy(dtype=float, na_value=np.nan)
+        missing = np.isnan(values).sum(axis=0)
+        # fmin and fmax pass over NaN, without a copy; NumPy warns of some kinds of NaN.
+        with np.errstate(invalid="ignore"):
+            low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+        for place, name in enumerate(some):
+            if low[place] < -LARGEST or high[place] > LARGEST:
+                check_magnitude(X[name])
+            n_missing = int(missing[place])
+            if n_missing == len(values):
+                yield _empty(name, n_missing)
+            elif low[place] == high[place]:
+                yield _constant(name, f"{low[place]:g}", n_missing)
+            elif _counts_rows(values[:, place], low[place], high[place]):
+                yield _left_out(
+                    name, "counter", "counts the rows, and says nothing else", n_missing
+                )
+            else:
+                yield ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
+
+
+def _counts_rows(values: Array, low: float, high: float) -> bool:
+    n_rows = len(values)
+    may_count = high - low == n_rows - 1 and n_rows >= COUNTER_ROWS
+    return may_count and bool((np.sort(values) == low + np.arange(n_rows)).all())
+
+
+def check_magnitude(column: Series) -> None:
+    """Refuse numbers that nothing can be computed with; name the first."""
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    places = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(places):
+        raise TableError(
+            f"column {quoted(column.name)}: {values[places[0]]:g} in row "
+            f"{row_number(column, places[0]):,} is too large to compute with; mend the cell, or "
+            "leave it empty."
+        )
+
+
+def row_number(column: Series, place: int) -> int:
+    """Return what messages call a row, as of :func:`row_numbers`."""
+    return int(row_numbers(column)[place])
+
+
+def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
+    """Return numbers of rows: from 1 on, and in a part of a table as in the whole."""
+    whole = isinstance(rows.index, load("pandas", "Tables").RangeIndex) or rows.index.name == ROW
+    return np.asarray(rows.index if whole else np.arange(len(rows)), dtype=np.intp) + 1
+
+
+# --- all others -----------------------------------------------------------------------------------
+
+
+def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
+    """Plan for a column of booleans, dates, categories (which may be given as such) or text."""
+    kinds = load("pandas", "Tables").api.types
+    name, n_missing = str(column.name), int(column.isna().sum())
+    if n_missing == len(column):
+        return _empty(name, n_missing)
+    if given:
+        return _describe_text(name, as_text(column), given=True)
+    if kinds.is_datetime64_any_dtype(column.dtype):
+        return _describe_date(column, DATE, n_missing)
+    if kinds.is_timedelta64_dtype(column.dtype):
+        return _left_out(name, DATE, "durations; turn them into numbers, such as hours", n_missing)
+    if kinds.infer_dtype(column, skipna=True) == "boolean":
+        seen = column.dropna().astype(bool)
+        if seen.nunique() == 1:
+            return _constant(name, f"{seen.iloc[0]}", n_missing)
+        return ColumnPlan(name, BOOLEAN, ACTIONS[BOOLEAN], "true or false", n_missing)
+    return _describe_text(name, as_text(column), given=False)
+
+
+def _describe_date(column: Series, kind: str, n_missing: int) -> ColumnPlan:
+    days = days_in(column, DATES[kind])
+    _refuse_foreign(column, days, "dates")
+    if days.nunique() == 1:
+        return _left_out(str(column.name), "constant", "one date in every row", n_missing)
+    return ColumnPlan(str(column.name), kind, ACTIONS[kind], "dates", n_missing)
+
+
+def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
+    """Plan for a column of text; a blank cell is an empty one."""
+    counts = text.value_counts(sort=False)
+    n_missing, n_distinct = int(text.isna().sum()), len(counts)
+    n_known = len(text) - n_missing
+    if not n_distinct:
+        return _empty(name, n_missing)
+    if n_distinct == 1 and not n_missing:
+        return _left_out(name, "constant", f"{quoted(counts.index[0])} in every row", n_missing)
+    found = None if given else _describe_written(name, text, list(counts.index), n_missing)
+    if found is not None:
+        return found
+    if n_distinct > max(MAX_CATEGORIES, n_known / 2) and not given:
+        return _left_out(name, "text", _why_text(list(counts.index), n_known), n_missing)
+    why = "given as categorical" if given else f"{n_distinct:,} different texts"
+    if n_distinct + (n_missing > 0) <= MAX_CATEGORIES:
+        return ColumnPlan(name, CATEGORY, ACTIONS[CATEGORY], why, n_missing)
+    pooled = f"one feature for each of the {MAX_CATEGORIES - 1} most frequent categories, one for "
+    return ColumnPlan(name, CATEGORY, f"{pooled}the others", why, n_missing)
+
+
+def _why_text(distinct: list[str], n_known: int) -> str:
+    """Say why a column of text is left out, with what stands in the way where most are numbers."""
+    words = [cell for cell in distinct if not looks_like_number(cell)]
+    if len(words) > len(distinct) / 2:
+        return f"{len(distinct):,} different texts in {n_known:,} rows: an id or free text"
+    if words:
+        return f"numbers among texts such as {quoted(words[0])}; name what stands for missing"
+    return f"numbers of several units, such as {quoted(distinct[0])}; write all in one"
+
+
+def _describe_written(
+    name: str, text: Series, distinct: list[str], n_missing: int
+) -> ColumnPlan | None:
+    """Plan for text that is numbers or dates as people write them; None where it is neither."""
+    if _mostly(looks_like_date, distinct):
+        return _describe_date(text, DATE, n_missing)
+    if _mostly(looks_slashed, distinct):
+        order = date_order([cell for cell in distinct if looks_slashed(cell)])
+        if order is not None:
+            return _describe_date(text, f"{DATE} with {order}", n_missing)
+        why = "dates that can be read in more than one way; write them as 2024-12-31"
+        return _left_out(name, DATE, why, n_missing)
+    style = number_style(distinct)
+    # Few plain numbers that are stored as text are meant to be categories.
+    if style is None or not (style.dressed or len(distinct) > MAX_CATEGORIES):
+        return None
+    numbers = numbers_in(text, style.decimal)
+    if not _refuse_foreign(text, numbers, "numbers"):
+        return None
+    check_magnitude(numbers)
+    kind = NUMBER if style.decimal == POINT else COMMA_NUMBER
+    if numbers.nunique() == 1:
+        return _left_out(name, "constant", f"{quoted(distinct[0])} in every row", n_missing)
+    why = f"numbers such as {quoted(distinct[0])}" if style.dressed else "numbers, stored as text"
+    return ColumnPlan(name, kind, ACTIONS[kind], why, n_missing)
+
+
+def _mostly(looks: Callable[[str], bool], distinct: list[str]) -> bool:
+    """Tell whether texts look like something, but for a few; the first ones decide for most."""
+    start = sum(map(looks, distinct[:LOOKED_AT]))
+    return start >= MOSTLY * min(len(distinct), LOOKED_AT) and (
+        start + sum(map(looks, distinct[LOOKED_AT:])) >= MOSTLY * len(distinct)
+    )
+
+
+def _refuse_foreign(cells: Series, read: Series, what: str) -> bool:
+    """Tell whether every cell could be read; refuse to guess where all could but for a few."""
+    foreign = cells.notna() & read.isna()
+    if not foreign.any():
+        return True
+    if foreign.sum() <= (1 - MOSTLY) * cells.notna().sum() or what == "dates":
+        place = int(np.flatnonzero(foreign)[0])
+        raise TableError(
+            f"column {quoted(cells.name)}: holds {what} but for {foreign.sum():,} of "
+            f"{len(cells):,} cells, the first {quoted(cells.iloc[place])} in row "
+            f"{row_number(cells, place):,}; leave these cells empty, name what stands for missing "
+            "(na_values, --na-values), or ignore the column."
+        )
+    return False
+
+
+# --- columns that cannot help where labels are missing --------------------------------------------
+
+
+def leave_out_unseen(
+    plans: list[ColumnPlan], X: DataFrame, y: Any, labelled: Any
+) -> list[ColumnPlan]:
+    """Leave out columns that are empty, or dates from another time, in all rows to predict."""
+    return [_unless_unseen(plan, X[plan.name], y, labelled) for plan in plans]
+
+
+def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> ColumnPlan:
+    if not plan.used or labelled.all() or not labelled.any():
+        return plan
+    if plan.kind in DATES:
+        days = days_in(column, DATES[plan.kind]).to_numpy()
+        known, asked = days[labelled & ~np.isnan(days)], days[~labelled & ~np.isnan(days)]
+        if len(known) and len(asked) and (known.max() < asked.min() or asked.max() < known.min()):
+            why = "no row to predict is of the time of the labelled ones"
+            return replace(plan, action=LEFT_OUT, why=why)
+    if not plan.n_missing or not as_text(column[~labelled]).isna().all():
+        return plan
+    why = "empty in every row to predict"
+    if gives_label_away(as_text(column[labelled]), np.asarray(y)[labelled]):
+        why += ", and gives the label away in the others"
+    return replace(plan, action=LEFT_OUT, why=why)
+
+
+def gives_label_away(text: Series, labels: Array) -> bool:
+    """Tell whether each value stands beside one label only, and not all beside the same."""
+    known = text.notna().to_numpy()
+    pairs = set(zip(text[known], labels[known].tolist(), strict=True))
+    n_values, n_labels = (len(set(each)) for each in zip(*pairs, strict=True)) if pairs else (0, 0)
+    return n_labels > 1 and len(pairs) == n_values
+
+
+def as_text(column: Series) -> Series:
+    """Return cells as text without blanks around it, NaN where none is left; 1.0 is 1."""
+    pandas = load("pandas", "Tables")
+    text = np.full(len(column), np.nan, dtype=object)
+    known = column.notna().to_numpy(dtype=bool)
+    text[known] = [_text_of(value) for value in column[known].tolist()]
+    return pandas.Series(text, index=column.index, name=column.name, dtype=object)
+
+
+def _text_of(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip() or np.nan
