@@ -204,7 +204,7 @@ class NotNoted(SCA):
 
 def test_notes_are_read_from_the_docstring():
     assert read_notes(replace(SCA_ENTRY, estimator=Noted)) == (
-        "Unlike `SCA` and `skatter.scatter._mmd`, ``x`` is\n\n    x = 1\n\nand 3 is not reached."
+        "Unlike `SCA` and `skatter.scatter.mmd`, ``x`` is\n\n    x = 1\n\nand 3 is not reached."
     )
     assert read_notes(replace(SCA_ENTRY, estimator=LastNoted)) == "The end."
     assert read_notes(replace(SCA_ENTRY, estimator=NotNoted)) == ""
