@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -183,8 +184,16 @@ def _contestant(name: str, method: Method, classifier: str, tuned: Tuning, grid:
     own_kernel = grid == "none" or {"kernel", "gamma"} & {*tuned.grid, *fixed}
     shares = not own_kernel and _shares_gram(estimator)
     tried = {**tuned.grid, **_classifier_grid(classifier, grid)}
-    path = f"{estimator.__module__}:{estimator.__qualname__}"
+    path = _public_path(estimator)
     return Contestant(name, classifier, path, method.kind, fixed, tried, method.nested, shares)
+
+
+def _public_path(estimator: type[Any]) -> str:
+    """Return where a user imports an estimator: records outlast the names of internal modules."""
+    name, module = estimator.__qualname__, estimator.__module__
+    room = module.partition("._")[0]
+    is_public = getattr(import_module(room), name, None) is estimator
+    return f"{room if is_public else module}:{name}"
 
 
 def _shares_gram(estimator: type[Any]) -> bool:

@@ -76,6 +76,13 @@ def test_the_key_stays_from_one_build_to_the_next_and_changes_with_the_edition(m
     assert cells(TASK, row, "target", 0)[0].key != key
 
 
+@pytest.mark.parametrize("setting", ["adaptation", "generalization"])
+def test_the_key_outlasts_the_names_of_internal_modules(setting):
+    rows = [row for row in contestants(setting) if row.estimator]
+    assert len(rows) > 10
+    assert [row.estimator for row in rows if "._" in row.estimator] == []
+
+
 def test_keys_are_unique_over_all_suites():
     for name in ("table1", "dg-rotated-mnist"):
         suite = SUITES[name]
