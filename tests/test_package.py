@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.metadata import entry_points, version
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -242,6 +243,23 @@ def test_the_check_for_private_names_finds_them():
         "sklearn.base._fit_context",
         "sklearn.metrics._scorer._BaseScorer",
     ]
+
+
+# --- scripts --------------------------------------------------------------------------------------
+
+
+SCRIPTS = [
+    path
+    for folder in ("benchmarks", "docs", "examples")
+    for path in sorted((SOURCE.parents[1] / folder).glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_script_imports_what_is_there(path):
+    for name in imports(parsed(path)):
+        if name.split(".")[0] in ("skatter", "skatter_bench"):
+            assert resolve_name(name) is not None
 
 
 # --- the map of CONTRIBUTING ----------------------------------------------------------------------
