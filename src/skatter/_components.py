@@ -461,11 +461,9 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         return None
 
     def _factors(self) -> Factors:
-        """Return whose means the thin scatters compare."""
         return SCA_FACTORS
 
     def _default_n_components(self, domains: Domains) -> int:
-        """Return the number of components when the user names none."""
         return UNSUPERVISED_COMPONENTS
 
     # --- one fit path ---------------------------------------------------------------------------
@@ -499,7 +497,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         return X, domains
 
     def _forget(self) -> None:
-        """Drop what an earlier fit left."""
         for name in (*SOLVED, *STREAMED, "dual_coef_", "X_fit_"):
             self.__dict__.pop(name, None)
 
@@ -525,7 +522,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
     # --- explicit features ----------------------------------------------------------------------
 
     def _chunks_seen(self) -> tuple[int, int]:
-        """Count the chunks and samples of the stream so far."""
         if "moments_" not in vars(self):
             return 0, 0
         return self.n_chunks_seen_, self.moments_.n_samples
@@ -536,7 +532,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         self.moments_, self.n_chunks_seen_ = moments, n_chunks
 
     def _solve_moments(self, moments: Moments) -> None:
-        """Solve for the components of explicit features, given their moments."""
         self.check_domains(moments.cells)
         problem = Problem(self._beside, Kernel("linear"), self.feature_map_, True, self._factors())
         self._learn(MomentSpace(problem, moments.cells, moments=moments))

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, qr
 
 from skatter._tensors import (
+    Array,
     Tall,
     TiledCholesky,
     host,
@@ -33,8 +33,6 @@ from skatter._tensors import (
     orthonormalised,
     subtract_product,
 )
-
-Array = NDArray[Any]
 
 NARROW = 8
 """A matrix is narrow where the other one is this many times as large, both ways."""
@@ -108,7 +106,6 @@ def pivoted_qr(W: Tall) -> tuple[Tall, Array, Array]:
 
 
 def plain_qr(W: Tall) -> tuple[Tall, Array]:
-    """Return tall Q and small R of W = Q R, columns in their order."""
     return orthonormalised(W) if is_tensor(W) else qr(W, mode="economic", check_finite=False)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._solve.lanczos import BLOCK
 from skatter._solve.solution import rank_cutoff
+from skatter._tensors import Array
 
-Array = NDArray[Any]
 Found = TypeVar("Found")
 
 
@@ -61,7 +60,6 @@ class Pace:
         self._last_look: tuple[int, float] | None = None
 
     def step(self) -> bool:
-        """Count a block, and say whether to look at it."""
         self.blocks += 1
         return self.blocks >= self._next_look
 

@@ -28,7 +28,6 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from skatter._objective import SCA_FACTORS, Coefficients, Factors, Objective
@@ -38,10 +37,8 @@ from skatter._solve.operator import INDEFINITE, DualOperator
 from skatter._solve.path import KrylovPath, Setting
 from skatter._solve.small import leading, pad_rows
 from skatter._solve.solution import Solution
-from skatter._tensors import Tall, column_norms, fortran, hstack, is_double, like
+from skatter._tensors import Array, Tall, column_norms, fortran, hstack, is_double, like
 from skatter.domains import Domains
-
-Array = NDArray[Any]
 
 SINGLE = range(1_000, 12_000)
 """Numbers of samples with which single precision saves time, and its copies are small."""
@@ -59,25 +56,20 @@ class DualPath(KrylovPath):
         self.operator = operator
 
     def thin(self) -> tuple[Tall, Tall]:
-        """Return F, and U_d beside U_c."""
         coefficients = self.operator.coefficients
         return coefficients.between, hstack(coefficients.nuisance)
 
     def apply(self, W: Tall) -> Tall:
-        """Return G W."""
         return self.operator(W)
 
     def apply_once(self, W: Tall) -> Tall:
-        """Return G W for few columns."""
         return self.operator.direct(W)
 
     @property
     def has_single_precision(self) -> bool:
-        """Whether K is a large array in double precision."""
         return is_double(self.K) and len(self.K) in SINGLE
 
     def apply_roughly(self, W: Array) -> Array:
-        """Return G W in single precision."""
         return self._single(W.astype(np.float32)).astype(W.dtype)
 
     @cached_property
@@ -143,7 +135,6 @@ class DualSolution:
 
     @cached_property
     def projections(self) -> Tall:
-        """Z, normalised to a denominator of one."""
         return self._path.projections(self._setting)
 
     @cached_property

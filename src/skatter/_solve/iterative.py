@@ -44,7 +44,6 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
@@ -57,6 +56,7 @@ from skatter._solve.operator import INDEFINITE
 from skatter._solve.small import leading, leading_generalised, reduced
 from skatter._solve.solution import Solution, numerical_rank
 from skatter._tensors import (
+    Array,
     Tall,
     column_norms,
     copied,
@@ -77,7 +77,6 @@ from skatter._tensors import (
 from skatter._tiles import TiledGram
 from skatter.domains import Domains
 
-Array = NDArray[Any]
 Progress = Callable[[int, float], None]
 
 MAX_PRODUCTS = 100
@@ -163,11 +162,9 @@ class _Problem:
         return float(np.finfo(self.gram.dtype).eps)
 
     def signal(self, Z: Tall) -> Tall:
-        """Return N Z."""
         return self.coefficients.numerator(self.objective, Z)
 
     def nuisance(self, Z: Tall) -> Tall:
-        """Return M Z."""
         return self.coefficients.denominator(self.objective, Z)
 
     def thin(self) -> Tall:
@@ -178,11 +175,9 @@ class _Problem:
         return hstack([classes, _columns(hstack(coefficients.nuisance), weighted)])
 
     def image(self, W: Tall) -> Tall:
-        """Return K W, computed in the precision of the samples."""
         return self.double(self.gram.product(like(W, self.gram.X)))
 
     def double(self, W: Tall) -> Tall:
-        """Return a tall array in double precision."""
         return like(W, self.coefficients.between)
 
     def pencil(self, Z: Tall, new: Tall) -> tuple[Array, Array]:
@@ -226,7 +221,6 @@ class _StandIn:
         return self._problem.signal(Z) * inverse - self._problem.nuisance(Z)
 
     def correct(self, pairs: _Ritz) -> Tall:
-        """Return a direction for every pair."""
         residuals, eigenvalues = pairs.residuals, pairs.eigenvalues
         inside = inner(self._basis, like(residuals, self._basis))
         gap = eigenvalues - self._values[:, None]
@@ -240,7 +234,6 @@ class _StandIn:
         return residuals + signal - self._problem.nuisance(S)
 
     def _lift(self, Y: Array) -> Tall:
-        """Return Q Y in double precision."""
         return self._problem.double(combine(self._basis, Y.astype(self._problem.gram.dtype)))
 
 
@@ -367,7 +360,6 @@ class _Space:
             matrix[own, own] = (columns[first:] + columns[first:].T) / 2
 
     def ritz(self, count: int) -> _Ritz:
-        """Return the leading pairs on the basis."""
         V, Z = self._basis
         eigenvalues, Y = self._leading(count)
         rank = numerical_rank(eigenvalues.astype(self._problem.gram.dtype))
@@ -430,7 +422,6 @@ class _Search:
         self._caution = PESSIMISM
 
     def run(self, landmarks: int | None) -> Solution:
-        """Return the components."""
         stand_in = _StandIn(self._problem, self._landmarks(landmarks), self._ahead)
         first = hstack([stand_in.components(), self._problem.thin(), self._draw(RANDOM_DIRECTIONS)])
         capacity = first.shape[1] + BLOCKS * self._width
@@ -469,7 +460,6 @@ class _Search:
         return np.sort(self._random.choice(n, min(count, n), replace=False))
 
     def _draw(self, count: int) -> Tall:
-        """Draw on the host, so that components are the same on every card."""
         W = random_columns(self._random, count, self._problem.coefficients.between)
         return W - W.mean(axis=0)
 

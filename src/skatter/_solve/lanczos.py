@@ -15,10 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._solve.blas import (
     combine,
@@ -29,9 +27,17 @@ from skatter._solve.blas import (
     project_off,
     subtract_combination,
 )
-from skatter._tensors import Tall, column_norms, empty_columns, fortran, host_dtype, hstack, like
+from skatter._tensors import (
+    Array,
+    Tall,
+    column_norms,
+    empty_columns,
+    fortran,
+    host_dtype,
+    hstack,
+    like,
+)
 
-Array = NDArray[Any]
 Operator = Callable[[Tall], Tall]
 
 BLOCK = 16
@@ -64,7 +70,6 @@ class Krylov:
         return combine(self.basis, np.vstack([dot(self.matrix, Y), self._outside(Y)]))
 
     def lift(self, Y: Array) -> Tall:
-        """Return V Y."""
         return combine(self.basis[:, : len(self.matrix)], Y)
 
     def _outside(self, Y: Array) -> Array:
@@ -134,7 +139,6 @@ class _Store:
 
     @property
     def recent(self) -> Tall:
-        """The last two blocks."""
         return self._basis[:, self._first_of_recent : self.size]
 
     def write(self, projected: Array) -> None:
@@ -200,7 +204,6 @@ def _next_block(
 
 
 def _clean(W: Tall, *known: Tall) -> tuple[Tall, Array]:
-    """Orthonormalise W against orthonormal columns that are known, and within itself."""
     for basis in known:
         if basis.shape[1]:
             W = project_off(W, basis)

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eig
 
 from skatter._objective import Coefficients, Objective
@@ -28,8 +27,7 @@ from skatter._solve.blas import dot
 from skatter._solve.small import leading
 from skatter._solve.solution import Solution, numerical_rank, relative_residuals
 from skatter._solve.symmetric import CholeskyRoot, solve_pencil
-
-Array = NDArray[Any]
+from skatter._tensors import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,6 @@ class NuggetPencil:
     nugget: float
 
     def root(self) -> CholeskyRoot:
-        """Factorise the right side, ρ K + K M K + r I."""
         weights = self.coefficients.nuisance_weights(self.objective)
         KU = self._times_gram(np.hstack(self.coefficients.nuisance) * weights)
         C = np.array(dot(KU, KU.T), order="F")
@@ -51,17 +48,14 @@ class NuggetPencil:
         return CholeskyRoot(C)
 
     def right(self, B: Array) -> Array:
-        """Return (ρ K + K M K + r I) B."""
         Z = self._times_gram(B)
         nuisance = self.coefficients.denominator(self.objective, Z)
         return self.objective.ridge * Z + self._times_gram(nuisance) + self.nugget * B
 
     def left(self, B: Array) -> Array:
-        """Return K N K B."""
         return self._times_gram(self.coefficients.numerator(self.objective, self._times_gram(B)))
 
     def left_not_symmetric(self, B: Array) -> Array:
-        """Return N K² B."""
         image = self._times_gram(self._times_gram(B))
         return self.coefficients.numerator(self.objective, image)
 
@@ -70,7 +64,6 @@ class NuggetPencil:
         return self.coefficients.between, self.coefficients.numerator_weights(self.objective)[1]
 
     def solution(self, eigenvalues: Array, B: Array, left: Array) -> Solution:
-        """Gather a solution, given the left side of its equation."""
         residuals = relative_residuals(left, self.right(B) * eigenvalues)
         # Both sides are orthogonal to a constant; what is left of one is rounding.
         B = B - B.mean(axis=0)

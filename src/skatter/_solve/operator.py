@@ -84,7 +84,6 @@ class DualOperator:
         return fortran(self._classes[: self.n_labelled])
 
     def _labelled_block(self) -> Tall:
-        """Return (w/ρ) K_ll in memory of its own."""
         block, weight = self.K[: self.n_labelled, : self.n_labelled], self.within / self.ridge
         if is_tensor(block):
             return block * weight
@@ -107,7 +106,6 @@ class DualOperator:
             raise ValueError(INDEFINITE) from error
 
     def _centre(self, W: Tall) -> Tall:
-        """Apply S to labelled rows, overwriting them."""
         return project_off(W, self._labelled_classes)
 
     def _solve(self, V: Tall) -> Tall:
@@ -134,7 +132,6 @@ class DualOperator:
 
     @cached_property
     def _image_of_classes(self) -> Tall:
-        """G Q."""
         return self.direct(self._classes)
 
     @cached_property

@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._objective import Coefficients, Objective
 from skatter._solve.blas import dot, subtract_dot
@@ -31,8 +30,7 @@ from skatter._solve.path import KrylovPath, Setting
 from skatter._solve.small import leading, pad_rows
 from skatter._solve.solution import relative_residuals
 from skatter._solve.symmetric import CholeskyRoot, DiagonalPlusThin
-
-Array = NDArray[Any]
+from skatter._tensors import Array
 
 JITTER = 1e-5
 """The paper's ε, of which it says that it is small: relative to the mean of the diagonal."""
@@ -79,7 +77,6 @@ class PaddedPath(KrylovPath):
             raise ValueError(INDEFINITE) from error
 
     def thin(self) -> tuple[Array, Array]:
-        """Return d and v."""
         return self._thin
 
     @cached_property
@@ -88,12 +85,10 @@ class PaddedPath(KrylovPath):
         return self._root.transposed_times(self._D), self._root.transposed_times(KU)
 
     def apply(self, W: Array) -> Array:
-        """Return M W."""
         image = dot(self.K, dot(self.K, self._root.times(W)))
         return np.asfortranarray(self._root.transposed_times(image))
 
     def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
-        """Solve the small problem in the coordinates of the basis."""
         J = np.asfortranarray(krylov.matrix)
         a, b = self._coefficients.numerator_weights(objective)
         f = pad_rows(self.f, len(J))
@@ -107,16 +102,13 @@ class PaddedPath(KrylovPath):
         return Setting(eigenvalues, y, y, a * krylov.residual_norms(y))
 
     def solutions(self, settings: Sequence[Objective], k: int) -> Iterator[PaddedSolution]:
-        """Yield the components of every setting in terms of samples."""
         solved = self.solve(list(settings), k)
         return (PaddedSolution(self, *pair) for pair in zip(settings, solved, strict=True))
 
     def coefficients(self, setting: Setting) -> Array:
-        """Return B with BᵀCB = I."""
         return self._root.times(self.krylov.lift(setting.roots))
 
     def sides(self, objective: Objective, setting: Setting) -> tuple[Array, Array]:
-        """Return A B and C B."""
         B = self.coefficients(setting)
         Z = dot(self.K, np.asfortranarray(B))
         a, b = self._coefficients.numerator_weights(objective)
@@ -143,7 +135,6 @@ class PaddedSolution:
 
     @cached_property
     def projections(self) -> Array:
-        """Z = K B."""
         return self._cast(dot(self._path.K, np.asfortranarray(self._B)))
 
     @cached_property
@@ -153,11 +144,9 @@ class PaddedSolution:
 
     @property
     def norms(self) -> Array:
-        """‖b‖, the constant included."""
         return np.linalg.norm(self._B, axis=0)
 
     @cached_property
     def residuals(self) -> Array:
-        """‖A b − λ C b‖/‖A b‖."""
         left, right = self._path.sides(self._objective, self._setting)
         return self._cast(relative_residuals(left, right * self._setting.eigenvalues))

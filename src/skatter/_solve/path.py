@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter._objective import Objective
@@ -23,6 +22,7 @@ from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orth
 from skatter._solve.small import pad_rows
 from skatter._solve.solution import numerical_rank
 from skatter._tensors import (
+    Array,
     Tall,
     device_of,
     fortran,
@@ -33,8 +33,6 @@ from skatter._tensors import (
     like,
     random_columns,
 )
-
-Array = NDArray[Any]
 
 SINGLE_RANGE = 1e-4
 """Share of the size of an operator below which its eigenvalues drown in single precision."""
@@ -101,7 +99,6 @@ class KrylovPath(ABC):
         """Return the image of a block."""
 
     def apply_once(self, W: Tall) -> Tall:
-        """Return the image of the one block there will be."""
         return self.apply(W)
 
     @property
@@ -130,7 +127,6 @@ class KrylovPath(ABC):
 
     @property
     def krylov(self) -> Krylov:
-        """The space that was grown last."""
         assert self._krylov is not None
         return self._krylov
 
@@ -218,7 +214,6 @@ class _Search:
         return self._path.apply_roughly(W) if self.rough else self._path.apply(W)
 
     def __call__(self, krylov: Krylov) -> bool:
-        """Whether the space holds the wanted components of all settings to tolerance."""
         if not self._pace.step() or len(krylov.matrix) <= self._k:
             return False
         while len(self._solved) < len(self._settings):

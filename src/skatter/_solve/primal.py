@@ -16,15 +16,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter._solve.small import leading_generalised
 from skatter._solve.solution import numerical_rank, relative_residuals
 from skatter._solve.symmetric import Eigenpairs
+from skatter._tensors import Array
 from skatter.moments import Moments
-
-Array = NDArray[Any]
 
 
 class PrimalPath:
@@ -37,7 +35,6 @@ class PrimalPath:
         self.coefficients = Coefficients(moments.cells, np.float64, factors)
 
     def solve(self, objective: Objective, k: int) -> Eigenpairs:
-        """Return the ``k`` leading directions, or fewer where the rank is lower."""
         A, C = self._pencil(objective)
         eigenvalues, W = leading_generalised(A, C, k, self.device)
         # Rounding is that of the features, whatever the precision of their moments.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 
 from skatter._tensors import (
+    Array,
     Tall,
     device_of,
     generalised_on_card,
@@ -18,8 +18,6 @@ from skatter._tensors import (
     reduced_on_card,
     to_device,
 )
-
-Array = NDArray[Any]
 
 
 def column_signs(W: Tall) -> Array:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skatter._tensors import Tall, column_norms
-
-Array = NDArray[Any]
+from skatter._tensors import Array, Tall, column_norms
 
 
 class Found(Protocol):

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter._solve.blas import dot, inner, subtract_dot
@@ -26,6 +25,7 @@ from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orth
 from skatter._solve.small import leading, pad_rows
 from skatter._solve.symmetric import DiagonalPlusThin, Eigenpairs, within_rank
 from skatter._tensors import (
+    Array,
     Tall,
     device_of,
     fortran,
@@ -35,8 +35,6 @@ from skatter._tensors import (
     random_columns,
     to_device,
 )
-
-Array = NDArray[Any]
 
 
 def solve_squared(
@@ -104,7 +102,6 @@ class _Search:
         self._pace = Pace(first_look=2)
 
     def __call__(self, krylov: Krylov) -> bool:
-        """Whether the space holds the wanted pairs to tolerance."""
         if not self._pace.step() or _inside(krylov) <= 2 * self._k:
             return False
         pairs = self._solve(krylov)
@@ -114,7 +111,6 @@ class _Search:
         return over <= 1
 
     def _solve(self, krylov: Krylov) -> Eigenpairs:
-        """Return pairs in coordinates of V₋."""
         J = np.asfortranarray(krylov.matrix)
         h, e = (pad_rows(thin, len(J)) for thin in (self._h, self._E))
         J_inner = J[:, : _inside(krylov)]

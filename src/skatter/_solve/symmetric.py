@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import get_blas_funcs, qr, solve_triangular
 from sklearn.utils import check_random_state
@@ -23,9 +22,7 @@ from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough
 from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter._solve.small import column_signs, leading
 from skatter._solve.solution import numerical_rank
-
-Array = NDArray[Any]
-
+from skatter._tensors import Array
 
 SMALL_GRAM = 1500
 """Up to this many features or samples, principal axes come from a matrix of that size."""
@@ -79,8 +76,6 @@ def within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
 
 
 class _Enough:
-    """Whether a Krylov space holds the ``k`` leading pairs to tolerance."""
-
     def __init__(self, k: int, tol: float) -> None:
         self._k, self._tol = k, tol
         self._pace = Pace(first_look=1)
@@ -118,14 +113,12 @@ class DiagonalPlusThin:
         self._shrink = (1 - 1 / np.sqrt(1 + s**2))[:, None].astype(Q.dtype)
 
     def times(self, W: Array) -> Array:
-        """Return R W."""
         out = W.copy(order="F")
         out = subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, W))
         out *= self._scale
         return out
 
     def transposed_times(self, W: Array) -> Array:
-        """Return Rᵀ W."""
         out = np.asfortranarray(self._scale * W)
         return subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, out))
 
@@ -143,15 +136,12 @@ class CholeskyRoot:
         self._L = cholesky_in_place(C)
 
     def times(self, W: Array) -> Array:
-        """Return R W."""
         return solve_triangular(self._L, W, lower=True, trans="T", check_finite=False)
 
     def transposed_times(self, W: Array) -> Array:
-        """Return Rᵀ W."""
         return solve_triangular(self._L, W, lower=True, check_finite=False)
 
     def inverse_transposed_times(self, W: Array) -> Array:
-        """Return R⁻ᵀ W = L W."""
         trmm = get_blas_funcs("trmm", dtype=self._L.dtype)
         return trmm(1.0, self._L, W, lower=True)
 

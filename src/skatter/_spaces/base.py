@@ -13,19 +13,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skatter._objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter._solve import Found
 from skatter._solve.small import column_signs
-from skatter._tensors import column_norms, is_tensor, like, multiply, take
+from skatter._tensors import Array, column_norms, is_tensor, like, multiply, take
 from skatter.domains import Domains
 from skatter.kernels import Kernel
 from skatter.maps import explicit_features
 from skatter.scatter import Geometry, Scatters, measure
-
-Array = NDArray[Any]
 
 SCALES = ("eigenvalue", "denominator", "numerator", "coefficients")
 
@@ -47,7 +44,6 @@ class Problem:
     random_state: Any = None
 
     def features(self, X: Any) -> Any:
-        """Return explicit features."""
         return explicit_features(self.feature_map, X)
 
 
@@ -176,17 +172,14 @@ class OnSamples(Solved):
 
     @cached_property
     def projections(self) -> Any:
-        """Z = K B."""
         return self._rows(self._solution.projections)
 
     @cached_property
     def coefficients(self) -> Any:
-        """B."""
         return self._rows(self._solution.coefficients)
 
     @property
     def residuals(self) -> Array:
-        """‖A b − λ C b‖ / ‖A b‖."""
         return self._solution.residuals
 
     def norms(self) -> Array:
@@ -207,7 +200,6 @@ class OnSamples(Solved):
         return product(problem.features(problem.X).T, self.coefficients)
 
     def scatters(self, factor: Array) -> Scatters:
-        """Measure the projections."""
         Z = self.projections * like(factor, self.projections)
         return measure(Geometry.of_features(Z), self.space.domains)
 

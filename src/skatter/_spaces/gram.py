@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._objective import Coefficients, Objective
 from skatter._solve import INDEFINITE, DualOperator, DualPath, Found, canonical_order
 from skatter._spaces.base import OnSamples, Problem, Solved, Space
-from skatter._tensors import device_of, host_dtype, is_tensor, take, trace
+from skatter._tensors import Array, device_of, host_dtype, is_tensor, take, trace
 from skatter.domains import Domains
 from skatter.kernels import Kernel, centre, check_gram, gram, require_memory
 from skatter.scatter import Geometry, Scatters, measure
-
-Array = NDArray[Any]
 
 
 class GramSpace(Space):
@@ -55,7 +52,6 @@ class GramSpace(Space):
 
     @property
     def mean(self) -> Any:
-        """Column means of the kernel."""
         return take(self._means, self._back)
 
     @cached_property
@@ -65,11 +61,9 @@ class GramSpace(Space):
 
     @cached_property
     def scatters(self) -> Scatters:
-        """The scatters in feature space."""
         return measure(Geometry.of_gram(self.K), self.ordered)
 
     def solve(self, objectives: Sequence[Objective], k: int) -> Iterator[Solved]:
-        """Yield the components of settings that share a ridge and the weight of within-class."""
         solutions = self._solutions(objectives, min(k, len(self.K) - 1))
         for objective, (solution, norms) in zip(objectives, solutions, strict=True):
             yield OnSamples(self, objective, solution, self._back, norms)
@@ -86,7 +80,6 @@ class GramSpace(Space):
             yield solution, None
 
     def cross(self, X: Any) -> Any:
-        """Return kernel values with the samples."""
         return self.problem.kernel(X, self.problem.X)
 
 

@@ -6,17 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
 from skatter._objective import Objective
 from skatter._solve import Eigenpairs, PrimalPath
 from skatter._spaces.base import Problem, Solved, Space, product
-from skatter._tensors import device_of, like
+from skatter._tensors import Array, device_of, like
 from skatter.domains import Domains
 from skatter.moments import Moments, collect_moments
 from skatter.scatter import Scatters
-
-Array = NDArray[Any]
 
 
 class MomentSpace(Space):
@@ -34,7 +30,6 @@ class MomentSpace(Space):
 
     @cached_property
     def mean(self) -> Any:
-        """Mean of the features."""
         return self.moments.mean
 
     @cached_property
@@ -44,7 +39,6 @@ class MomentSpace(Space):
 
     @cached_property
     def scatters(self) -> Scatters:
-        """The scatters in feature space."""
         return self.moments.scatters()
 
     def _with(self, domains: Domains) -> Space:
@@ -54,13 +48,11 @@ class MomentSpace(Space):
         return other
 
     def solve(self, objectives: Sequence[Objective], k: int) -> Iterator[Solved]:
-        """Yield the components of settings of any kind."""
         path = PrimalPath(self.moments, self.problem.factors, device_of(self.problem.X))
         for objective in objectives:
             yield _OnFeatures(self, objective, path, path.solve(objective, k))
 
     def cross(self, X: Any) -> Any:
-        """Return features."""
         return self.problem.features(X)
 
 
@@ -77,12 +69,10 @@ class _OnFeatures(Solved):
 
     @property
     def coefficients(self) -> Any:
-        """W."""
         return self._found.vectors
 
     @property
     def residuals(self) -> Array:
-        """‖A w − λ C w‖ / ‖A w‖."""
         return self._found.residuals
 
     @cached_property
@@ -91,18 +81,14 @@ class _OnFeatures(Solved):
         return self.project(self.space.features)
 
     def project(self, cross: Any) -> Any:
-        """Return projections in the floating type of the features."""
         W = self.coefficients
         return product(cross, like(W, cross)) - like(self.space.mean @ W, cross)
 
     def norms(self) -> Array:
-        """Return ‖b‖ of coefficients on samples, from the moments of these."""
         return self._path.coefficient_norms(self.objective, self._found)
 
     def directions(self) -> Any:
-        """Return the directions themselves."""
         return self.coefficients
 
     def scatters(self, factor: Array) -> Scatters:
-        """Measure by the moments."""
         return self.space.moments.scatters(self.coefficients * factor)

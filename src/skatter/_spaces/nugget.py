@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._objective import Coefficients, Objective
 from skatter._solve import Found, NuggetPencil, solve_not_symmetric, solve_nugget
 from skatter._spaces.base import Problem
 from skatter._spaces.gram import GramSpace
+from skatter._tensors import Array
 from skatter.domains import Domains
-
-Array = NDArray[Any]
 
 
 class NuggetSpace(GramSpace):

@@ -31,16 +31,13 @@ class TileSpace(Space):
 
     @cached_property
     def scatters(self) -> Scatters:
-        """The scatters in feature space, from one product."""
         return measure(self._tiles.geometry, self.domains)
 
     @property
     def mean(self) -> Any:
-        """Column means of the kernel."""
         return like(self._tiles.means, self.problem.X)
 
     def solve(self, objectives: Sequence[Objective], k: int) -> Iterator[Solved]:
-        """Yield the components of each setting."""
         problem = self.problem
         for objective in objectives:
             solution = solve_iterative(
@@ -55,5 +52,4 @@ class TileSpace(Space):
             yield OnSamples(self, objective, solution)
 
     def cross(self, X: Any) -> Any:
-        """Return kernel values with the samples."""
         return self.problem.kernel(X, self.problem.X)

@@ -169,6 +169,5 @@ class _Beside:
             return work()
 
     def join(self) -> None:
-        """Let what is asked for from now on wait for the work."""
         if self._stream is not None:
             torch.cuda.current_stream(self._device).wait_stream(self._stream)

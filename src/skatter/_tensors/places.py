@@ -90,7 +90,6 @@ def take(tall: Tall, rows: Array) -> Tall:
 
 
 def where(condition: Array, A: Tall, B: Tall) -> Tall:
-    """Return entries of A where a small host array says so, and of B elsewhere."""
     if not is_tensor(A):
         return np.where(condition, A, B)
     return torch.where(to_device(condition, A.device), A, B)

@@ -60,7 +60,6 @@ def squared_distances_to_mean(X: torch.Tensor) -> torch.Tensor:
 
 
 def trace(K: Tall) -> float:
-    """Return the sum of the diagonal."""
     return float(K.diagonal().sum())
 
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.impute import SimpleImputer
@@ -30,11 +29,11 @@ from skatter._accuracy import ScoresLabelled
 from skatter._checks import FLOATS, check_samples
 from skatter._parameters import BOOLEAN, Declared, choice, declared, integer, parameter
 from skatter._support_vectors import SupportVectors
+from skatter._tensors import Array
 from skatter._threads import in_threads
 from skatter.domains import Codes, Domains, read_domains
 from skatter.trees import BoostingClassifier, ForestClassifier
 
-Array = NDArray[Any]
 Metric = Literal["accuracy", "balanced accuracy"]
 METRICS = ("accuracy", "balanced accuracy")
 

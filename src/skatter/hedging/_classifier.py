@@ -10,13 +10,13 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from skatter._accuracy import ScoresLabelled
 from skatter._notebook import Section, ShowsLearnt
 from skatter._parameters import choice, declared, integer, parameter
+from skatter._tensors import Array
 from skatter._threads import in_threads, one_blas_thread
 from skatter.domains import Codes, Domains
 from skatter.hedging._champion import (
@@ -62,8 +62,6 @@ from skatter.hedging._weights import (
 from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
 from skatter.self_training import SCAClassifier, read_frequencies
-
-Array = NDArray[Any]
 
 MAX_JUDGED = 5_000
 """Target samples that members are compared on; of more as many are drawn."""

@@ -27,13 +27,11 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._formatting import percent
+from skatter._tensors import Array
 from skatter.hedging._expectation import Verdict, decide
 from skatter.selection._asking import Estimate
-
-Array = NDArray[Any]
 
 SHIFT_PRIOR = 2.0
 """Labels of the target that its shift must outweigh."""

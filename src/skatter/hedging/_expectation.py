@@ -38,14 +38,13 @@ from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from skatter._formatting import percent
+from skatter._tensors import Array
 from skatter.domains import Codes
 from skatter.selection._asking import Estimate
 
-Array = NDArray[Any]
 Verdict = Literal["adapt", "do not adapt", "cannot tell"]
 
 FEWEST = 20

@@ -36,7 +36,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -47,6 +46,7 @@ from skatter._accuracy import ScoresLabelled
 from skatter._formatting import percent
 from skatter._notebook import Section, ShowsLearnt, listed_with_counts
 from skatter._parameters import choice, declared, integer, parameter
+from skatter._tensors import Array
 from skatter._threads import in_threads, one_blas_thread
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging._champion import (
@@ -67,7 +67,6 @@ from skatter.pipeline import make_domain_pipeline
 from skatter.sca import SCA
 from skatter.scaling import DomainScaler
 
-Array = NDArray[Any]
 Criterion = Literal["mean", "worst"]
 CRITERIA = ("mean", "worst")
 BY_DOMAIN = "leave-one-domain-out"

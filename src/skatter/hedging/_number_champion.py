@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
 from sklearn.linear_model import RidgeCV
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from skatter._accuracy import ScoresNumbers
 from skatter._checks import FLOATS
 from skatter._parameters import Declared, declared
+from skatter._tensors import Array
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging._champion import (
     LARGEST_ROUND,
@@ -29,7 +29,6 @@ from skatter.kernels import gram, resolve_kernel
 from skatter.labels import marks, read_numbers
 from skatter.trees import BoostingRegressor, ForestRegressor
 
-Array = NDArray[Any]
 Folds = list[tuple[Codes, Codes]]
 
 ALPHAS = tuple(float(a) for a in np.logspace(-3, 5, 25))

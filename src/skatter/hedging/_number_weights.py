@@ -32,13 +32,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from skatter._tensors import Array
 from skatter.domains import Mask
-
-Array = NDArray[Any]
 
 POOLED_POWER, SCALED_POWER = 6.0, 1.0
 """Powers of the error on held-out source labels."""

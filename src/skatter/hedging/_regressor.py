@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -15,6 +14,7 @@ from skatter._accuracy import ScoresNumbers
 from skatter._checks import check_real
 from skatter._notebook import Section, ShowsLearnt
 from skatter._parameters import declared, integer, parameter
+from skatter._tensors import Array
 from skatter._threads import one_blas_thread
 from skatter.domains import Domains, which_domain
 from skatter.hedging._champion import OWN, LearnsFromDomains, check_with_gaps
@@ -47,8 +47,6 @@ from skatter.hedging._number_weights import (
     number_weights,
     separation,
 )
-
-Array = NDArray[Any]
 
 MAX_JUDGED = 5_000
 """Target samples that members are compared on; of more as many are drawn."""

@@ -23,16 +23,15 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
+from skatter._tensors import Array
 from skatter.domains import Codes, Domains
 from skatter.hedging._expectation import SURE
 from skatter.selection._asking import Estimate
 from skatter.trees import ForestClassifier
 
-Array = NDArray[Any]
 Fold = tuple[Codes, Codes]
 """Rows to learn from, and rows to predict."""
 

@@ -49,18 +49,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skatter._tensors import Array
 from skatter.hedging._expectation import FEWEST, sharpened
 from skatter.hedging._members import SCALINGS, Member
 from skatter.hedging._transfer import Transfer
 from skatter.kernels import gram, resolve_kernel
 from skatter.scatter import mmd, scatter
-
-Array = NDArray[Any]
 
 SHARPNESS = 5
 """Power of the agreement."""

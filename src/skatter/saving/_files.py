@@ -25,16 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._files import open_archive, read_npy, read_regular, write_atomically
+from skatter._tensors import Array
 from skatter._versions import versions
 from skatter.saving._nodes import Reader, Writer, build
 from skatter.saving._schemas import name_of
 from skatter.saving._specs import Refused
 from skatter.tables import check_target
-
-Array = NDArray[Any]
 
 FORMAT = 2
 """Of the file; 1 was skops'."""

@@ -19,9 +19,9 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._files import EMPTY
+from skatter._tensors import Array
 from skatter.saving._schemas import (
     FUNCTION,
     REMEDIES,
@@ -33,7 +33,6 @@ from skatter.saving._schemas import (
 )
 from skatter.saving._specs import Part, Refused, class_of, parts_in
 
-Array = NDArray[Any]
 Node = Any
 
 MAX_NUMBERS = 10_000

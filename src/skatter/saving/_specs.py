@@ -35,13 +35,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skatter._checks import LARGEST
+from skatter._tensors import Array
 from skatter.tables._dates import PARTS
-
-Array = NDArray[Any]
 
 KINDS = {
     "f": "f",

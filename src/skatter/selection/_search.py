@@ -370,7 +370,6 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
         return scores, seconds
 
     def _predict(self, Z: Array, domains: Domains, held: Codes, ks: list[int]) -> Iterator[Codes]:
-        """Predict held-out samples from the first k components, for each k."""
         train = domains.hide(held).labelled
         if self.classifier is None:
             yield from nearest_labels(Z[train], domains.label[train], Z[held], ks)

@@ -11,13 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from skatter._tensors import Tall, is_tensor, nearest_neighbours
+from skatter._tensors import Array, Tall, is_tensor, nearest_neighbours
 from skatter.domains import Codes
-
-Array = NDArray[Any]
 
 ROWS = 256
 """Points compared at a time with all others, so that the products stay in the cache."""
