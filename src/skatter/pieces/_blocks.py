@@ -26,12 +26,9 @@ from skatter._checks import check_length
 from skatter._out_of_core import Place
 from skatter.pieces._survey import Call, Labels, Piece, join_surveys, survey_piece
 
-FAN_IN = 8
-"""Results that one task of a tree joins."""
-WINDOW = 32
-"""Blocks that wait in the memory of the workers for a model that visits them in turn."""
-PACKAGES = ("dask", "dask_expr")
-"""Packages that define collections of Dask."""
+FAN_IN = 8  # results that one task of a tree joins
+WINDOW = 32  # blocks that wait in the memory of the workers for a model that visits them in turn
+PACKAGES = ("dask", "dask_expr")  # packages that define collections of Dask
 CHANGED = (
     "y or sample_domain is no longer what it was a moment ago; persist() what is random or may "
     "change on disk."
@@ -39,7 +36,6 @@ CHANGED = (
 
 
 def places_of(sizes: Sequence[int | None]) -> tuple[Place, ...]:
-    """Return the places of blocks of some sizes, one after the other."""
     places: list[Place] = []
     start: int | None = 0
     for number, size in enumerate(sizes):
@@ -54,7 +50,6 @@ def is_dask(X: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """Tell whether a Dask collection is a DataFrame or a Series."""
     return type(X).__name__ in ("DataFrame", "Series")
 
 
@@ -145,18 +140,15 @@ class Blocks:
 
     @property
     def labels(self) -> Labels:
-        """What the labels and domains of all blocks mean."""
         assert self.known is not None
         return self.known
 
     @property
     def n_rows(self) -> int:
-        """Rows of all blocks, as far as they are known."""
         return sum(place.size or 0 for place in self.places)
 
     @property
     def n_pieces(self) -> int:
-        """Number of blocks that hold rows."""
         return sum(bool(place.size) for place in self.places)
 
     def surveyed(self) -> Blocks:
@@ -172,7 +164,6 @@ class Blocks:
         return replace(self, places=places_of(survey.sizes), known=Labels.of(survey, CHANGED))
 
     def behind(self, model: Any, name: str) -> Blocks:
-        """Return the same blocks behind a fitted model."""
         return replace(self, before=model)
 
     def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
@@ -258,7 +249,6 @@ class _Work:
         self._graph = dict(graph)
 
     def once(self, value: Any) -> Any:
-        """Put a value into the graph, and return its key."""
         if value is None:
             return None
         task = once(value)
@@ -272,7 +262,6 @@ class _Work:
         return key
 
     def on_block(self, blocks: Blocks, number: int, call: Call, *keys: Any) -> Any:
-        """Put a call on one block into the graph, and return its key."""
         return self.add(
             partial(_call_on_block, call, tuple(blocks.columns)),
             blocks.places[number],
@@ -286,7 +275,6 @@ class _Work:
     def on_blocks(
         self, blocks: Blocks, numbers: Iterable[int], call: Call, shared: Sequence[Any]
     ) -> list[Any]:
-        """Put a call on each of some blocks into the graph, and return their keys."""
         keys = [self.once(value) for value in (blocks.before, blocks.known, *shared)]
         return [self.on_block(blocks, number, call, *keys) for number in numbers]
 

@@ -22,11 +22,9 @@ from skatter._tensors import Array
 
 CHUNK_VALUES = 2**22
 """Numbers in a chunk where the user asks for no size: 32 MiB in double precision."""
-CHUNK_ROWS = 2**16
-"""Rows of such a chunk at most: labels and domains take memory as well."""
+CHUNK_ROWS = 2**16  # rows of such a chunk at most: labels and domains take memory as well
 NPY = ".npy"
-GIVEN = ("y", "sample_domain", "labelled")
-"""What a chunk may hold beside its samples."""
+GIVEN = ("y", "sample_domain", "labelled")  # what a chunk may hold beside its samples
 
 
 class Chunk(NamedTuple):
@@ -118,11 +116,9 @@ class ArrayChunks:
         self._labelled = self._column("labelled", labelled)
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Yield the chunks, from the first row on."""
         return numbered(self._cut())
 
     def __len__(self) -> int:
-        """Return the number of chunks."""
         return -(-self.n_rows // self.rows)
 
     def _cut(self) -> Iterator[Chunk]:
@@ -211,7 +207,6 @@ def _is_path(values: Any) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def _samples(X: Any) -> Any:
-    """Return samples, or the file that holds them."""
     if isinstance(X, str | os.PathLike):
         if not _is_path(X) or Path(X).suffix != NPY:
             raise ValueError(

@@ -55,7 +55,6 @@ def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
 
 
 def total(call: Callable[..., Any], model: Any, X: Any, **columns: Any) -> tuple[float, ...]:
-    """Sum what ``call(model, X, **columns)`` says of each block, a tuple of numbers."""
     found = blocks.read_blocks(X, **columns)
     return found.joined(numbers_of_block, add_numbers, call, snapshot(model))
 
@@ -84,7 +83,6 @@ class MethodCall:
             return out if sparse.issparse(out) else np.asarray(out)
 
     def framed(self, out: Any, index: Any) -> Any:
-        """Return what was made of a frame as a frame, or as a series."""
         import pandas
 
         if out.ndim == 1:
@@ -94,14 +92,12 @@ class MethodCall:
 
 
 def call_on_array(X: Any, *sample_domain: Any, call: MethodCall, block_id: Any = None) -> Any:
-    """Return what a method makes of a block of an array, in columns."""
     columns = {"sample_domain": sample_domain[0].ravel()} if sample_domain else {}
     out = call.of(Piece(call.places[block_id[0]], X, columns))
     return out if out.ndim == 2 else out[:, None]
 
 
 def call_on_frame(X: Any, *sample_domain: Any, call: MethodCall, partition_info: Any = None) -> Any:
-    """Return what a method makes of a block of a frame, as a frame."""
     place = Place("Block", partition_info["number"], None, None)
     columns = {"sample_domain": sample_domain[0]} if sample_domain else {}
     return call.framed(call.of(Piece(place, X, columns)), X.index)
@@ -114,12 +110,10 @@ def numbers_of_block(piece: Piece, call: Callable[..., Any], model: Any) -> tupl
 
 
 def add_numbers(parts: list[tuple[float, ...]]) -> tuple[float, ...]:
-    """Add tuples, number by number."""
     return tuple(map(sum, zip(*filter(None, parts), strict=True)))
 
 
 def check_columns(piece: Piece) -> None:
-    """Raise where a block has more or fewer values than rows."""
     for name, values in piece.columns.items():
         check_length(name, len(values), piece.n_rows)
 

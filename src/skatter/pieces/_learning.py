@@ -27,36 +27,28 @@ from skatter.domains import Domains
 from skatter.moments import Moments, merge_moments
 from skatter.pieces._survey import Call, Labels, Piece
 
-SAMPLE_ROWS = 20_000
-"""Rows, at most, that a feature map is fitted on."""
+SAMPLE_ROWS = 20_000  # rows, at most, that a feature map is fitted on
 
 
 class Pieces(Protocol):
-    """All pieces, after the survey; a call on one of them is ``call(piece, *shared)``."""
+    """All pieces, after the survey; a call on one of them is ``call(piece, *shared)``.
+
+    ``behind`` has the same pieces behind a fitted model, for the step of this name. ``sample``
+    gathers some rows at most; ``accept`` raises where one of them cannot be used. ``joined`` is
+    what a call makes of all pieces, joined, and ``in_turn`` is the ``state`` after
+    ``state = call(piece, state, *shared)`` on piece after piece.
+    """
 
     @property
-    def labels(self) -> Labels:
-        """What the labels and domains of all pieces mean."""
-
+    def labels(self) -> Labels: ...
     @property
-    def n_rows(self) -> int:
-        """Rows of all pieces."""
-
+    def n_rows(self) -> int: ...
     @property
-    def n_pieces(self) -> int:
-        """Number of pieces that hold rows."""
-
-    def behind(self, model: Any, name: str) -> Pieces:
-        """Return the same pieces behind a fitted model, for the step of this name."""
-
-    def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
-        """Gather some rows at most; ``accept`` raises where one of them cannot be used."""
-
-    def joined(self, call: Call, join: Call, *shared: Any) -> Any:
-        """Return what a call makes of all pieces, joined."""
-
-    def in_turn(self, call: Call, state: Any, *shared: Any) -> Any:
-        """Return ``state`` after ``state = call(piece, state, *shared)`` on piece after piece."""
+    def n_pieces(self) -> int: ...
+    def behind(self, model: Any, name: str) -> Pieces: ...
+    def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any: ...
+    def joined(self, call: Call, join: Call, *shared: Any) -> Any: ...
+    def in_turn(self, call: Call, state: Any, *shared: Any) -> Any: ...
 
 
 class Step(NamedTuple):
@@ -75,11 +67,9 @@ class Step(NamedTuple):
 
     @property
     def reads(self) -> bool:
-        """Whether learning takes a pass over all pieces."""
         return self.learn not in (keep, see)
 
     def check(self, domains: Domains) -> None:
-        """Raise where these labels and domains will not do."""
         if self.learn is learn_moments:
             self.model.check_domains(domains)
         labelled_only = self.learn is learn_pieces and pipeline.sees_labelled_only(self.model)
@@ -123,19 +113,12 @@ class Plan(NamedTuple):
             )
         return cls(model, steps)
 
-    @property
-    def n_sample(self) -> int:
-        """Rows that :meth:`fit` asks for in a sample."""
-        return SAMPLE_ROWS if any(step.has_map_to_fit for step in self.steps) else 1
-
-    @property
-    def random_state(self) -> Any:
-        """The random_state of the first step with a map to fit."""
-        found = (step.model.random_state for step in self.steps if step.has_map_to_fit)
-        return next(found, None)
+    def sampling(self) -> tuple[int, Any]:
+        """Return how many rows :meth:`fit` samples, and the seed of the first map to fit."""
+        seeds = [step.model.random_state for step in self.steps if step.has_map_to_fit]
+        return (SAMPLE_ROWS, seeds[0]) if seeds else (1, None)
 
     def fit(self, pieces: Pieces) -> None:
-        """Fit all steps."""
         if pieces.n_rows < 2:
             raise ValueError(f"X holds {pieces.n_rows} samples; a minimum of 2 is required.")
         for step in self.steps:
@@ -144,9 +127,8 @@ class Plan(NamedTuple):
         for step in self.steps:
             before = snapshot(pipeline.DomainPipeline(fitted)) if fitted else None
             own = pieces.behind(before, step.name)
-            fitted.append(
-                (step.name, pipeline.timed(self.model, step.number, step.learn, step, own))
-            )
+            learnt = pipeline.timed(self.model, step.number, step.learn, step, own)
+            fitted.append((step.name, learnt))
         for step, (_, learnt) in zip(self.steps, fitted, strict=True):
             _adopt(step.model, learnt)
 
@@ -203,13 +185,11 @@ def snapshot(model: Any) -> Any:
 
 
 def _parts(model: Any) -> list[Any]:
-    """Return a model and the estimators inside it."""
     inside = model.get_params(deep=True).values()
     return [model, *(part for part in inside if isinstance(part, BaseEstimator))]
 
 
 def keep(step: Step, pieces: Pieces) -> Any:
-    """Return a frozen step as it is."""
     return step.model
 
 
@@ -238,7 +218,6 @@ def learn_piece(piece: Piece, model: Any, classes: Any) -> Any:
 
 
 def learn_moments(step: Step, pieces: Pieces) -> Any:
-    """Learn components from the moments of their features."""
     fitted = clone(step.model)
     return fitted.learn_moments(collect(step, fitted, pieces), pieces.n_pieces)
 
@@ -253,7 +232,6 @@ def collect(step: Step, fresh: Any, pieces: Pieces) -> Moments:
 
 
 def _accept(model: Any, X: Any) -> None:
-    """Raise where a model would refuse samples."""
     check_samples(copy.copy(model), X, reset=True, least=1)
 
 

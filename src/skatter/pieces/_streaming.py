@@ -28,8 +28,7 @@ from skatter.pipeline import call_step
 
 Model = TypeVar("Model")
 
-SAMPLE_VALUES = 2**24
-"""Numbers in the rows of a sample, at most: 128 MiB in double precision."""
+SAMPLE_VALUES = 2**24  # numbers in the rows of a sample, at most: 128 MiB in double precision
 CHANGED = "the stream is not what it was when it was first read; it must yield the same rows again."
 
 
@@ -85,8 +84,7 @@ def fit_chunks(
     plan = Plan.of(model)
     _check_again(chunks)
     with show(progress, 1 + sum(step.reads for step in plan.steps)) as display:
-        n_sample, seed = plan.n_sample, plan.random_state
-        plan.fit(Stream.of(chunks, display, classes=classes, n_sample=n_sample, random_state=seed))
+        plan.fit(Stream.of(chunks, display, classes=classes, sampling=plan.sampling()))
     return model
 
 
@@ -189,7 +187,6 @@ def _predictions(call: Call, chunks: Iterable[Chunk]) -> Iterator[Array]:
 
 
 def _check_again(chunks: Any) -> None:
-    """Raise where chunks can be read only once."""
     kind = type(chunks).__name__
     if not isinstance(chunks, Iterable):
         raise TypeError(
@@ -200,9 +197,6 @@ def _check_again(chunks: Any) -> None:
             f"chunks is read more than once, and {kind} can be read once only; give ArrayChunks, "
             "TableChunks or a class whose __iter__ starts again."
         )
-
-
-# --- the stream -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,11 +219,10 @@ class Stream:
         *,
         classes: Any = None,
         part: bool = False,
-        n_sample: int = 1,
-        random_state: Any = None,
+        sampling: tuple[int, Any] = (1, None),
     ) -> Stream:
         """Read a stream once; ``part`` says that it belongs to a longer one."""
-        reservoir = Reservoir(n_sample, random_state)
+        reservoir = Reservoir(*sampling)
         first: Chunk | None = None
         found: Survey | None = None
         n_rows = getattr(chunks, "n_rows", None)
@@ -248,16 +241,13 @@ class Stream:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return int(self.labels.survey.counts.sum())
 
     @property
     def n_pieces(self) -> int:
-        """Number of chunks."""
         return len(self.starts)
 
     def behind(self, model: Any, name: str) -> Stream:
-        """Return the same stream behind a fitted model, for the step of this name."""
         return replace(self, before=model, name=name)
 
     def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
@@ -275,7 +265,6 @@ class Stream:
         return X
 
     def joined(self, call: Call, join: Call, *shared: Any) -> Any:
-        """Return what a call makes of all chunks, joined one after the other."""
         found = None
         for piece in self._read():
             with piece.place.named(piece.X):
@@ -284,7 +273,6 @@ class Stream:
         return found
 
     def in_turn(self, call: Call, state: Any, *shared: Any) -> Any:
-        """Return a state after a call on chunk after chunk."""
         for piece in self._read():
             with piece.place.named(piece.X):
                 state = call(piece, state, *shared)
@@ -329,9 +317,6 @@ def _check_alike(chunk: Chunk, first: Chunk) -> None:
             )
 
 
-# --- the sample -----------------------------------------------------------------------------------
-
-
 class Sample(NamedTuple):
     """Some rows of a stream, their numbers in it, and the random numbers that they drew."""
 
@@ -341,7 +326,6 @@ class Sample(NamedTuple):
     keys: Array
 
     def take(self, places: Array) -> Sample:
-        """Return some of them, in this order."""
         domain = None if self.sample_domain is None else self.sample_domain[places]
         return Sample(self.X[places], domain, self.rows[places], self.keys[places])
 
@@ -370,7 +354,6 @@ class Reservoir:
         self._kept: list[Sample] = []
 
     def add(self, chunk: Chunk) -> None:
-        """Show the next chunk."""
         size = min(self._size, max(SAMPLE_VALUES // max(chunk.X.shape[1], 1), 2))
         keys = self._rng.random_sample(chunk.n_rows)
         low = _smallest(keys, size)
@@ -383,7 +366,6 @@ class Reservoir:
             self._limit, self._kept = smallest.keys.max(), [smallest]
 
     def drawn(self) -> Sample:
-        """Return the sample."""
         return _joined(self._kept)
 
 

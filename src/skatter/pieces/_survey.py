@@ -19,8 +19,7 @@ from skatter._out_of_core import Place
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains, is_missing, plain_column, read_domains, read_part
 
-Call = Callable[..., Any]
-"""What is done with a piece, or with the results of several."""
+Call = Callable[..., Any]  # what is done with a piece, or with the results of several
 
 Columns = Mapping[str, Any]
 """What is known of the rows of a piece: those of y, sample_domain ... that were given."""
@@ -42,7 +41,6 @@ class Piece:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return n_rows(self.X)
 
     def samples(self, rows: Codes | None = None) -> Any:
@@ -75,7 +73,6 @@ class Survey(NamedTuple):
     counts: Codes
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return each row as something that can be looked up."""
         if not self.columns:
             return [()] * len(self.counts)
         return list(zip(*map(_hashable, self.columns.values()), strict=True))
@@ -145,7 +142,6 @@ def join_surveys(parts: list[Survey]) -> Survey:
 
 
 def distinct_rows(columns: dict[str, Array], size: int) -> tuple[Survey, Codes]:
-    """Return the survey of columns, and which of its rows each row is."""
     codes = np.zeros(size, dtype=np.intp)
     for values in columns.values():
         own = _codes(values)

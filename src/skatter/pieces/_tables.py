@@ -35,8 +35,7 @@ from skatter.tables._text import (
     read_cells,
 )
 
-Columns = dict[str, Array]
-"""Values of some rows by the name of their column."""
+Columns = dict[str, Array]  # values of some rows by the name of their column
 
 CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz")
 PARQUET = (".parquet", ".pq")
@@ -137,7 +136,6 @@ class TableChunks:
         self.rows = chunk_rows(rows, len(self.features))
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Yield the chunks, from the first row of the first file on."""
         return numbered(self._read())
 
     def _read(self) -> Iterator[Chunk]:
@@ -147,7 +145,9 @@ class TableChunks:
             first_row = 0
             read = _read_csv if path.name.endswith(CSV) else _read_parquet
             if read is _read_csv and path not in self._checked:
-                _check_csv(path)
+                with _opened(path) as data:
+                    plain = check_characters(data)
+                    check_rows(data, _layout(data), plain=plain)
                 self._checked.add(path)
             for values in read(path, columns, self.rows, self.text):
                 X = _numbers(path, first_row, values, self.features, self.dtype)
@@ -159,7 +159,6 @@ class TableChunks:
                 first_row += len(X)
 
     def _check_names(self) -> None:
-        """Raise where one column is to be two things."""
         if self.label is not None and self.label == self.domain:
             raise ValueError(f"label and domain are both {self.label!r}; name two columns.")
         if not self.features:
@@ -196,7 +195,6 @@ class _Header(NamedTuple):
 
 
 def _numbers(path: Path, first_row: int, values: Columns, features: list[str], dtype: Any) -> Array:
-    """Put columns of numbers side by side."""
     X = np.empty((len(values[features[0]]), len(features)), dtype=dtype)
     for place, name in enumerate(features):
         column = values[name]
@@ -228,7 +226,6 @@ def _is_missing(value: Any) -> bool:
 
 
 def _first_text(values: Array) -> int:
-    """Return the row of the first text that is no number."""
     texts = (row for row, value in enumerate(values) if isinstance(value, str))
     return next((row for row in texts if not NUMBER.fullmatch(values[row])), 0)
 
@@ -279,7 +276,16 @@ def _files_at(path: Path) -> list[Path]:
 def _look_at(path: Path) -> _Header:
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; get it again, or leave it out.")
-    header = _look_at_csv(path) if path.name.endswith(CSV) else _look_at_parquet(path)
+    if path.name.endswith(CSV):
+        with _opened(path) as data:
+            layout = _layout(data)
+            empty = next(islice(read_cells(data, layout.delimiter), 1, 2), None) is None
+            header = _Header(dict.fromkeys(layout.header), 0 if empty else None)
+    else:
+        parquet = load("pyarrow.parquet", "Parquet files")
+        with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
+            types = ((field.name, _type_of(field.type)) for field in file.schema_arrow)
+            header = _Header(dict(types), file.metadata.num_rows)
     if header.n_rows == 0:
         raise ValueError(f"{path} has a header and no rows; leave it out.")
     return header
@@ -312,34 +318,11 @@ def _layout(data: Data) -> Layout:
     return layout
 
 
-def _look_at_csv(path: Path) -> _Header:
-    with _opened(path) as data:
-        layout = _layout(data)
-        first = next(islice(read_cells(data, layout.delimiter), 1, 2), None)
-        return _Header(dict.fromkeys(layout.header), 0 if first is None else None)
-
-
-def _check_csv(path: Path) -> None:
-    """Refuse bytes that are no text, and rows that are longer or shorter than the header."""
-    with _opened(path) as data:
-        plain = check_characters(data)
-        check_rows(data, _layout(data), plain=plain)
-
-
 def _read_csv(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
     types = dict.fromkeys(text, str)
     with _opened(path) as data:
         for frame in parse(data, _layout(data), dtype=types, chunksize=rows):
             yield {name: frame[name].to_numpy() for name in columns}
-
-
-def _look_at_parquet(path: Path) -> _Header:
-    parquet = load("pyarrow.parquet", "Parquet files")
-    with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
-        columns: dict[str, str | None] = {
-            field.name: _type_of(field.type) for field in file.schema_arrow
-        }
-        return _Header(columns, file.metadata.num_rows)
 
 
 def _type_of(arrow: Any) -> str:

@@ -24,21 +24,9 @@ if TYPE_CHECKING:
 
 MAX_ARRAYS = 10_000
 MAX_COLUMNS = 1_000_000
-MAX_TEXT = 2**28
-"""Characters of a column of text that is written."""
-ENCRYPTED = 1
-"""Bit of the flags of a zip member."""
-
-FLAT = "biufUSM"
-"""Kinds of dtype that are cells of a table: booleans, numbers, text and dates."""
-
-
-# --- NPZ ------------------------------------------------------------------------------------------
-
-
-def read_npz(data: Data) -> DataFrame:
-    """Read the arrays of an NPZ file as columns."""
-    return frame_of_arrays(read_arrays(data), data.name)
+MAX_TEXT = 2**28  # characters of a column of text that is written
+ENCRYPTED = 1  # bit of the flags of a zip member
+FLAT = "biufUSM"  # kinds of dtype that are cells of a table: booleans, numbers, text and dates
 
 
 def read_arrays(data: Data) -> dict[str, Array]:
@@ -94,8 +82,8 @@ def _check_members(members: list[ZipInfo], data: Data) -> dict[str, ZipInfo]:
     if len(members) > MAX_ARRAYS:
         raise TableError(f"{data.name}: holds more than {MAX_ARRAYS:,} arrays.")
     for member in members:
-        called = f"{data.name}: member {quoted(member.filename)}"
         name = member.filename
+        called = f"{data.name}: member {quoted(name)}"
         if _is_path(name):
             raise TableError(f"{called} has a path for a name; arrays have plain names.")
         if not name.endswith(".npy"):
@@ -130,11 +118,7 @@ def _check_array(file: IO[bytes], member: ZipInfo, called: str, budget: Budget) 
         )
 
 
-# --- arrays to columns ----------------------------------------------------------------------------
-
-
 def check_dtype(dtype: np.dtype[Any], called: str) -> None:
-    """Refuse arrays whose items are no cells of a table."""
     if dtype.kind == "O":
         raise TableError(
             f"{called} holds Python objects, which may run code when read; save numbers or text "
@@ -145,38 +129,30 @@ def check_dtype(dtype: np.dtype[Any], called: str) -> None:
 
 
 def frame_of_arrays(arrays: Mapping[str, Array], file: str) -> DataFrame:
-    """Put arrays with one row per sample side by side."""
     pandas = load("pandas", "Tables")
-    _check_shapes({name: array.shape for name, array in arrays.items()}, file)
-    parts = [
-        _plain_items(array if array.ndim == 2 else array[:, None]) for array in arrays.values()
-    ]
+    for name, array in arrays.items():
+        if array.ndim not in (1, 2):
+            raise TableError(
+                f"{file}: array {quoted(name)} has shape {array.shape}; give one row per sample, "
+                "one or two dimensions."
+            )
+    if len({len(array) for array in arrays.values()}) > 1:
+        some = listed([f"{name} {array.shape}" for name, array in arrays.items()])
+        raise TableError(
+            f"{file}: arrays differ in their number of rows: {some}; save arrays with one row per "
+            "sample."
+        )
+    parts = [array if array.ndim == 2 else array[:, None] for array in arrays.values()]
+    if sum(part.shape[1] for part in parts) > MAX_COLUMNS:
+        raise TableError(f"{file}: has more than {MAX_COLUMNS:,} columns; are they the samples?")
     names: list[str] = []
     for name, part in zip(arrays, parts, strict=True):
         width = part.shape[1]
         names += [name] if width == 1 else [f"{name}{place}" for place in range(width)]
     check_names(names, file)
-    frame = pandas.concat([pandas.DataFrame(part) for part in parts], axis=1)
+    frame = pandas.concat([pandas.DataFrame(_plain_items(part)) for part in parts], axis=1)
     frame.columns = names
     return frame
-
-
-def _check_shapes(shapes: Mapping[str, tuple[int, ...]], file: str) -> None:
-    for name, shape in shapes.items():
-        if len(shape) not in (1, 2):
-            raise TableError(
-                f"{file}: array {quoted(name)} has shape {shape}; give one row per sample, one or "
-                "two dimensions."
-            )
-    rows = {shape[0] for shape in shapes.values()}
-    if len(rows) > 1:
-        some = listed([f"{name} {shape}" for name, shape in shapes.items()])
-        raise TableError(
-            f"{file}: arrays differ in their number of rows: {some}; save arrays with one row per "
-            "sample."
-        )
-    if sum(shape[1] if len(shape) == 2 else 1 for shape in shapes.values()) > MAX_COLUMNS:
-        raise TableError(f"{file}: has more than {MAX_COLUMNS:,} columns; are they the samples?")
 
 
 def _plain_items(array: Array) -> Array:

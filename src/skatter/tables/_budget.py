@@ -12,8 +12,7 @@ from typing import IO, Any
 
 from skatter.tables._errors import TableError
 
-BLOCK = 1 << 20
-"""Bytes that are read at a time; the clock is looked at in between."""
+BLOCK = 1 << 20  # bytes that are read at a time; the clock is looked at in between
 
 
 @dataclass
@@ -35,7 +34,6 @@ class Budget:
     start: float = field(default_factory=time.thread_time)
 
     def restart(self) -> None:
-        """Start the clock again, for another reading of the same bytes."""
         self.start = time.thread_time()
 
     @contextmanager
@@ -46,7 +44,6 @@ class Budget:
         self.start += time.thread_time() - before
 
     def check_bytes(self, unpacked: int, packed: int) -> None:
-        """Refuse a file that unpacks to more than a table holds."""
         if unpacked > self.n_bytes:
             self._refuse(f"holds more than {self.n_bytes >> 30} GiB unpacked")
         if unpacked > self.small and unpacked > self.ratio * packed:
@@ -56,19 +53,15 @@ class Budget:
             )
 
     def check_cells(self, n_rows: int, n_columns: int) -> None:
-        """Refuse a table of more cells than memory should hold."""
         if n_rows * n_columns > self.n_cells:
-            self._refuse(
-                f"{n_rows:,} rows of {n_columns:,} columns hold more than {self.n_cells:,} cells"
-            )
+            size = f"{n_rows:,} rows of {n_columns:,} columns"
+            self._refuse(f"{size} hold more than {self.n_cells:,} cells")
 
     def check_cell(self, n_characters: int, where: str) -> None:
-        """Refuse a cell that holds a whole document."""
         if n_characters > self.longest_cell:
             self._refuse(f"{where} has a cell of more than {self.longest_cell:,} characters")
 
     def check_time(self, done: int) -> None:
-        """Refuse to go on when reading so many bytes has taken too long."""
         allowed = self.seconds + self.seconds_per_block * done / BLOCK
         if time.thread_time() - self.start > allowed:
             self._refuse(f"takes more than {allowed:.0f} s to read")
@@ -77,7 +70,7 @@ class Budget:
         raise TableError(f"{self.name}: {what}; give a smaller table.")
 
 
-class _Metered(io.RawIOBase):
+class Metered(io.RawIOBase):
     """A file that looks at the clock whenever it is read."""
 
     def __init__(self, file: IO[bytes], budget: Budget, size: int) -> None:
@@ -97,8 +90,3 @@ class _Metered(io.RawIOBase):
 
     def seekable(self) -> bool:
         return True
-
-
-def metered(file: IO[bytes], budget: Budget, size: int) -> io.BufferedReader:
-    """Return the file so that every block it gives is paid for."""
-    return io.BufferedReader(_Metered(file, budget, size), BLOCK)

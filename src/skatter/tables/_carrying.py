@@ -9,11 +9,11 @@ arrays of NPZ as they are.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
@@ -41,10 +41,7 @@ from skatter.tables._writing import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Add = Callable[["DataFrame"], "DataFrame"]
-"""Makes new columns for a piece of a table."""
-
-TEXT = ("csv", "tsv")
+Add = Callable[["DataFrame"], "DataFrame"]  # makes new columns for a piece of a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +114,6 @@ class OpenTable:
             yield frame.iloc[start : start + PIECE_ROWS]
 
     def _parsed(self, columns: Sequence[str] | None = None) -> Iterator[tuple[Any, DataFrame]]:
-        """Yield pieces of a Parquet file as they are in it, and as data frames."""
         import pandas
 
         first = 0
@@ -137,9 +133,9 @@ class OpenTable:
         """
         kind, add = table_kind(target), added if callable(added) else self._given(added)
         self.data.budget.restart()
-        if kind.partition(".")[0] in TEXT and self.kind in TEXT:
+        if kind.partition(".")[0] in WRITTEN and self.kind in WRITTEN:
             write = partial(self._write_text, add, kind)
-        elif kind == "parquet" and self.kind in (*TEXT, "parquet"):
+        elif kind == "parquet" and self.kind in (*WRITTEN, "parquet"):
             write = partial(self._write_parquet, add)
         elif kind == self.kind == "npz":
             write = partial(self._write_npz, add)
@@ -149,10 +145,9 @@ class OpenTable:
             own = self.frame
             if self.kind == "parquet":
                 own = own.assign(**_exact_cells(self.data))
-            elif self.kind in TEXT:
-                own = pandas.concat(
-                    [cells.to_pandas() for cells in self._text()], ignore_index=True
-                )
+            elif self.kind in WRITTEN:
+                texts = [cells.to_pandas() for cells in self._text()]
+                own = pandas.concat(texts, ignore_index=True)
             write_table(pandas.concat([own, add(self.frame)], axis=1), target, force=force)
             return
         write_to(target, write, force=force)
@@ -175,10 +170,12 @@ class OpenTable:
         decimal = layout.decimal if delimiter != layout.decimal else "."
         own, new = read_cells(self.data, layout.delimiter), self._new_cells(add, decimal)
         formula = None
+        form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n"}
         with open_packed(target, kind) as file:
-            form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n"}
-            writer = csv.writer(file, **form)
-            quoting = csv.writer(file, quoting=csv.QUOTE_ALL, **form)
+            writer, quoting = (
+                csv.writer(file, **form),
+                csv.writer(file, quoting=csv.QUOTE_ALL, **form),
+            )
             for cells in zip(own, new, strict=True):
                 row = cells[0] + cells[1]
                 (quoting if "\r" in "".join(row) else writer).writerow(row)
@@ -190,13 +187,13 @@ class OpenTable:
         for number, piece in enumerate(self._cells()):
             with self.data.budget.paused():
                 new = add(piece)
-            form: dict[str, Any] = {"decimal": decimal, "lineterminator": "\n"}
-            yield from csv.reader(io.StringIO(new.to_csv(index=False, header=not number, **form)))
+            text = new.to_csv(index=False, header=not number, decimal=decimal, lineterminator="\n")
+            yield from csv.reader(StringIO(text))
 
     def _write_parquet(self, add: Add, target: IO[bytes] | Path) -> None:
         pyarrow, parquet = (load(name, "Parquet files") for name in ("pyarrow", "pyarrow.parquet"))
         schema, writer = None, None
-        texts = self.kind in TEXT
+        texts = self.kind in WRITTEN
         pieces = zip(self._text(), self._cells(), strict=True) if texts else self._parsed()
         try:
             for own, read in pieces:

@@ -12,14 +12,13 @@ from skatter._formatting import listed, quoted
 from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Mask
 from skatter.tables._errors import TableError, alike_but_for_case, check_names, load, missing_column
-from skatter.tables._plans import row_number
+from skatter.tables._plans import row_numbers
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-MAX_NAME = 500
-"""Characters of a class or a domain: arrays of text are as wide as the longest."""
+MAX_NAME = 500  # characters of a class or a domain: arrays of text are as wide as the longest
 
 FEW_DOMAINS = 10
 """Domains that even a table of as many rows may have; an id of each row is no domain."""
@@ -173,7 +172,6 @@ def read_labels(column: Series) -> tuple[Array, Mask]:
 
 
 def _check_spelling(values: Array, role: str, name: str) -> None:
-    """Refuse words that differ in their case alone."""
     alike = alike_but_for_case(set(values.tolist()) if values.dtype.kind == "O" else ())
     if alike:
         raise TableError(
@@ -189,7 +187,7 @@ def _numbers(column: Series, known: Mask) -> tuple[Array, Mask]:
     values = column.to_numpy(dtype=float, na_value=np.nan)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
-        row = row_number(column, infinite[0])
+        row = row_numbers(column)[infinite[0]]
         raise TableError(f"column {quoted(column.name)}: row {row:,} is infinite; mend it.")
     there = values[known]
     if not ((np.floor(there) == there) & (abs(there) < np.iinfo(np.int64).max)).all():
@@ -203,10 +201,10 @@ def read_domain_names(column: Series) -> Array:
     """Return where each sample came from; every cell must say it."""
     name, (values, known) = column.name, read_labels(column)
     if not known.all():
-        row = int(np.flatnonzero(~known)[0])
+        row = row_numbers(column)[np.flatnonzero(~known)[0]]
         raise TableError(
             f"domain: column {quoted(name)} is empty in {np.sum(~known):,} of {len(known):,} rows, "
-            f"first in row {row_number(column, row):,}; say where each sample came from (NA and "
+            f"first in row {row:,}; say where each sample came from (NA and "
             "null are read as empty)."
         )
     if values.dtype.kind == "f":

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 PARTS = ("year", "month", "weekday", "days")
-FARTHEST = 3e6
-"""Days before or after 1970 that a calendar holds."""
+FARTHEST = 3e6  # days before or after 1970 that a calendar holds
 
 
 class DateParts(TransformerMixin, BaseEstimator):
@@ -21,12 +20,10 @@ class DateParts(TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any = None) -> DateParts:
-        """Note the columns; nothing is learnt from their values."""
         validate_data(self, X, dtype=np.float64)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the parts of every column, those of one column together."""
         check_is_fitted(self, "n_features_in_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         days = np.floor(np.clip(X, -FARTHEST, FARTHEST)).astype("datetime64[D]")

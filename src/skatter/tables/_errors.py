@@ -40,7 +40,6 @@ def blaming(name: str, what: str) -> Iterator[None]:
 
 
 def load(module: str, need: str) -> Any:
-    """Import an optional module, or say which extra brings it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -77,7 +76,6 @@ def alike_but_for_case(names: Iterable[str]) -> list[str]:
 
 
 def missing_column(name: str, names: Sequence[str], what: str = "column") -> str:
-    """Say that a column, or something else with a name, is not there, and what is close to it."""
     close = [other for other in names if other.strip().lower() == name.strip().lower()]
     close = close or get_close_matches(name, names, n=3)
     hint = f"did you mean {listed(close)}?" if close else f"there are {listed(names, most=8)}."

@@ -35,8 +35,7 @@ HDF5 = (b"MATLAB 7.3", b"\x89HDF")
 
 HEADER = 128
 TAG = 8
-MATRIX, COMPRESSED = 14, 15
-"""Types of elements: an array, and one that is compressed."""
+MATRIX, COMPRESSED = 14, 15  # types of elements: an array, and one that is compressed
 
 INT8, INT32, UINT32 = 1, 5, 6
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"}
@@ -46,8 +45,7 @@ NUMBERS |= {12: "i8", 13: "u8"}
 TEXTS = {1: "utf-8", 2: "utf-8", 16: "utf-8", 4: "utf-16", 17: "utf-16", 18: "utf-32"}
 """Types of text in a part, as Python calls them."""
 
-CELL, CHARACTERS, NUMERIC = 1, 4, range(6, 16)
-"""Classes of arrays that are read."""
+CELL, CHARACTERS, NUMERIC = 1, 4, range(6, 16)  # classes of arrays that are read
 
 REFUSED = {
     2: "a struct; save its fields as variables of their own (save -struct)",
@@ -58,12 +56,10 @@ REFUSED = {
 }
 """Classes of arrays that are not, and what to do."""
 
-LOGICAL, COMPLEX = 0x200, 0x800
-"""Bits of the flags."""
+LOGICAL, COMPLEX = 0x200, 0x800  # bits of the flags
 
 
 def read_mat(data: Data) -> DataFrame:
-    """Read a MATLAB file of version 4, 6 or 7."""
     if data.head(10).startswith(HDF5):
         raise TableError(
             f"{data.name}: is a MATLAB 7.3 (HDF5) file; save it again with -v7, or as CSV."
@@ -106,9 +102,6 @@ def _in_rows(arrays: dict[str, Array]) -> dict[str, Array]:
     }
 
 
-# --- versions 6 and 7 -----------------------------------------------------------------------------
-
-
 class Part(NamedTuple):
     """One part of an array: its type, its bytes, and where the next one starts."""
 
@@ -118,7 +111,6 @@ class Part(NamedTuple):
 
 
 def read_variables(data: Data) -> dict[str, Array]:
-    """Return the variables of a file by name."""
     order: Order = "little" if data.head(HEADER)[126:128] == b"IM" else "big"
     variables: dict[str, Array] = {}
     for element in _elements(data, order):
@@ -144,18 +136,12 @@ def _elements(data: Data, order: Order) -> Iterator[bytes]:
         if kind != COMPRESSED:
             yield tag + body
             continue
-        for piece in _unpack(body):  # counted before anything is kept
-            total += len(piece)
+        unpacker, rest = zlib.decompressobj(), body
+        while rest and not unpacker.eof:  # counted before anything is kept
+            total += len(unpacker.decompress(rest, BLOCK))
             data.budget.check_bytes(total, data.size)
+            rest = unpacker.unconsumed_tail
         yield zlib.decompressobj().decompress(body)
-
-
-def _unpack(body: bytes) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj()
-    rest = body
-    while rest and not unpacker.eof:
-        yield unpacker.decompress(rest, BLOCK)
-        rest = unpacker.unconsumed_tail
 
 
 @dataclass(frozen=True)
@@ -168,13 +154,7 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """Name of the variable."""
         return self._header(0)[2]
-
-    @property
-    def _sign(self) -> str:
-        """Of the order of bytes, as NumPy has it."""
-        return "<" if self.order == "little" else ">"
 
     def array(self, called: str) -> Array:
         """Return the values; text as strings, one for each row of a matrix of characters."""
@@ -217,7 +197,7 @@ class Reader:
             raise self._damaged()
         if flags & COMPLEX:
             raise TableError(f"{called} holds complex numbers; save others.")
-        values = np.frombuffer(part.content, dtype=self._sign + NUMBERS[part.kind])
+        values = np.frombuffer(part.content, np.dtype(NUMBERS[part.kind]).newbyteorder(self.order))
         if values.size != prod(shape):
             raise self._damaged()
         values = values.astype(bool) if flags & LOGICAL else values
@@ -244,7 +224,8 @@ class Reader:
         name = self._part(shape.end)
         if (flags.kind, shape.kind, name.kind) != (UINT32, INT32, INT8) or len(flags.content) != 8:
             raise self._damaged()
-        lengths = tuple(np.frombuffer(shape.content, dtype=f"{self._sign}i4").tolist())
+        whole = np.dtype(np.int32).newbyteorder(self.order)
+        lengths = tuple(np.frombuffer(shape.content, whole).tolist())
         if len(lengths) < 2 or min(lengths) < 0:
             raise self._damaged()
         bits = int.from_bytes(flags.content[:4], self.order)

@@ -14,11 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO
 
-from skatter.tables._budget import BLOCK, Budget, metered
+from skatter.tables._budget import BLOCK, Budget, Metered
 from skatter.tables._errors import TableError, blaming
 
 IN_MEMORY = 64 << 20
@@ -42,7 +43,6 @@ class Data:
     budget: Budget
 
     def head(self, n_bytes: int) -> bytes:
-        """Return the first bytes, and go back to the beginning."""
         self.file.seek(0)
         start = self.file.read(n_bytes)
         self.file.seek(0)
@@ -51,7 +51,6 @@ class Data:
 
 @contextmanager
 def opened(source: str | Path | BinaryIO, called: str | None = None) -> Iterator[Data]:
-    """Open a table for reading; "-" is standard input."""
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = called or (name if isinstance(name, str) else "the file")
@@ -107,7 +106,8 @@ def _twice(file: IO[bytes], name: str, suffix: str) -> Iterator[Data]:
                     _copy(unpack(file), plain, budget, packed=whole)
                 file = plain
         size = _size(file)
-        yield Data(metered(file, budget, size), name, suffix, size, budget)
+        metered = BufferedReader(Metered(file, budget, size), BLOCK)
+        yield Data(metered, name, suffix, size, budget)
 
 
 def _size(file: IO[bytes]) -> int:
@@ -117,7 +117,6 @@ def _size(file: IO[bytes]) -> int:
 
 
 def _copy(source: IO[bytes], target: IO[bytes], budget: Budget, *, packed: int | None) -> None:
-    """Copy block by block, and stop where it becomes too much."""
     total = 0
     while block := source.read(BLOCK):
         total += len(block)

@@ -22,11 +22,6 @@ INDEX = re.compile(r"__index_level_\d+__")
 """How pandas calls an index without a name, which is no column of the table."""
 
 
-def read_parquet(data: Data) -> DataFrame:
-    """Read a Parquet file; dictionary columns become categories, decimals become numbers."""
-    return as_frame(read_columns_of(data))
-
-
 def read_columns_of(data: Data) -> Any:
     """Return the columns of a Parquet file as they are, with their types."""
     pyarrow = load("pyarrow", "Parquet files")
@@ -48,13 +43,12 @@ def read_pieces_of(data: Data, columns: Sequence[str] | None = None) -> Iterator
 
 
 def look_at(data: Data) -> tuple[int, list[str]]:
-    """Return how many rows a Parquet file has, and the names of its columns."""
     with blaming(data.name, "Parquet"), _opened(data) as (file, schema):
         return file.metadata.num_rows, schema.names
 
 
 def as_frame(cells: Any) -> DataFrame:
-    """Return a table or a batch of Arrow as a data frame."""
+    """Return a table or a batch of Arrow as a data frame; dictionaries become categories."""
     pyarrow = load("pyarrow", "Parquet files")
     table = pyarrow.Table.from_batches([cells]) if isinstance(cells, pyarrow.RecordBatch) else cells
     for place, field in enumerate(table.schema):
@@ -111,15 +105,13 @@ def _plain_type(field: Any) -> Any:
 
 
 def _check_flat(field: Any, file: str) -> None:
-    """Refuse columns whose cells hold no value."""
     types, kind = load("pyarrow", "Parquet files").types, _plain_type(field)
-    bytes_of_kinds = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
-    what = ""
     if types.is_nested(kind):
         what = f"is nested ({kind}); give one value per cell"
-    elif any(is_kind(kind) for is_kind in bytes_of_kinds):
+    elif types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         what = "holds bytes; save text or numbers"
     elif types.is_time(kind):
         what = "holds times of day; save them as text or numbers"
-    if what:
-        raise TableError(f"{file}: column {quoted(field.name)} {what}.")
+    else:
+        return
+    raise TableError(f"{file}: column {quoted(field.name)} {what}.")

@@ -34,23 +34,15 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-MAX_CATEGORIES = 20
-"""Categories of a column that get a feature each; rarer ones share one."""
-
-MOSTLY = 0.95
-"""Share of the cells from which on a column of text is meant to hold numbers or dates."""
-
-LARGEST = 1e100
-"""Numbers beyond it overflow when they are squared and summed."""
+MAX_CATEGORIES = 20  # categories of a column that get a feature each; rarer ones share one
+MOSTLY = 0.95  # share of the cells from which on a column of text is meant to hold numbers or dates
+LARGEST = 1e100  # numbers beyond it overflow when they are squared and summed
 
 COUNTER_ROWS = 20
 """Rows from which on whole numbers without gap or repetition are taken for a counter of rows."""
 
-ROW = "row of the table"
-"""Name of an index that says which rows were drawn."""
-
-COLUMNS_AT_ONCE = 1000
-"""Columns of numbers that are copied at a time."""
+ROW = "row of the table"  # name of an index that says which rows were drawn
+COLUMNS_AT_ONCE = 1000  # columns of numbers that are copied at a time
 
 NUMBER, COMMA_NUMBER, BOOLEAN = "number", "number with decimal comma", "boolean"
 DATE, CATEGORY = "date", "category"
@@ -149,10 +141,7 @@ def describe_columns(X: DataFrame, *, categorical: Collection[str] = ()) -> list
     codes, is_number = set(categorical), {dtype: _is_number(dtype) for dtype in X.dtypes.unique()}
     numeric = [name for name, kind in X.dtypes.items() if is_number[kind] and name not in codes]
     plans = {plan.name: plan for plan in _describe_numbers(X, numeric)}
-    for name in X.columns:
-        if name not in plans:
-            plans[name] = _describe_other(X[name], given=name in codes)
-    return [plans[name] for name in X.columns]
+    return [plans.get(name) or _describe_other(X[name], given=name in codes) for name in X.columns]
 
 
 def _is_number(dtype: Any) -> bool:
@@ -161,20 +150,13 @@ def _is_number(dtype: Any) -> bool:
     return bool(numeric and getattr(dtype, "kind", "f") != "c")
 
 
-def _left_out(name: str, kind: str, why: str, n_missing: int) -> ColumnPlan:
-    return ColumnPlan(name, kind, LEFT_OUT, why, n_missing)
-
-
 def _empty(name: str, n_missing: int) -> ColumnPlan:
-    return _left_out(name, "empty", "no cell holds anything", n_missing)
+    return ColumnPlan(name, "empty", LEFT_OUT, "no cell holds anything", n_missing)
 
 
 def _constant(name: str, value: str, n_missing: int) -> ColumnPlan:
     where = "every row that is not empty" if n_missing else "every row"
-    return _left_out(name, "constant", f"{value} in {where}", n_missing)
-
-
-# --- numbers --------------------------------------------------------------------------------------
+    return ColumnPlan(name, "constant", LEFT_OUT, f"{value} in {where}", n_missing)
 
 
 def _describe_numbers(X: DataFrame, names: list[str]) -> Iterator[ColumnPlan]:
@@ -194,9 +176,8 @@ def _describe_numbers(X: DataFrame, names: list[str]) -> Iterator[ColumnPlan]:
             elif low[place] == high[place]:
                 yield _constant(name, f"{low[place]:g}", n_missing)
             elif _counts_rows(values[:, place], low[place], high[place]):
-                yield _left_out(
-                    name, "counter", "counts the rows, and says nothing else", n_missing
-                )
+                why = "counts the rows, and says nothing else"
+                yield ColumnPlan(name, "counter", LEFT_OUT, why, n_missing)
             else:
                 yield ColumnPlan(name, NUMBER, ACTIONS[NUMBER], "numbers", n_missing)
 
@@ -208,20 +189,14 @@ def _counts_rows(values: Array, low: float, high: float) -> bool:
 
 
 def check_magnitude(column: Series) -> None:
-    """Refuse numbers that nothing can be computed with; name the first."""
     values = column.to_numpy(dtype=float, na_value=np.nan)
     places = np.flatnonzero(np.abs(values) > LARGEST)
     if len(places):
         raise TableError(
             f"column {quoted(column.name)}: {values[places[0]]:g} in row "
-            f"{row_number(column, places[0]):,} is too large to compute with; mend the cell, or "
+            f"{row_numbers(column)[places[0]]:,} is too large to compute with; mend the cell, or "
             "leave it empty."
         )
-
-
-def row_number(column: Series, place: int) -> int:
-    """Return what messages call a row, as of :func:`row_numbers`."""
-    return int(row_numbers(column)[place])
 
 
 def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
@@ -230,11 +205,7 @@ def row_numbers(rows: DataFrame | Series) -> NDArray[np.intp]:
     return np.asarray(rows.index if whole else np.arange(len(rows)), dtype=np.intp) + 1
 
 
-# --- all others -----------------------------------------------------------------------------------
-
-
 def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
-    """Plan for a column of booleans, dates, categories (which may be given as such) or text."""
     kinds = load("pandas", "Tables").api.types
     name, n_missing = str(column.name), int(column.isna().sum())
     if n_missing == len(column):
@@ -244,7 +215,8 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
     if kinds.is_datetime64_any_dtype(column.dtype):
         return _describe_date(column, DATE, n_missing)
     if kinds.is_timedelta64_dtype(column.dtype):
-        return _left_out(name, DATE, "durations; turn them into numbers, such as hours", n_missing)
+        why = "durations; turn them into numbers, such as hours"
+        return ColumnPlan(name, DATE, LEFT_OUT, why, n_missing)
     if kinds.infer_dtype(column, skipna=True) == "boolean":
         seen = column.dropna().astype(bool)
         if seen.nunique() == 1:
@@ -254,32 +226,32 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
 
 
 def _describe_date(column: Series, kind: str, n_missing: int) -> ColumnPlan:
-    days = days_in(column, DATES[kind])
+    name, days = str(column.name), days_in(column, DATES[kind])
     _refuse_foreign(column, days, "dates")
     if days.nunique() == 1:
-        return _left_out(str(column.name), "constant", "one date in every row", n_missing)
-    return ColumnPlan(str(column.name), kind, ACTIONS[kind], "dates", n_missing)
+        return ColumnPlan(name, "constant", LEFT_OUT, "one date in every row", n_missing)
+    return ColumnPlan(name, kind, ACTIONS[kind], "dates", n_missing)
 
 
 def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
-    """Plan for a column of text; a blank cell is an empty one."""
-    counts = text.value_counts(sort=False)
-    n_missing, n_distinct = int(text.isna().sum()), len(counts)
+    distinct = list(text.value_counts(sort=False).index)
+    n_missing, n_distinct = int(text.isna().sum()), len(distinct)
     n_known = len(text) - n_missing
     if not n_distinct:
         return _empty(name, n_missing)
     if n_distinct == 1 and not n_missing:
-        return _left_out(name, "constant", f"{quoted(counts.index[0])} in every row", n_missing)
-    found = None if given else _describe_written(name, text, list(counts.index), n_missing)
+        return _constant(name, quoted(distinct[0]), n_missing)
+    found = None if given else _describe_written(name, text, distinct, n_missing)
     if found is not None:
         return found
     if n_distinct > max(MAX_CATEGORIES, n_known / 2) and not given:
-        return _left_out(name, "text", _why_text(list(counts.index), n_known), n_missing)
+        return ColumnPlan(name, "text", LEFT_OUT, _why_text(distinct, n_known), n_missing)
     why = "given as categorical" if given else f"{n_distinct:,} different texts"
-    if n_distinct + (n_missing > 0) <= MAX_CATEGORIES:
-        return ColumnPlan(name, CATEGORY, ACTIONS[CATEGORY], why, n_missing)
-    pooled = f"one feature for each of the {MAX_CATEGORIES - 1} most frequent categories, one for "
-    return ColumnPlan(name, CATEGORY, f"{pooled}the others", why, n_missing)
+    action = ACTIONS[CATEGORY]
+    if n_distinct + (n_missing > 0) > MAX_CATEGORIES:
+        most = MAX_CATEGORIES - 1
+        action = f"one feature for each of the {most} most frequent categories, one for the others"
+    return ColumnPlan(name, CATEGORY, action, why, n_missing)
 
 
 def _why_text(distinct: list[str], n_known: int) -> str:
@@ -303,7 +275,7 @@ def _describe_written(
         if order is not None:
             return _describe_date(text, f"{DATE} with {order}", n_missing)
         why = "dates that can be read in more than one way; write them as 2024-12-31"
-        return _left_out(name, DATE, why, n_missing)
+        return ColumnPlan(name, DATE, LEFT_OUT, why, n_missing)
     style = number_style(distinct)
     # Few plain numbers that are stored as text are meant to be categories.
     if style is None or not (style.dressed or len(distinct) > MAX_CATEGORIES):
@@ -314,7 +286,8 @@ def _describe_written(
     check_magnitude(numbers)
     kind = NUMBER if style.decimal == POINT else COMMA_NUMBER
     if numbers.nunique() == 1:
-        return _left_out(name, "constant", f"{quoted(distinct[0])} in every row", n_missing)
+        why = f"{quoted(distinct[0])} in every row"
+        return ColumnPlan(name, "constant", LEFT_OUT, why, n_missing)
     why = f"numbers such as {quoted(distinct[0])}" if style.dressed else "numbers, stored as text"
     return ColumnPlan(name, kind, ACTIONS[kind], why, n_missing)
 
@@ -333,17 +306,14 @@ def _refuse_foreign(cells: Series, read: Series, what: str) -> bool:
     if not foreign.any():
         return True
     if foreign.sum() <= (1 - MOSTLY) * cells.notna().sum() or what == "dates":
-        place = int(np.flatnonzero(foreign)[0])
+        place = np.flatnonzero(foreign)[0]
         raise TableError(
             f"column {quoted(cells.name)}: holds {what} but for {foreign.sum():,} of "
             f"{len(cells):,} cells, the first {quoted(cells.iloc[place])} in row "
-            f"{row_number(cells, place):,}; leave these cells empty, name what stands for missing "
+            f"{row_numbers(cells)[place]:,}; leave these cells empty, name what stands for missing "
             "(na_values, --na-values), or ignore the column."
         )
     return False
-
-
-# --- columns that cannot help where labels are missing --------------------------------------------
 
 
 def leave_out_unseen(

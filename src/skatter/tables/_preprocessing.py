@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from skatter.tables._plans import (
     as_text,
     check_magnitude,
     describe_columns,
-    row_number,
+    row_numbers,
 )
 from skatter.tables._values import COMMA, POINT, days_in, numbers_in, read_number
 
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-MISSING = "missing"
-"""The category of empty cells."""
+MISSING = "missing"  # the category of empty cells
 
 WIDE = 2000
 """Columns of a step from which on they are given by place, not by name: scikit-learn's search for
@@ -107,29 +107,27 @@ def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> Co
         raise TableError(
             f"no column can be used; the first, {quoted(first.name)}, is left out: {first.why}."
         )
+    steps = []
+    for kind, names in columns.items():
+        if names:
+            wide = len(names) >= WIDE
+            places = X.columns.get_indexer(names).tolist() if wide else names
+            steps.append((STEPS[kind], _step(kind), places))
     return ColumnTransformer(
-        [(STEPS[kind], _step(kind), _places(X, names)) for kind, names in columns.items() if names],
-        sparse_threshold=0,
-        verbose_feature_names_out=_collide(X, columns),
+        steps, sparse_threshold=0, verbose_feature_names_out=_collide(X, columns)
     )
-
-
-def _places(X: DataFrame, names: list[str]) -> list[Any]:
-    return names if len(names) < WIDE else X.columns.get_indexer(names).tolist()
 
 
 def _step(kind: str) -> Any:
+    if kind == CATEGORY:
+        rare = {"handle_unknown": "ignore", "max_categories": MAX_CATEGORIES}
+        fill = SimpleImputer(strategy="constant", fill_value=MISSING)
+        return Pipeline([("impute", fill), ("encode", OneHotEncoder(**rare, sparse_output=False))])
+    fill = SimpleImputer(strategy="median")
     if kind == BOOLEAN:
-        return SimpleImputer(strategy="median")
-    if kind != CATEGORY:
-        parts = [("parts", DateParts())] if kind in DATES else []
-        fill = SimpleImputer(strategy="median")
-        return Pipeline([("impute", fill), *parts, ("standardise", StandardScaler())])
-    fill = SimpleImputer(strategy="constant", fill_value=MISSING)
-    encode = OneHotEncoder(
-        handle_unknown="ignore", max_categories=MAX_CATEGORIES, sparse_output=False
-    )
-    return Pipeline([("impute", fill), ("encode", encode)])
+        return fill
+    parts = [("parts", DateParts())] if kind in DATES else []
+    return Pipeline([("impute", fill), *parts, ("standardise", StandardScaler())])
 
 
 def _collide(X: DataFrame, columns: dict[str, list[str]]) -> bool:
@@ -177,8 +175,7 @@ def align_columns(frame: DataFrame, preprocessor: ColumnTransformer) -> DataFram
     pandas = load("pandas", "Tables")
     check_names(list(frame.columns), "the table")
     steps = _columns_by_step(preprocessor, frame.columns)
-    used = [name for names in steps.values() for name in names]
-    there = set(frame.columns)
+    used, there = list(chain(*steps.values())), set(frame.columns)
     missing = [name for name in used if name not in there]
     if len(missing) > 1:
         raise TableError(
@@ -313,6 +310,6 @@ def _read(cells: Series, read: Callable[[Series], Series], what: str) -> Series:
     if len(foreign):
         raise TableError(
             f"column {quoted(cells.name)}: {quoted(cells.iloc[foreign[0]])} in row "
-            f"{row_number(cells, foreign[0]):,} is no {what}; mend the cell, or leave it empty."
+            f"{row_numbers(cells)[foreign[0]]:,} is no {what}; mend the cell, or leave it empty."
         )
     return numbers

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from skatter.tables._arrays import read_npz
+from skatter.tables._arrays import frame_of_arrays, read_arrays
 from skatter.tables._errors import TableError, blaming, load
 from skatter.tables._mat import read_mat
 from skatter.tables._opening import Data, opened
-from skatter.tables._parquet import read_parquet
+from skatter.tables._parquet import as_frame, read_columns_of
 from skatter.tables._text import read_csv
 from skatter.tables._workbook import WORKBOOK, is_workbook, stack_cells
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 KINDS: dict[str, tuple[str, Callable[[Data], Any]]] = {
     "csv": ("CSV", read_csv),
     "tsv": ("TSV", partial(read_csv, delimiters=("\t",))),
-    "parquet": ("Parquet", read_parquet),
-    "npz": ("NPZ", read_npz),
+    "parquet": ("Parquet", lambda data: as_frame(read_columns_of(data))),
+    "npz": ("NPZ", lambda data: frame_of_arrays(read_arrays(data), data.name)),
     "mat": ("MAT", read_mat),
 }
 """What can be read: how messages call it, and what reads it."""
@@ -147,9 +147,9 @@ def mark_missing(frame: DataFrame, na_values: Collection[str]) -> DataFrame:
     if isinstance(na_values, str):
         raise TypeError(f"na_values must be a collection of texts, got the text {na_values!r}.")
     texts = {str(value).strip() for value in na_values}
-    return (
-        frame.assign(**{name: _without(frame[name], texts) for name in frame}) if texts else frame
-    )
+    if not texts:
+        return frame
+    return frame.assign(**{name: _without(frame[name], texts) for name in frame})
 
 
 def _without(column: Series, texts: set[str]) -> Series:
@@ -167,7 +167,6 @@ def _without(column: Series, texts: set[str]) -> Series:
 
 
 def read_data(data: Data, kind: str) -> DataFrame:
-    """Read a table of a known kind from its bytes."""
     called, read = KINDS[kind]
     with warnings.catch_warnings(), blaming(data.name, called):
         warnings.simplefilter("ignore")

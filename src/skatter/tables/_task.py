@@ -18,8 +18,7 @@ from skatter.tables._values import looks_like_date, number_style, read_number
 
 TASKS: tuple[Task, ...] = get_args(Task)
 
-FEW_VALUES = 20
-"""Different whole numbers up to which they are classes."""
+FEW_VALUES = 20  # different whole numbers up to which they are classes
 
 MANY_VALUES = 50
 """Different whole numbers beyond which they are numbers, where most rows have one of their own."""
@@ -32,8 +31,7 @@ MISSING_MARKS = {
 }
 """What people write for a label that they do not know."""
 
-REPEATED = 5
-"""Rows of each value from which on a few fractions look like classes."""
+REPEATED = 5  # rows of each value from which on a few fractions look like classes
 
 
 def read_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
@@ -107,7 +105,6 @@ def _named(samples: Samples) -> Samples:
 
 
 def _task_of_text(samples: Samples, known: Array, numbers: Array, task: Task | None) -> Task:
-    """Text is classes, unless most of it is numbers: then the rest is named."""
     if task == "classes":
         return "classes"
     bad = np.flatnonzero(np.isnan(numbers))

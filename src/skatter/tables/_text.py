@@ -33,8 +33,7 @@ SNIFFED_CHARACTERS = 1 << 20
 
 MANY_COLUMNS = 1000
 
-EXACT_FLOAT = 2.0**53
-"""Whole numbers from here on are not all floats."""
+EXACT_FLOAT = 2.0**53  # whole numbers from here on are not all floats
 
 # Possessive: a long cell of digits is never tried a second time.
 NUMBER = re.compile(r"\s*+[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?\s*+")
@@ -61,7 +60,6 @@ class Layout:
 
 
 def read_csv(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> DataFrame:
-    """Read cells that one of these marks divides."""
     plain = check_characters(data)
     layout = find_layout(data, delimiters)
     check_names(layout.header, data.name)
@@ -112,9 +110,6 @@ def _keep_digits(frame: DataFrame, data: Data, layout: Layout) -> None:
             frame[name] = digits.astype("Int64")
 
 
-# --- characters -----------------------------------------------------------------------------------
-
-
 def check_characters(data: Data) -> bool:
     """Refuse what is not UTF-8; tell whether lines are rows: no quotes, no lone carriage return."""
     start = data.head(2)
@@ -142,18 +137,13 @@ def check_characters(data: Data) -> bool:
                 f"{data.name}: has a NUL byte at position {position + nul:,} (line "
                 f"{line + lines:,}); it is damaged or no text."
             )
-        plain = plain and b'"' not in block and not _lone_return(last + block)
+        # A return at the end of the block is looked at again, with the block that follows.
+        seen = last + block
+        lone = b"\r" in seen and re.search(rb"\r[^\n]", seen)
+        plain = plain and b'"' not in block and not lone
         if not block:
             return plain
         position, line, last = position + len(block), line + block.count(b"\n"), block[-1:]
-
-
-def _lone_return(block: bytes) -> bool:
-    # One at the end of the block is looked at again, with the block that follows.
-    return b"\r" in block and re.search(rb"\r[^\n]", block) is not None
-
-
-# --- layout ---------------------------------------------------------------------------------------
 
 
 def find_layout(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> Layout:
@@ -170,9 +160,8 @@ def find_layout(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> Layout:
     best = max(delimiters, key=lambda delimiter: _merit(samples[delimiter]))
     header, *rows = samples[best]
     cells = [cell for row in rows for cell in row]
-    comma = best != "," and any(map(DECIMAL_COMMA.fullmatch, cells))
-    comma = comma and not any(map(DECIMAL_POINT.fullmatch, cells))
-    return Layout(best, "," if comma else ".", header)
+    commas, points = (any(map(m.fullmatch, cells)) for m in (DECIMAL_COMMA, DECIMAL_POINT))
+    return Layout(best, "," if best != "," and commas and not points else ".", header)
 
 
 def _merit(rows: list[Row]) -> tuple[bool, float, int]:
@@ -230,14 +219,9 @@ def check_header(layout: Layout, name: str) -> None:
         )
 
 
-# --- rows -----------------------------------------------------------------------------------------
-
-
 def check_rows(data: Data, layout: Layout, *, plain: bool) -> int:
-    """Return the number of rows below the header; refuse one that is longer or shorter."""
-    expected = len(layout.header)
+    expected, n_rows = len(layout.header), 0
     count = _count_cells if plain else _parse_cells
-    n_rows = 0
     with closing(count(data, layout.delimiter)) as widths:
         for line, width in islice(widths, 1, None):
             if width != expected:
@@ -251,7 +235,6 @@ def check_rows(data: Data, layout: Layout, *, plain: bool) -> int:
 
 
 def read_cells(data: Data, delimiter: str) -> Iterator[Row]:
-    """Yield the cells of every row, the header first, as they are written."""
     with _text(data) as text:
         for row in csv.reader(text, delimiter=delimiter):
             if not _blank(row):

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pandas import Series
 
 POINT, COMMA = ".", ","
-LOOKED_AT = 200
-"""Different texts after which a column without a number is taken for text."""
+LOOKED_AT = 200  # different texts after which a column without a number is taken for text
 
 _MONEY = r"[$€£¥₹₽₩₺₪₫₴฿]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|kr|zł|Fr\.?"
 # Behind a blank a unit may be any word; right behind the digits, 12A is rather a code.
@@ -60,12 +59,10 @@ def read_number(cell: str, decimal: str) -> tuple[float, str]:
 
 
 def looks_like_number(cell: str) -> bool:
-    """Tell whether a text is a number, with either mark of the fraction."""
     return any(pattern.fullmatch(cell) for pattern in PATTERNS.values())
 
 
 def numbers_in(text: Series, decimal: str) -> Series:
-    """Return the numbers in the cells of a column, NaN where there is none."""
     pandas = load("pandas", "Tables")
     if decimal == POINT:
         numbers = pandas.to_numeric(text, errors="coerce").astype(np.float64)
@@ -99,8 +96,6 @@ def number_style(distinct: Sequence[str]) -> NumberStyle | None:
     plain = best == POINT and not any(set(cell) & set(",(" + _SPACES) for cell in some)
     return NumberStyle(best, bool(named or not plain), max(units))
 
-
-# --- dates ----------------------------------------------------------------------------------------
 
 DAY_FIRST, MONTH_FIRST = "day first", "month first"
 ORDERS = (DAY_FIRST, MONTH_FIRST)
@@ -151,7 +146,6 @@ def date_order(cells: Sequence[str]) -> str | None:
 
 
 def read_day(cell: str, order: str = "") -> float:
-    """Return a date as days since 1970; NaN where it is none."""
     forms = [*_SURE, *([_SLASHED[order]] if order else ())]
     found = next(filter(None, (form.fullmatch(cell) for form in forms)), None)
     if found is None:
@@ -173,7 +167,6 @@ def read_day(cell: str, order: str = "") -> float:
 
 
 def days_in(column: Series, order: str = "") -> Series:
-    """Return dates, or texts of them, as days since 1970; NaN where there is none."""
     pandas = load("pandas", "Tables")
     if not pandas.api.types.is_datetime64_any_dtype(column.dtype):
         text = column.astype("string").str.strip()

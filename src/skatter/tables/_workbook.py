@@ -29,7 +29,6 @@ DEFINITIONS = [
 
 
 def is_workbook(data: Data) -> bool:
-    """Tell a workbook from other zip archives."""
     try:
         data.file.seek(0)
         return SHEETS in ZipFile(data.file).namelist()
@@ -38,7 +37,6 @@ def is_workbook(data: Data) -> bool:
 
 
 def stack_cells(data: Data) -> BinaryIO:
-    """Return a temporary file of CSV with the cells of the first sheet."""
     openpyxl = load("openpyxl", "Workbooks")
     _check_members(data)
     data.file.seek(0)
@@ -91,7 +89,6 @@ def _check_members(data: Data) -> None:
 
 
 def _text_of(value: Any) -> str:
-    """Return a cell as it would be written in CSV."""
     if value is None:
         return ""
     if isinstance(value, datetime):

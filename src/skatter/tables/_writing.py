@@ -25,8 +25,7 @@ from skatter.tables._text import NUMBER
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-WRITTEN = {"csv": ",", "tsv": "\t"}
-"""What divides cells that are written."""
+WRITTEN = {"csv": ",", "tsv": "\t"}  # what divides cells that are written
 
 PACKING: dict[str, Any] = {"": None, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """What packs a file, by the last ending of its name."""
@@ -34,11 +33,8 @@ PACKING: dict[str, Any] = {"": None, ".gz": gzip.open, ".bz2": bz2.open, ".xz": 
 KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet", "npz")
 """What can be written: endings of names without their first point."""
 
-FORMULA = frozenset("=+-@\t\r")
-"""First characters of what spreadsheets run."""
-
-LARGEST_WHOLE = 2.0**53
-"""Whole numbers below it are exact as floats."""
+FORMULA = frozenset("=+-@\t\r")  # first characters of what spreadsheets run
+LARGEST_WHOLE = 2.0**53  # whole numbers below it are exact as floats
 
 Target = str | Path | BinaryIO
 
@@ -195,7 +191,6 @@ def find_formula(cells: Iterable[Any]) -> str | None:
 
 
 def warn_of_formula(found: str | None) -> None:
-    """Warn of a text that was written as it is."""
     if found is not None:
         warnings.warn(
             f"cells such as {quoted(found)} were written as they are, and a spreadsheet may run "
