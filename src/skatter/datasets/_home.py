@@ -17,11 +17,8 @@ from pathlib import Path
 
 from skatter._files import write_atomically
 
-Home = str | os.PathLike[str] | None
-"""A data home as users give it; None is the default."""
-
-VARIABLE = "SKATTER_DATA"
-"""The environment variable that names the data home."""
+Home = str | os.PathLike[str] | None  # a data home as users give it; None is the default
+VARIABLE = "SKATTER_DATA"  # the environment variable that names the data home
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ class KnownFile:
     url: str = ""
 
     def check(self, path: Path, origin: str) -> None:
-        """Compare the bytes at a path with what is known of them."""
         wrong, size = "", path.stat().st_size
         if self.size not in (None, size):
             wrong = f"size in bytes expected {self.size}, found {size}"

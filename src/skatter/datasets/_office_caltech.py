@@ -17,8 +17,7 @@ from skatter.datasets._record import Dataset, choose_domains
 
 DOMAINS = ("amazon", "caltech", "dslr", "webcam")
 
-OTHER_NAMES = {"caltech10": "caltech"}
-"""What a file may call a domain, and what it is called here."""
+OTHER_NAMES = {"caltech10": "caltech"}  # what a file may call a domain, and what it is called here
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,7 @@ class FeatureSet:
 
 
 def shares_then_z_scores(counts: Array) -> Array:
-    """Divide rows by their sum, then give every column mean 0 and standard deviation 1.
-
-    The standard deviation is that of the samples at hand (divided by n); a constant column is
-    only centred.
-    """
+    """Divide rows by their sum, then give every column mean 0 and standard deviation 1."""
     return np.asarray(StandardScaler().fit_transform(normalize(counts, norm="l1")))
 
 

@@ -9,48 +9,20 @@ from inspect import signature
 from typing import Any
 
 from skatter._formatting import did_you_mean
-from skatter.datasets import (
-    _amazon_reviews as amazon_reviews,
-)
-from skatter.datasets import (
-    _digits as digits,
-)
-from skatter.datasets import (
-    _everyday_tables as everyday_tables,
-)
-from skatter.datasets import (
-    _ixmas as ixmas,
-)
-from skatter.datasets import (
-    _mnist_draw as mnist_draw,
-)
-from skatter.datasets import (
-    _mnist_usps as mnist_usps,
-)
-from skatter.datasets import (
-    _msrc_voc as msrc_voc,
-)
-from skatter.datasets import (
-    _office_caltech as office_caltech,
-)
-from skatter.datasets import (
-    _pacs as pacs,
-)
-from skatter.datasets import (
-    _parkinsons as parkinsons,
-)
-from skatter.datasets import (
-    _rotated_mnist as rotated_mnist,
-)
-from skatter.datasets import (
-    _skada_bench as skada_bench,
-)
-from skatter.datasets import (
-    _synthetic as synthetic,
-)
-from skatter.datasets import (
-    _vlcs as vlcs,
-)
+from skatter.datasets import _amazon_reviews as amazon_reviews
+from skatter.datasets import _digits as digits
+from skatter.datasets import _everyday_tables as everyday_tables
+from skatter.datasets import _ixmas as ixmas
+from skatter.datasets import _mnist_draw as mnist_draw
+from skatter.datasets import _mnist_usps as mnist_usps
+from skatter.datasets import _msrc_voc as msrc_voc
+from skatter.datasets import _office_caltech as office_caltech
+from skatter.datasets import _pacs as pacs
+from skatter.datasets import _parkinsons as parkinsons
+from skatter.datasets import _rotated_mnist as rotated_mnist
+from skatter.datasets import _skada_bench as skada_bench
+from skatter.datasets import _synthetic as synthetic
+from skatter.datasets import _vlcs as vlcs
 from skatter.datasets._facts import FACTS, Facts
 from skatter.datasets._home import Home, Source
 from skatter.datasets._record import Dataset
@@ -144,19 +116,10 @@ class DatasetInfo:
 def _entry(
     facts: Facts, loader: Callable[..., Dataset], source: Source | None = None
 ) -> DatasetInfo:
-    return DatasetInfo(
-        facts.name,
-        loader,
-        facts.summary,
-        tuple(facts.domains),
-        tuple(facts.domains.values()),
-        facts.n_features,
-        facts.n_classes,
-        facts.citation,
-        source,
-        facts.extra,
-        facts.collection,
-    )
+    same = ("name", "summary", "n_features", "n_classes", "citation", "extra", "collection")
+    known = {name: getattr(facts, name) for name in same}
+    domains, sizes = tuple(facts.domains), tuple(facts.domains.values())
+    return DatasetInfo(loader=loader, domains=domains, sizes=sizes, source=source, **known)
 
 
 _load_reviews, _make_shift = amazon_reviews.load_amazon_reviews, skada_bench.make_shift

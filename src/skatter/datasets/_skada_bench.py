@@ -6,10 +6,9 @@ target's training part is seen without labels, and its test part is scored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -30,16 +29,18 @@ ADDRESSES = {"-1": "no_ip", "1": "ip"}
 
 TEST_SIZE = 0.2
 
-SHIFTS: Mapping[str, Mapping[str, Any]] = {
-    "covariate_shift": {"n": 100, "noise": 0.6},
-    "target_shift": {"n": 100, "noise": 0.8},
-    "conditional_shift": {"n": 100, "noise": 0.8},
-    "subspace": {"n": 300, "noise": 0.4},
+FIRST = {"mushrooms": "enlarging", "phishing": "no_ip"}
+"""The domains that come first where the file begins with another."""
+
+SHIFTS = {
+    "covariate_shift": (100, 0.6),
+    "target_shift": (100, 0.8),
+    "conditional_shift": (100, 0.8),
+    "subspace": (300, 0.4),
 }
 """Samples in a cluster, and noise, of each drawn shift."""
 
-CENTRE = (-0.4, 3)
-"""Of the covariate shift; scikit-adaptation's ``center_cov_shift``."""
+CENTRE = (-0.4, 3)  # of the covariate shift; scikit-adaptation's ``center_cov_shift``
 
 
 def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
@@ -78,8 +79,7 @@ def load_phishing(*, random_state: int = 0, data_home: Home = None) -> Dataset:
     """
     path = PHISHING.find("all", data_home)
     columns = read_columns(path, ("f0", "label"))
-    features = [column for name, column in columns.items() if name != "label"]
-    X = as_numbers(path, features)
+    X = as_numbers(path, [column for name, column in columns.items() if name != "label"])
     y = _coded(path, columns["label"], ("-1", "1"))
     domain = _named(path, columns["f0"], ADDRESSES)
     return _parted(FACTS["phishing"].dataset(X, y, domain), random_state)
@@ -101,16 +101,17 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
     Samples come from scikit-adaptation's ``make_shifted_datasets``, with the parameters of that
     benchmark. Importing that package switches on scikit-learn's metadata routing.
     """
-    chosen = SHIFTS[check_choice("shift", shift, tuple(SHIFTS))]
-    X, y, domain = _generator()(
-        n_samples_source=chosen["n"],
-        n_samples_target=chosen["n"],
-        shift=shift,
-        noise=chosen["noise"],
-        label="binary",
-        center_cov_shift=CENTRE,
-        random_state=random_state,
-    )
+    n, noise = SHIFTS[check_choice("shift", shift, tuple(SHIFTS))]
+    try:
+        from skada.datasets import make_shifted_datasets
+    except ImportError as error:
+        raise ImportError(
+            "The shifts of SKADA-Bench are drawn by scikit-adaptation, which is not installed: "
+            "pip install skada"
+        ) from error
+    sizes = {"n_samples_source": n, "n_samples_target": n, "noise": noise}
+    centre = {"label": "binary", "center_cov_shift": CENTRE}
+    X, y, domain = make_shifted_datasets(shift=shift, **sizes, **centre, random_state=random_state)
     data = FACTS["subspace_shift" if shift == "subspace" else shift].dataset(
         np.asarray(X, dtype=np.float64),
         np.asarray(y, dtype=np.int64),
@@ -119,26 +120,11 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
     return _parted(data, random_state)
 
 
-def _generator() -> Callable[..., tuple[Array, Array, Array]]:
-    try:
-        from skada.datasets import make_shifted_datasets
-    except ImportError as error:
-        raise ImportError(
-            "The shifts of SKADA-Bench are drawn by scikit-adaptation, which is not installed: "
-            "pip install skada"
-        ) from error
-    generator: Callable[..., tuple[Array, Array, Array]] = make_shifted_datasets
-    return generator
-
-
 def _parted(data: Dataset, random_state: int) -> Dataset:
     """Put the first domain first, and part every domain."""
-    first = data.domain == _FIRST.get(data.name, data.domain[0])
+    first = data.domain == FIRST.get(data.name, data.domain[0])
     data = data.take(np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)]))
     return replace(data, part=draw_parts(data.y, data.domain, random_state=random_state))
-
-
-_FIRST = {"mushrooms": "enlarging", "phishing": "no_ip"}
 
 
 def _coded(path: Path, column: Array, values: tuple[str, ...]) -> Array:
