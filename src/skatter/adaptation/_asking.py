@@ -24,8 +24,7 @@ from skatter.tables import TableError, mark_missing
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST = 3
-"""Rows to ask for: one for each stratum."""
+FEWEST = 3  # rows to ask for: one for each stratum
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,14 +19,9 @@ from skatter.selection import LabelVerdict, NumberVerdict
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_ROWS = 5_000
-"""Rows that two models are compared on; of more as many are drawn."""
-
-FEWEST_LABELS = 10
-"""Labelled rows of the target from which on they judge."""
-
-N_FOLDS = 3
-"""In which labelled rows of the target are hidden and predicted."""
+MAX_ROWS = 5_000  # rows that two models are compared on; of more as many are drawn
+FEWEST_LABELS = 10  # labelled rows of the target from which on they judge
+N_FOLDS = 3  # in which labelled rows of the target are hidden and predicted
 
 TARGET_LABELS, CHECKED_ROWS = "labels of the target", "checked rows"
 """What decides, where it is not the judgement without labels."""

@@ -13,14 +13,9 @@ from skatter.tables import as_text, columns_by_kind, to_numbers, units_in
 if TYPE_CHECKING:
     import pandas as pd
 
-FAR = 2.0
-"""Standard deviations of the fit by which the mean of a column may move without a word."""
-
-FEWEST = 5
-"""Rows without which a mean says nothing."""
-
-MAX_ROWS = 20_000
-"""Rows whose units and means are compared; of more, every so many-th."""
+FAR = 2.0  # standard deviations of the fit by which the mean of a column may move without a word
+FEWEST = 5  # rows without which a mean says nothing
+MAX_ROWS = 20_000  # rows whose units and means are compared; of more, every so many-th
 
 
 def find_drift(

@@ -30,17 +30,10 @@ from skatter.tables import ColumnPlan, Samples, units_in
 Hedge = HedgedClassifier | HedgedRegressor
 Progress = Callable[[str], None]
 
-MODELS = {"classes": "classifiers", "numbers": "regressors"}
-"""What they are called."""
-
-N_MEASURED = 2_000
-"""Rows on which the error of an explicit map is measured."""
-
-MAX_SETTINGS = 30
-"""Settings that are fitted one by one; of a larger grid as many are drawn."""
-
-MAX_TUNED = 2_000
-"""Rows that settings are tried on; of more as many are drawn."""
+MODELS = {"classes": "classifiers", "numbers": "regressors"}  # what they are called
+N_MEASURED = 2_000  # rows on which the error of an explicit map is measured
+MAX_SETTINGS = 30  # settings that are fitted one by one; of a larger grid as many are drawn
+MAX_TUNED = 2_000  # rows that settings are tried on; of more as many are drawn
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 Ship = Literal["adapted", "plain"]
 
-CHUNK = 4_096
-"""Rows that are predicted together, beside others in further threads."""
+CHUNK = 4_096  # rows that are predicted together, beside others in further threads
 
 ELSEWHERE = 0
 """Number of a domain that the model has not seen; those that it has seen are signed from 1."""

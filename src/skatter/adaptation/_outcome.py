@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-CHECKED = "checked"
-"""Who predicted a row that a person has labelled."""
+CHECKED = "checked"  # who predicted a row that a person has labelled
 
 
 def new_columns(

@@ -20,11 +20,8 @@ from skatter.hedging._draw import draw_both_sides
 from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
 
-MOSTLY = 0.5
-"""Share of labelled rows below which a domain is a target."""
-
-FEWEST_NUMBERS = 10
-"""Labelled rows of the sources without which numbers cannot be learnt."""
+MOSTLY = 0.5  # share of labelled rows below which a domain is a target
+FEWEST_NUMBERS = 10  # labelled rows of the sources without which numbers cannot be learnt
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 
 STRATA = (DISAGREE, AGREE, LESS_SURE, SURER)
 
-SAME = 1e-9
-"""Relative difference below which two numbers are the same, written and read."""
-
-FEWEST_LEFT = 2
-"""Rows that must be left to predict."""
+SAME = 1e-9  # relative difference below which two numbers are the same, written and read
+FEWEST_LEFT = 2  # rows that must be left to predict
 
 
 # --- out ------------------------------------------------------------------------------------------

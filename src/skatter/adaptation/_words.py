@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-UNSURE = 0.5
-"""Confidence below which a prediction is called unsure."""
+UNSURE = 0.5  # confidence below which a prediction is called unsure
 
 RMSE = "root mean squared error"
 
@@ -47,11 +46,8 @@ QUANTILES = {
 SCALED = {"pooled": "over all rows", "domain": "in each domain"}
 """How the rows of a member are standardised."""
 
-MAX_LISTED = 12
-"""Classes that are listed one by one."""
-
-NAMED = 5
-"""Names that a sentence lists."""
+MAX_LISTED = 12  # classes that are listed one by one
+NAMED = 5  # names that a sentence lists
 
 
 def tell(
@@ -204,8 +200,7 @@ def confidence_words(
     return [f"Its confidence is {np.mean(answer.confidence):.2f} on average{below}. {worth}"]
 
 
-Counts = list[tuple[Any, int, float]]
-"""Classes, their rows and mean confidence."""
+Counts = list[tuple[Any, int, float]]  # classes, their rows and mean confidence
 
 
 def class_counts(answer: Answer) -> Counts:

@@ -26,8 +26,7 @@ from skatter.diagnosis._significance import FAMILIES, holm
 from skatter.domains import Codes
 from skatter.scatter import indicator_means
 
-BATCH = 5_000_000
-"""Numbers that are held at a time: samples x domains x columns."""
+BATCH = 5_000_000  # numbers that are held at a time: samples x domains x columns
 
 FLAT = 1e-8
 """Standard deviation, in that of all samples, up to which a feature is constant in a domain."""

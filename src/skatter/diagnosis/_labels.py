@@ -18,8 +18,7 @@ from skatter.diagnosis._features import largest_distances, rank_test
 from skatter.diagnosis._samples import MIN_SAMPLES
 from skatter.domains import Codes, Domains
 
-FEW = 5
-"""Where fewer samples are expected in a cell, the χ² distribution does not hold."""
+FEW = 5  # where fewer samples are expected in a cell, the χ² distribution does not hold
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from skatter._notebook import Section
 
 GAP = "  "
 KEPT = "\N{NO-BREAK SPACE}"
-SHORTEST = 6
-"""To which a column may be cut where the line is too short."""
+SHORTEST = 6  # to which a column may be cut where the line is too short
 
 
 def prose(text: str, width: int, *, bullet: str = "") -> str:

@@ -50,8 +50,7 @@ FIRST, PLAIN = 200, 0.1
 P-values below it come from all splits, so they mean what they say.
 """
 
-TIE = 1e-6
-"""Splits this near to the observed one tie with it, up to rounding in single precision."""
+TIE = 1e-6  # splits this near to the observed one tie with it, up to rounding in single precision
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from skatter.diagnosis._variance import VarianceShares
 from skatter.diagnosis._words import say_notes, say_words
 
 WIDTH = 80
-WIDEST = 110
-"""Lines of prose longer than this are hard to read."""
+WIDEST = 110  # lines of prose longer than this are hard to read
 
 
 @dataclass(frozen=True)

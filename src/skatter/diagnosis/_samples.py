@@ -19,8 +19,7 @@ from skatter._tensors import Array
 from skatter.domains import Codes, Domains
 from skatter.scatter import indicator_means
 
-MIN_SAMPLES = 5
-"""A domain with fewer samples is not compared with others."""
+MIN_SAMPLES = 5  # a domain with fewer samples is not compared with others
 
 MAX_DOMAINS = 100
 """More domains make thousands of pairs, of which each must be tested beside all others."""

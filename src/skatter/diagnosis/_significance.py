@@ -6,8 +6,7 @@ import numpy as np
 
 from skatter._tensors import Array
 
-FAMILIES = 2
-"""Pairs of domains and features are two families of tests; either can raise the alarm."""
+FAMILIES = 2  # pairs of domains and features are two families of tests; either can raise the alarm
 
 
 def holm(p_values: Array, *, families: int = 1) -> Array:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LIKE_A_LABEL = "; if it is the label, say so"
-"""Why a column is left out where no label is named."""
+LIKE_A_LABEL = "; if it is the label, say so"  # why a column is left out where no label is named
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,20 +16,11 @@ from skatter.diagnosis._significance import say_p
 if TYPE_CHECKING:
     from skatter.diagnosis._record import Diagnosis
 
-Columns = list[tuple[str, Callable[[Any], str]]]
-"""Headings, and what of an item stands below each."""
-
-SHOWN = 10
-"""Rows of a grid that could have thousands."""
-
-MANY_DOMAINS = 15
-"""Domains that are listed one by one."""
-
-NAME_WIDTH = 26
-"""Cells that are left to the name of a domain and its labels beside the classes."""
-
-CLASS_WIDTH = 14
-"""Characters that the name of a class may take."""
+Columns = list[tuple[str, Callable[[Any], str]]]  # headings, and what of an item stands below each
+SHOWN = 10  # rows of a grid that could have thousands
+MANY_DOMAINS = 15  # domains that are listed one by one
+NAME_WIDTH = 26  # cells that are left to the name of a domain and its labels beside the classes
+CLASS_WIDTH = 14  # characters that the name of a class may take
 
 
 def tables_of(found: Diagnosis, width: int) -> list[Section]:

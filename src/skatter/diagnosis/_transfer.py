@@ -25,14 +25,9 @@ from skatter.diagnosis._significance import holm
 from skatter.domains import UNLABELLED, Codes
 
 N_FOLDS = 5
-MIN_LABELLED = 20
-"""A domain with fewer labelled samples is not trained in."""
-
-FEW = 10
-"""Samples that only one of two classifiers gets right; fewer show no loss."""
-
-WORTH_SAYING = 0.03
-"""A loss of accuracy below this is no news, whatever its p-value."""
+MIN_LABELLED = 20  # a domain with fewer labelled samples is not trained in
+FEW = 10  # samples that only one of two classifiers gets right; fewer show no loss
+WORTH_SAYING = 0.03  # a loss of accuracy below this is no news, whatever its p-value
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,10 @@ from skatter.diagnosis._transfer import WORTH_SAYING, TransferPair
 if TYPE_CHECKING:
     from skatter.diagnosis._record import Diagnosis
 
-TOP = 10
-"""Features whose share of the domain scatter is said."""
-
-TOO_NEAR = 0.1
-"""Domain scatter below this share of what chance gives is no chance."""
-
-MAX_LEFT_OUT = 10
-"""Columns that were left out and are named."""
-
-UNEQUAL = 0.1
-"""Missing rates that differ by this much are worth a sentence."""
+TOP = 10  # features whose share of the domain scatter is said
+TOO_NEAR = 0.1  # domain scatter below this share of what chance gives is no chance
+MAX_LEFT_OUT = 10  # columns that were left out and are named
+UNEQUAL = 0.1  # missing rates that differ by this much are worth a sentence
 
 
 def say_words(found: Diagnosis) -> Iterator[str]:
