@@ -23,12 +23,13 @@ from skatter.diagnosis._samples import (
     missing_rates,
     standardise,
 )
-from skatter.diagnosis._table import read_frame
+from skatter.diagnosis._table import read_features
 from skatter.diagnosis._transfer import compare_transfer
 from skatter.diagnosis._variance import share_variance
 from skatter.domains import Domains, read_domains
 from skatter.labels import Task, is_continuous, marks, read_numbers
 from skatter.selection.criteria._evidence import seed_of
+from skatter.tables import read_columns
 
 
 def diagnose(
@@ -119,19 +120,11 @@ def diagnose(
     left_out: Mapping[str, str] = {}
     missing = None
     if domain is not None:
-        read = read_frame(
-            X,
-            label=label,
-            domain=domain,
-            task=task,
-            features=features,
-            ignore=ignore,
-            categorical=categorical,
-        )
-        y, sample_domain = read.samples.y, read.samples.sample_domain
-        labelled = None if y is None else read.samples.labelled
-        X, feature_names, task = read.X, read.names, read.task
-        missing, left_out = read.missing, read.left_out
+        read = read_columns(X, label=label, domain=domain, features=features, ignore=ignore)
+        told = read_features(read, task, categorical)
+        read, X, feature_names, task, missing, left_out = told
+        y, sample_domain = read.y, read.sample_domain
+        labelled = None if y is None else read.labelled
     table = check_numbers(X)
     columns = check_names(feature_names, X, table.shape[1])
     given: dict[str, Any] = {"labelled": labelled, "n_samples": len(table)}
@@ -196,17 +189,11 @@ def _facts(
 def _missing(
     rates: Array, columns: tuple[str, ...], names: tuple[str, ...]
 ) -> tuple[MissingShift, ...]:
-    """Features with missing values, those whose rates differ most first."""
     low, high = rates.argmin(axis=0), rates.argmax(axis=0)
+    # A column without any value is left out, and said to be.
+    some = np.flatnonzero(rates.any(axis=0) & (rates.min(axis=0) < 1))
     found = [
-        MissingShift(
-            columns[j],
-            lowest=float(rates[low[j], j]),
-            highest=float(rates[high[j], j]),
-            first=names[low[j]],
-            second=names[high[j]],
-        )
-        # A column without any value is left out, and said to be.
-        for j in np.flatnonzero(rates.any(axis=0) & (rates.min(axis=0) < 1))
+        MissingShift(columns[j], float(rates[a, j]), float(rates[b, j]), names[a], names[b])
+        for j, a, b in zip(some, low[some], high[some], strict=True)
     ]
     return tuple(sorted(found, key=lambda shift: shift.lowest - shift.highest))

@@ -115,7 +115,6 @@ def compare_features(
 
 
 def rank_test(X: Array, domain: Codes, n_domains: int) -> Array:
-    """Return the p-value of each column: that its place and spread are the same in all domains."""
     sizes = np.bincount(domain, minlength=n_domains)
     E = indicator_means(domain, n_domains)
     p_value = np.ones(X.shape[1])
@@ -146,7 +145,6 @@ def _p_value(total: tuple[Array, ...], between: tuple[Array, ...], df: int) -> A
 
 
 def largest_distances(X: Array, domain: Codes, n_domains: int) -> tuple[Array, Codes, Codes]:
-    """Return, for each column, the largest distance of two domains and which these are."""
     parts = [_distances(X[:, part], domain, n_domains) for part in _batches(X, n_domains)]
     distance, first, second = (np.concatenate(figures) for figures in zip(*parts, strict=True))
     return distance, first, second

@@ -95,7 +95,6 @@ def compare_labels(
 
 
 def _test(table: Array, n_permutations: int, seed: int) -> tuple[float | None, str, float]:
-    """P-value, how it was found, and the smallest it could be."""
     if table.shape[0] < 2:
         return None, "only one domain is labelled", 0.0
     if table.shape[1] < 2:

@@ -21,7 +21,6 @@ def prose(text: str, width: int, *, bullet: str = "") -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """Cut a text that is longer than ``width`` cells, with an ellipsis at its end."""
     if cells(text) <= width:
         return text
     kept = ""
@@ -41,7 +40,6 @@ def cells(text: str) -> int:
 
 
 def section_as_text(section: Section, width: int) -> str:
-    """Lay out a table for a terminal, names to the left and figures to the right."""
     table = [section.heads, *section.lines]
     widths = [max(cells(row[j]) for row in table) for j in range(len(section.heads))]
     spare = width - sum(widths) - len(GAP) * (len(widths) - 1)

@@ -109,21 +109,9 @@ def compare_pairs(
     auc, accuracy, auc_p = recognise(samples.X, domain, seed=seed)
     corrected = holm(np.concatenate([mmd_p, auc_p]), families=FAMILIES)
     mmd_c, auc_c = np.split(corrected, 2)
-    shifts = tuple(
-        PairShift(
-            first,
-            second,
-            mmd=float(mmd[i]),
-            mmd_p_value=float(mmd_p[i]),
-            mmd_p_corrected=float(mmd_c[i]),
-            auc=float(auc[i]),
-            accuracy=float(accuracy[i]),
-            auc_p_value=float(auc_p[i]),
-            auc_p_corrected=float(auc_c[i]),
-            differ=bool(min(mmd_c[i], auc_c[i]) <= level),
-        )
-        for i, (first, second) in enumerate(pairs)
-    )
+    differ = np.minimum(mmd_c, auc_c) <= level
+    columns = (mmd, mmd_p, mmd_c, auc, accuracy, auc_p, auc_c, differ)
+    shifts = tuple(map(PairShift, *zip(*pairs, strict=True), *(each.tolist() for each in columns)))
     floor = 1 / (n_permutations + 1)
     return shifts, n_permutations, min(n_tests * floor, 1.0)
 
@@ -131,7 +119,6 @@ def compare_pairs(
 def pairwise_mmd(
     X: Array, domain: Codes, *, n_permutations: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return MMD² and permutation p-value of each pair of domains, in the order of combinations."""
     K = np.asarray(gram(X, resolve_kernel(X, "rbf")))
     groups = [np.flatnonzero(domain == d) for d in range(domain.max() + 1)]
 
@@ -151,7 +138,6 @@ def pairwise_mmd(
 def _test_splits(
     K: Array, draws: Callable[[int], Array], n_permutations: int
 ) -> tuple[float, float]:
-    """MMD² and p-value of one pair, whose random splits are drawn as they are needed."""
     n_first = min(FIRST, n_permutations)
     of_splits = mmd_of_splits(K, draws(n_first))
     observed = of_splits[0]
@@ -192,7 +178,6 @@ def recognise(X: Array, domain: Codes, *, seed: int) -> tuple[Array, Array, Arra
 
 
 def _judge_pairs(votes: Array, domain: Codes) -> Array:
-    """Rows of AUC, accuracy and p-value, a column for each pair."""
     pairs = combinations(range(votes.shape[1]), 2)
     return np.array([_judge(votes, domain, a, b) for a, b in pairs]).T
 

@@ -33,15 +33,12 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of the domains that are compared."""
-
     X: Array
     domains: Domains
     rows: Codes
 
 
 def check_numbers(X: Any) -> Array:
-    """Return a table of numbers in which values may be missing, or say what is wrong with it."""
     try:
         return np.asarray(
             check_array(X, dtype=list(FLOATS), ensure_all_finite="allow-nan", input_name="X")
@@ -56,7 +53,6 @@ def check_numbers(X: Any) -> Array:
 
 
 def check_names(feature_names: Any, X: Any, n_columns: int) -> tuple[str, ...]:
-    """Return one name per column: those given, those of a data frame, or x0, x1 and so on."""
     if feature_names is None:
         feature_names = getattr(X, "columns", [f"x{j}" for j in range(n_columns)])
     names = tuple(str(name) for name in feature_names)
@@ -68,7 +64,6 @@ def check_names(feature_names: Any, X: Any, n_columns: int) -> tuple[str, ...]:
 
 
 def comparable(domains: Domains) -> Codes:
-    """Return the domains with enough samples, or say why nothing can be compared."""
     if domains.n_domains < 2:
         raise ValueError(
             f"sample_domain holds one domain only ({domains.domain_ids[0]}), so there is nothing "
@@ -89,7 +84,6 @@ def comparable(domains: Domains) -> Codes:
 
 
 def draw(domains: Domains, compared: Codes, max_samples: int, rng: np.random.Generator) -> Codes:
-    """Draw rows alike from the domains, in ascending order."""
     most = quota(domains.domain_counts[compared], max_samples)
     drawn = []
     for d in compared:
@@ -128,7 +122,6 @@ def standardise(X: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def missing_rates(missing: NDArray[np.bool_], domains: Domains) -> Array:
-    """Return the share of missing values by domain and column."""
     some = np.flatnonzero(missing.any(axis=0))
     rates = np.zeros((domains.n_domains, missing.shape[1]))
     means = indicator_means(domains.domain, domains.n_domains)

@@ -24,7 +24,6 @@ CLASS_WIDTH = 14  # characters that the name of a class may take
 
 
 def tables_of(found: Diagnosis, width: int) -> list[Section]:
-    """Return all grids that have something to show, class balance as wide as there is room."""
     grids = [_domains(found), _pairs(found), *_map(found, width), _features(found)]
     grids += [*_missing(found), *_labels(found, width), *_transfer(found), _variance(found)]
     return grids
@@ -38,7 +37,6 @@ def _more(n: int, what: str, which: str = "") -> str:
 def _grid(
     title: str, columns: Columns, items: Iterable[Any], *, names: int = 1, note: str = ""
 ) -> Section:
-    """Return a grid with a row for each item, a column for each heading and what stands below."""
     rows = tuple(tuple(show(item) for _, show in columns) for item in items)
     heads = tuple(heading for heading, _ in columns)
     return Section(title, (), heads, rows, names=names, note=note)
@@ -77,7 +75,6 @@ def _pairs(found: Diagnosis) -> Section:
 
 
 def _map(found: Diagnosis, width: int) -> Iterator[Section]:
-    """All pairs at a glance, one character each."""
     names, letters = found.compared, string.ascii_letters
     if not 3 < len(names) <= len(letters):
         return
@@ -159,8 +156,6 @@ def _labels(found: Diagnosis, width: int) -> Iterator[Section]:
 
 
 def _figures(labels: NumberShift) -> Columns:
-    """Return mean and spread of the labels of a domain."""
-
     def figure(of_domains: tuple[float, ...]) -> Callable[[int], str]:
         return lambda d: f"{of_domains[d]:.4g}" if labels.counts[d] else "?"
 

@@ -11,7 +11,7 @@ takes away the plainest moves: a loss that stays is a hint, never a proof, of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -84,7 +84,6 @@ class Transfer:
 
 
 def compare_transfer(samples: Samples, names: tuple[str, ...], *, seed: int) -> Transfer:
-    """Train in every labelled domain and test in every other one."""
     chosen = _choose_rows(samples, np.random.default_rng(seed))
     if len(chosen) < 2:
         return Transfer(
@@ -102,35 +101,23 @@ def compare_transfer(samples: Samples, names: tuple[str, ...], *, seed: int) -> 
         rows = chosen[b][np.isin(label[chosen[b]], classes)]
         if len(classes) < 2:
             continue
-        raw, own = (_right(scores, a, b, rows, classes, label[rows]) for scores in (pooled, apart))
-        pair = TransferPair(
-            names[a],
-            names[b],
-            within=_accuracy(raw[0], label[rows]),
-            across=_accuracy(raw[1], label[rows]),
-            across_standardised=_accuracy(own[1], label[rows]),
-            chance=1 / len(classes),
-            p_corrected=_test(raw, label[rows]),
-            p_standardised=_test(own, label[rows]),
-            n_samples=len(rows),
-        )
-        found.append(pair)
+        truth = label[rows]
+        raw, own = (_right(scores, a, b, rows, classes, truth) for scores in (pooled, apart))
+        accuracies = [_accuracy(right, truth) for right in (*raw, own[1])]
+        tests = _test(raw, truth), _test(own, truth)
+        found.append((names[a], names[b], *accuracies, 1 / len(classes), *tests, len(rows)))
     if not found:
         return Transfer((), n_per_domain, "no two labelled domains share two classes")
-    p_raw = holm(np.array([pair.p_corrected for pair in found]))
-    p_own = holm(np.array([pair.p_standardised for pair in found]))
-    corrected = zip(found, p_raw.tolist(), p_own.tolist(), strict=True)
-    pairs = (replace(pair, p_corrected=p, p_standardised=q) for pair, p, q in corrected)
-    return Transfer(tuple(pairs), n_per_domain)
+    *figures, raw_p, own_p, sizes = zip(*found, strict=True)
+    corrected = (holm(np.array(p)).tolist() for p in (raw_p, own_p))
+    return Transfer(tuple(map(TransferPair, *figures, *corrected, sizes)), n_per_domain)
 
 
 def _accuracy(right: Array, label: Codes) -> float:
-    """Mean over the classes of the share that is right."""
     return float(np.mean([right[label == k].mean() for k in np.unique(label)]))
 
 
 def _choose_rows(samples: Samples, rng: np.random.Generator) -> dict[int, Codes]:
-    """Draw the same number of labelled rows from every domain that has enough."""
     domains = samples.domains
     found = {}
     for d in range(domains.n_domains):
@@ -148,13 +135,11 @@ def _choose_rows(samples: Samples, rng: np.random.Generator) -> dict[int, Codes]
 
 
 def _of_frequent_classes(label: Codes, rows: Codes) -> Codes:
-    """Keep rows of classes that are in every fold."""
     counts = np.bincount(label[rows], minlength=1)
     return rows[counts[label[rows]] >= N_FOLDS]
 
 
 def _assign_folds(samples: Samples, chosen: dict[int, Codes], seed: int) -> Codes:
-    """Fold of every row that was chosen; -1 elsewhere."""
     fold = np.full(len(samples.X), UNLABELLED, dtype=np.intp)
     cut = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     for rows in chosen.values():
@@ -189,7 +174,6 @@ def _scores(X: Array, samples: Samples, chosen: dict[int, Codes], fold: Codes) -
 def _right(
     scores: dict[int, Array], a: int, b: int, rows: Codes, classes: Codes, label: Codes
 ) -> tuple[Array, Array]:
-    """Which rows are predicted right by the domain's own classifier, and which by the other's."""
     at = np.ix_(rows, classes)
     own, other = (classes[scores[d][at].argmax(axis=1)] == label for d in (b, a))
     return own, other

@@ -51,19 +51,14 @@ class VarianceShares:
 
 
 def share_variance(samples: Samples) -> VarianceShares:
-    """Measure the scatters of the drawn samples."""
     domains = samples.domains
     scatters = measure(Geometry.of_features(samples.X), domains)
     total = total_scatter(samples.X, domains.domain)
     # Sums of squared coefficients, times the variance of a sample
     variance = scatters.total * domains.n_samples / (domains.n_samples - 1)
     by_chance = float(np.sum(domain_factor(domains) ** 2)) * variance
-    found = VarianceShares(
-        total,
-        scatters.domain,
-        domain_share=_ratio(scatters.domain, total),
-        domain_chance=min(_ratio(by_chance, total), 1.0),
-    )
+    share, chance = _ratio(scatters.domain, total), min(_ratio(by_chance, total), 1.0)
+    found = VarianceShares(total, scatters.domain, share, chance)
     n_classes = int(np.count_nonzero(domains.class_counts))
     if n_classes < 2:
         return found
@@ -79,7 +74,6 @@ def share_variance(samples: Samples) -> VarianceShares:
 
 
 def _shared(domains: Domains) -> bool:
-    """Whether a class is labelled in more than one domain."""
     known = domains.labelled
     pairs = np.unique(np.column_stack([domains.label[known], domains.domain[known]]), axis=0)
     return len(pairs) > len(np.unique(pairs[:, 0]))

@@ -26,7 +26,6 @@ UNEQUAL = 0.1  # missing rates that differ by this much are worth a sentence
 
 
 def say_words(found: Diagnosis) -> Iterator[str]:
-    """Yield the answer, one sentence or two for each question."""
     yield from _say_domains(found)
     yield _say_features(found)
     yield from _say_missing(found)
@@ -39,9 +38,6 @@ def say_words(found: Diagnosis) -> Iterator[str]:
 def called(name: str) -> str:
     """Call a domain by its name, and a mere number a domain."""
     return name if any(character.isalpha() for character in name) else f"domain {name}"
-
-
-# --- domains --------------------------------------------------------------------------------------
 
 
 def _say_domains(found: Diagnosis) -> Iterator[str]:
@@ -80,9 +76,6 @@ def _say_domains(found: Diagnosis) -> Iterator[str]:
         )
 
 
-# --- features -------------------------------------------------------------------------------------
-
-
 def _say_features(found: Diagnosis) -> str:
     moved = [feature.name for feature in found.features if feature.moved]
     n = len(found.features)
@@ -114,9 +107,6 @@ def _say_missing(found: Diagnosis) -> Iterator[str]:
             f"samples of {called(worst.second)} and {percent(worst.lowest)} of those of "
             f"{called(worst.first)}{more}."
         )
-
-
-# --- labels ---------------------------------------------------------------------------------------
 
 
 def _say_labels(found: Diagnosis) -> Iterator[str]:
@@ -215,9 +205,6 @@ def _say_remainder(found: Diagnosis, lose: Sequence[TransferPair]) -> str:
     )
 
 
-# --- variance, and what to do ---------------------------------------------------------------------
-
-
 def _say_variance(found: Diagnosis) -> Iterator[str]:
     shares = found.variance
     said = (
@@ -256,11 +243,7 @@ def _say_next(found: Diagnosis) -> str:
     return "adapting is worth a try: skatter adapt, which also tells whether it helps."
 
 
-# --- notes ----------------------------------------------------------------------------------------
-
-
 def say_notes(found: Diagnosis) -> Iterator[str]:
-    """Yield what was done to the samples, and what the numbers do not say."""
     small = [f"{called(d.name)} ({d.n_samples})" for d in found.domains if not d.n_drawn]
     if small:
         yield (f"Not compared, for having fewer than {MIN_SAMPLES} samples: {join(small, 5)}.")
