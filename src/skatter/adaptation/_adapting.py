@@ -24,7 +24,7 @@ from skatter.hedging import Judgement, NumberJudgement
 from skatter.hedging._champion import Metric
 from skatter.labels import Task
 from skatter.selection import LabelVerdict, NumberVerdict
-from skatter.tables import ColumnPlan, OpenTable, Samples, mark_missing, read_labels
+from skatter.tables import ColumnPlan, OpenTable, Samples, mark_missing, read_columns, read_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,18 +247,15 @@ def adapt(
             sample = draw_sample(frame, label=label, domain=domain, random_state=random_state)
         frame = frame.frame if sample is None else sample.frame
     table = mark_missing(frame, na_values)
+    say("reading the columns")
     job = take_job(
-        table,
-        label=label,
-        domain=domain,
+        read_columns(table, label=label, domain=domain, features=features, ignore=ignore),
         task=task,
         method=method,
         tune=tune,
         plain=plain,
         metric=metric,
         class_frequencies=class_frequencies,
-        features=features,
-        ignore=ignore,
         categorical=categorical,
         random_state=random_state,
         say=say,
@@ -303,7 +300,6 @@ def adapt(
 
 
 def _read(job: Job, sheet: Checked | None, sample: TableSample | None) -> dict[str, Any]:
-    """Return what was read of the table."""
     return {
         "label": job.samples.label,
         "task": job.roles.task,

@@ -13,13 +13,12 @@ from skatter._formatting import count, percent
 from skatter.adaptation._fit import Progress, quiet
 from skatter.adaptation._job import take_job
 from skatter.adaptation._model import Answer, Ship
-from skatter.adaptation._plan import AUTO
 from skatter.adaptation._sheet import FEWEST_LEFT, make_sheet
 from skatter.hedging._champion import Metric
 from skatter.labels import Task
 from skatter.selection import LabelSheet, pick_numbers_to_label, pick_rows_to_label
 from skatter.selection._asking import DISAGREE
-from skatter.tables import TableError, mark_missing
+from skatter.tables import TableError, mark_missing, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,18 +119,13 @@ def ask(
     say = progress or quiet
     n_labels = check_integer("n_labels", n_labels, low=FEWEST)
     frame = mark_missing(frame, na_values)
+    say("reading the columns")
     job = take_job(
-        frame,
-        label=label,
-        domain=domain,
+        read_columns(frame, label=label, domain=domain, features=features, ignore=ignore),
         task=task,
-        method=AUTO,
-        tune=False,
         plain=plain,
         metric=metric,
         class_frequencies=class_frequencies,
-        features=features,
-        ignore=ignore,
         categorical=categorical,
         random_state=random_state,
         say=say,
@@ -163,7 +157,6 @@ def _draw(predicted: Mapping[Ship, Answer], n_labels: int, task: Task, seed: int
 
 
 def _tell(drawn: LabelSheet, label: str, task: Task) -> tuple[str, ...]:
-    """Say what to do with the sheet, and what it is for."""
     return (
         f"{count(len(drawn.rows), 'row')} to label, of {drawn.n_rows:,} without {label}: fill in "
         f"the column {label} of the sheet, from the top down.",

@@ -32,8 +32,6 @@ PLAIN: Ship = "plain"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models compared."""
-
     judgement: Judgement | NumberJudgement
     by_labels: LabelVerdict | NumberVerdict | None
     hedged: bool
@@ -54,7 +52,6 @@ class Comparison:
 
 
 def compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None) -> Comparison:
-    """Compare two models without labels, and by those that they have not seen where there are."""
     seed, hedged = job.random_state, job.plan.hedges
     judgement = _judge(fitted, job.table, seed)
     if sheet is None:
@@ -62,8 +59,7 @@ def compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None
         return Comparison(judgement, by_labels, hedged)
     answers = job.model(fitted, ADAPTED, {}).answers(frame.iloc[sheet.rows])
     predicted = {name: answer.label for name, answer in answers.items()}
-    by_labels = sheet.judge(predicted, random_state=seed)
-    return Comparison(judgement, by_labels, hedged, CHECKED_ROWS)
+    return Comparison(judgement, sheet.judge(predicted, random_state=seed), hedged, CHECKED_ROWS)
 
 
 def _judge(fitted: Fitted, table: Prepared, random_state: int) -> Judgement | NumberJudgement:
@@ -75,12 +71,8 @@ def _judge(fitted: Fitted, table: Prepared, random_state: int) -> Judgement | Nu
     rows = np.sort(np.random.default_rng(random_state).permutation(rows)[:MAX_ROWS])
     some = table.take(rows)
     given = {"sample_domain": some.sample_domain}
-    return fitted.hedge.judge(
-        some.X,
-        fitted.adapted.predict(some.X, **given),
-        fitted.plain.predict(some.X, **given),
-        **given,
-    )
+    said = (model.predict(some.X, **given) for model in (fitted.adapted, fitted.plain))
+    return fitted.hedge.judge(some.X, *said, **given)
 
 
 def judge_by_labels(

@@ -41,7 +41,6 @@ def find_drift(
 
 
 def _is_empty(column: pd.Series) -> bool:
-    """Tell whether no cell holds anything; blanks are nothing."""
     text = as_text(column) if column.dtype == object else column
     return bool(text.isna().all())
 
@@ -96,7 +95,6 @@ def _far_away(frame: pd.DataFrame, prepare: Any, names: set[str]) -> Iterator[st
 
 
 def find_new_domains(frame: pd.DataFrame, domain: str | None, known: set[str]) -> Iterator[str]:
-    """Yield what is new in the column of the domain."""
     if domain is None:
         return
     if domain not in frame.columns:
@@ -111,6 +109,5 @@ def find_new_domains(frame: pd.DataFrame, domain: str | None, known: set[str]) -
 
 
 def _examples(values: Sequence[Any], most: int) -> str:
-    """Name the first few values."""
     named = join([quoted(value) for value in values[:most]], most)
     return f"such as {named}" if len(values) > most else named

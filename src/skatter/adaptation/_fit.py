@@ -38,8 +38,6 @@ MAX_TUNED = 2_000  # rows that settings are tried on; of more as many are drawn
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was chosen, and out of how much."""
-
     params: dict[str, Any]
     n_tried: int
     n_settings: int
@@ -48,8 +46,6 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All models, fitted on prepared samples."""
-
     plan: Plan
     hedge: Hedge
     tuned: Tuned | None
@@ -59,7 +55,6 @@ class Fitted:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Method, parameters and what was tuned, ready for JSON."""
         name, estimator = self.plan.steps[0]
         champion = self.hedge.champion_
         return {
@@ -89,8 +84,6 @@ def quiet(step: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A table, prepared, and the models to fit on it."""
-
     samples: Samples
     roles: Roles
     columns: tuple[ColumnPlan, ...]
@@ -103,12 +96,10 @@ class Job:
 
     @property
     def unlabelled(self) -> Codes:
-        """Places of the rows without a label."""
         return np.flatnonzero(~self.samples.labelled)
 
     @property
     def units(self) -> dict[str, set[str]]:
-        """Units that the numbers of each column are written with."""
         return units_in(self.samples.X, self.prepare)
 
     def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
@@ -130,34 +121,23 @@ class Job:
         return Fitted(plan, hedge, tuned, adapted, plain, _outside(adapted, table))
 
     def model(self, fitted: Fitted, ship: Ship, settings: Mapping[str, Any]) -> TableModel:
-        """Put the preprocessing before both models."""
         adapted, plain = (
             DomainPipeline([("prepare", self.prepare), *model.steps])
             for model in (fitted.adapted, fitted.plain)
         )
-        return TableModel(
-            adapted,
-            plain,
-            ship,
-            str(self.samples.label),
-            self.samples.domain,
-            dict(self.roles.numbers),
-            settings,
-        )
+        label, numbers = str(self.samples.label), dict(self.roles.numbers)
+        return TableModel(adapted, plain, ship, label, self.samples.domain, numbers, settings)
 
     def with_labels(self, rows: Codes, labels: Any) -> Job:
-        """Return the job with more labels; roles stay."""
         y, labelled = np.array(self.samples.y), self.samples.labelled.copy()
         y[rows], labelled[rows] = labels, True
         samples = replace(self.samples, y=y, labelled=labelled)
         roles = keep_roles(samples, self.roles)
-        return replace(
-            self, samples=samples, roles=roles, table=Prepared.of(self.table.X, samples, roles)
-        )
+        table = Prepared.of(self.table.X, samples, roles)
+        return replace(self, samples=samples, roles=roles, table=table)
 
 
 def _tune(plan: Plan, table: Prepared, random_state: int) -> tuple[Plan, Tuned]:
-    """Return the plan with the settings that are expected to do best, and what they are."""
     some = table.draw(MAX_TUNED, random_state)
     (name, estimator), *behind = plan.steps
     if name == "sca":
@@ -190,7 +170,6 @@ def _outside(adapted: DomainPipeline, table: Prepared) -> float | None:
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON has them; estimators as they print themselves."""
     simple = (bool, int, float, str, type(None))
     return {
         name: value if isinstance(value, simple) else " ".join(str(value).split())

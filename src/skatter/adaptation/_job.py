@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from skatter._checks import check_integer
 from skatter._formatting import listed, quoted
 from skatter.adaptation._fit import Hedge, Job, Progress
-from skatter.adaptation._plan import MethodError, make_plan
+from skatter.adaptation._plan import AUTO, MethodError, make_plan
 from skatter.adaptation._roles import Prepared, assign_roles
 from skatter.hedging import HedgedClassifier, HedgedRegressor
 from skatter.hedging._champion import Metric
@@ -25,7 +25,6 @@ from skatter.tables import (
     describe_columns,
     leave_out_unseen,
     make_preprocessor,
-    read_columns,
 )
 from skatter.tables._errors import alike_but_for_case
 from skatter.tables._plans import CATEGORY, gives_label_away
@@ -39,31 +38,24 @@ ROWS_A_VALUE = 5
 
 
 def take_job(
-    frame: pd.DataFrame,
+    samples: Samples,
     *,
-    label: str,
-    domain: str | None,
     task: Task | None,
-    method: str,
-    tune: bool,
     plain: Any,
     metric: Metric,
     class_frequencies: Mapping[Any, float] | None,
-    features: Sequence[str] | None,
-    ignore: Sequence[str],
     categorical: Collection[str],
     random_state: int,
     say: Progress,
+    method: str = AUTO,
+    tune: bool = False,
 ) -> Job:
-    """Read and prepare a table; takes what :func:`skatter.adapt` takes."""
     seed = check_integer("random_state", random_state, low=0)
-    say("reading the columns")
-    samples = read_columns(frame, label=label, domain=domain, features=features, ignore=ignore)
     samples, task = read_task(samples, task)
     if task == "classes" and (marks := missing_marks(samples)):
         warnings.warn(
-            f"{listed(marks)} in column {quoted(label)} is taken for a class: if it stands for a "
-            "missing label, name it (na_values, --na-values).",
+            f"{listed(marks)} in column {quoted(samples.label)} is taken for a class: if it stands "
+            "for a missing label, name it (na_values, --na-values).",
             stacklevel=3,
         )
     roles = assign_roles(samples, task)
@@ -94,7 +86,6 @@ def _hedge(task: Task, plain: Any, metric: Metric, class_frequencies: Any, seed:
 
 
 def _describe(samples: Samples, categorical: Collection[str]) -> list[ColumnPlan]:
-    """Plan the columns, and warn of those that cannot help there or look wrong."""
     planned = describe_columns(samples.X, categorical=categorical)
     plans = leave_out_unseen(planned, samples.X, samples.y, samples.labelled)
     for before, plan in zip(planned, plans, strict=True):
@@ -107,15 +98,13 @@ def _describe(samples: Samples, categorical: Collection[str]) -> list[ColumnPlan
 
 
 def _doubts(text: pd.Series, samples: Samples) -> Iterator[str]:
-    """Say what looks wrong with a column of categories."""
     if alike := alike_but_for_case(text.dropna().unique()):
         yield (
             f": {listed(alike)} differ in their case alone, and are taken for different "
             "categories; write them alike if they mean the same."
         )
     text, labels = text[samples.labelled].fillna(""), np.asarray(samples.y)[samples.labelled]
-    often = text.nunique() * ROWS_A_VALUE < len(text)
-    if often and gives_label_away(text, labels):
+    if text.nunique() * ROWS_A_VALUE < len(text) and gives_label_away(text, labels):
         yield (
             " gives the label away in every row that has one; leave it out (ignore, --ignore) if "
             "it is known only after the label."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.utils import gen_batches
 
 from skatter._formatting import shorten
 from skatter._tensors import Array
@@ -34,8 +35,6 @@ ELSEWHERE = 0
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one model says of some rows."""
-
     label: Array
     confidence: Array
     interval: Array | None = None
@@ -171,10 +170,9 @@ class TableModel:
         ids = None
         if self.domain in frame.columns:
             ids = self.ids(read_labels(frame[self.domain])[0])
-        chunks = (slice(start, start + CHUNK) for start in range(0, len(frame), CHUNK))
         parts = in_threads(
             partial(self._answer, frame.iloc[rows], None if ids is None else ids[rows])
-            for rows in chunks
+            for rows in gen_batches(len(frame), CHUNK)
         )
         return {ship: _joined([part[ship] for part in parts]) for ship in parts[0]}
 
@@ -204,15 +202,12 @@ class TableModel:
 
     def ids(self, names: Array | None) -> Array | None:
         """Return domains of a table as the pipelines know them."""
-        if names is None:
-            return None
-        ids = np.asarray(names).astype(str)
-        if not self.numbers:
+        ids = None if names is None else np.asarray(names).astype(str)
+        if ids is None or not self.numbers:
             return ids
         return np.array([self.numbers.get(name, ELSEWHERE) for name in ids.tolist()])
 
     def _answer(self, frame: pd.DataFrame, ids: Array | None) -> dict[Ship, Answer]:
-        """Answer, or say in one line that the parts of a model which was loaded do not fit."""
         try:
             prepared = self.adapted[0].transform(self.aligned(frame))
             if self.task == "numbers":
@@ -231,7 +226,6 @@ class TableModel:
 
 
 def _ask(model: DomainPipeline, X: Any, ids: Array | None) -> Answer:
-    """Ask a pipeline for classes, and for probabilities where it has some."""
     if not hasattr(model, "predict_proba"):
         label = np.asarray(model.predict(X, sample_domain=ids))
         return Answer(label, np.full(len(label), np.nan))
@@ -255,10 +249,8 @@ def _ask_numbers(
 
 
 def _joined(parts: list[Answer]) -> Answer:
-    return Answer(
-        np.concatenate([part.label for part in parts]),
-        np.concatenate([part.confidence for part in parts]),
-        None
-        if parts[0].interval is None
-        else np.concatenate([np.asarray(part.interval) for part in parts]),
+    label, confidence = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("label", "confidence")
     )
+    intervals = [part.interval for part in parts if part.interval is not None]
+    return Answer(label, confidence, np.concatenate(intervals) if intervals else None)

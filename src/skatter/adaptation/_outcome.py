@@ -26,7 +26,6 @@ def new_columns(
     *,
     rows: Array | None = None,
 ) -> pd.DataFrame:
-    """Return what both models say of a table, or of some of its rows, the shipped one first."""
     import pandas as pd
 
     rows = np.arange(len(frame)) if rows is None else rows
@@ -42,7 +41,6 @@ def new_columns(
 
 
 def added_to(piece: pd.DataFrame, model: TableModel, *, rows: Array | None = None) -> pd.DataFrame:
-    """Return the columns that both models add to a piece of a table, or to some of its rows."""
     if rows is not None and not len(rows):
         answers = model.no_answers()
     else:
@@ -51,7 +49,6 @@ def added_to(piece: pd.DataFrame, model: TableModel, *, rows: Array | None = Non
 
 
 def fill_in(added: pd.DataFrame, rows: Array, labels: Array, task: Task) -> None:
-    """Write what a person said of some rows into the first new columns."""
     values = labels.astype(object) if labels.dtype.kind in "US" else labels
     known = (values, 1.0, CHECKED) if task == "classes" else (values, values, values, CHECKED)
     for place, cells in enumerate(known):
@@ -78,14 +75,12 @@ def read_numbers_told(predictions: pd.DataFrame, label: str) -> tuple[Array, dic
 
 
 def _sure(before: str, answer: Answer) -> dict[str, Array]:
-    """Return columns that say how sure a model is."""
     if answer.interval is None:
         return {f"{before}confidence": answer.confidence}
     return dict(zip((f"{before}low", f"{before}high"), answer.interval.T, strict=True))
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken, with a number behind it where it would be."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1
@@ -93,7 +88,6 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def _spread(values: Array, rows: Array, n_rows: int) -> Any:
-    """Return a column that holds values in some rows and nothing in others."""
     import pandas as pd
 
     values = np.asarray(values)

@@ -38,25 +38,20 @@ class MethodError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A method that is ready to be fitted on prepared samples."""
-
     method: Method
     steps: tuple[tuple[str, Any], ...]
     why: str
 
     @property
     def model(self) -> DomainPipeline:
-        """The steps as a pipeline."""
         return DomainPipeline(list(self.steps))
 
     @property
     def hedges(self) -> bool:
-        """Whether the hedge is the method."""
         return self.method.name in (HEDGED, HEDGED_REGRESSOR.name)
 
 
 def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
-    """Pick a method for a table, or say why the one that was asked for cannot be used."""
     n_rows = roles.domains.n_samples
     auto, numbers = name == AUTO, roles.task == "numbers"
     kind = "regressor" if numbers else "classifier"
@@ -90,7 +85,6 @@ def make_plan(name: str, roles: Roles, *, random_state: int) -> Plan:
 
 
 def _check_needs(method: Method, roles: Roles) -> None:
-    """Refuse a method that has nothing to learn from, with the reason."""
     name, needs = method.name, method.needs
     if method.extra and find_spec(method.extra) is None:
         raise MethodError(

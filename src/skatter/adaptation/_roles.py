@@ -26,8 +26,6 @@ FEWEST_NUMBERS = 10  # labelled rows of the sources without which numbers cannot
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """What the estimators are told of a table's domains."""
-
     domains: Domains
     sample_domain: Array | None
     numbers: Mapping[str, int]
@@ -37,12 +35,10 @@ class Roles:
 
     @property
     def target_knows_labels(self) -> bool:
-        """Whether some rows of a target have a label."""
         return bool((self.domains.target & self.domains.labelled).any())
 
 
 def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
-    """Tell sources from targets, or say what the table lacks."""
     if samples.sample_domain is None:
         domains = read_domains(_known(samples, task), labelled=samples.labelled)
         _check_sides(samples, domains, task)
@@ -60,7 +56,6 @@ def assign_roles(samples: Samples, task: Task = "classes") -> Roles:
 
 
 def keep_roles(samples: Samples, roles: Roles) -> Roles:
-    """Return the same sources and targets, of a table in which more rows have a label."""
     ids, numbers = roles.sample_domain, roles.numbers
     if ids is None:
         ids = np.where(roles.domains.target, -2, 1)
@@ -72,13 +67,11 @@ def keep_roles(samples: Samples, roles: Roles) -> Roles:
 
 
 def _known(samples: Samples, task: Task) -> Array:
-    """Return classes, or marks of who has a number."""
     y = np.asarray(samples.y)
     return y if task == "classes" else marks(y)
 
 
 def _signed(names: Array, codes: Array, is_target: Array) -> tuple[Array, dict[str, int]]:
-    """Return numbers for names of domains, negative ones for targets."""
     signed = np.where(is_target, -1, 1) * np.arange(1, len(names) + 1)
     return signed[codes], dict(zip(names.tolist(), signed.tolist(), strict=True))
 
@@ -106,7 +99,6 @@ def tell_targets(column: str, names: Array, n_rows: Array, n_labelled: Array) ->
 
 
 def _check_sides(samples: Samples, domains: Domains, task: Task) -> None:
-    """Refuse sides that are too small to be compared."""
     taught = domains.label[domains.source & domains.labelled]
     if task == "numbers" and len(taught) < FEWEST_NUMBERS:
         raise TableError(
@@ -137,12 +129,10 @@ class Prepared:
 
     @classmethod
     def of(cls, X: Array, samples: Samples, roles: Roles) -> Prepared:
-        """Put prepared samples beside what is known of their rows."""
         return cls(X, np.asarray(samples.y), roles.domains, roles.sample_domain, roles.task)
 
     @property
     def given(self) -> dict[str, Any]:
-        """Arguments of ``fit`` beside the samples."""
         return {
             "y": self.y,
             "sample_domain": self.sample_domain,
@@ -156,10 +146,8 @@ class Prepared:
         return self.take(draw_both_sides(self.domains, n_rows, random_state))
 
     def take(self, rows: Array) -> Prepared:
-        """Return some of the rows."""
         ids = None if self.sample_domain is None else self.sample_domain[rows]
         return Prepared(self.X[rows], self.y[rows], self.domains.take(rows), ids, self.task)
 
     def hide(self, rows: Array) -> Prepared:
-        """Return the same samples, of which some have lost their label."""
         return replace(self, domains=self.domains.hide(rows))

@@ -94,11 +94,9 @@ class _Numbers:
 
     @property
     def too_many(self) -> bool:
-        """Whether there are so many values that further ones share a number."""
         return len(self.known) > self._most
 
     def of(self, values: NDArray[Any], known: Mask) -> Codes:
-        """Return the number of each value, and -1 where none is known."""
         import pandas as pd
 
         codes, found = pd.factorize(values[known])

@@ -36,11 +36,7 @@ SAME = 1e-9  # relative difference below which two numbers are the same, written
 FEWEST_LEFT = 2  # rows that must be left to predict
 
 
-# --- out ------------------------------------------------------------------------------------------
-
-
 def own_columns(frame: pd.DataFrame) -> list[str]:
-    """Return what the row, its stratum and its weight are called beside the columns of a table."""
     taken = [str(name) for name in frame.columns]
     return [free_name(name, taken) for name in ("row", "stratum", "weight")]
 
@@ -60,9 +56,6 @@ def make_sheet(frame: pd.DataFrame, label: str, rows: Codes, drawn: LabelSheet) 
     return pd.concat([pd.DataFrame(own), others], axis=1)
 
 
-# --- and back -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Checked:
     """Labels that judge models which have not seen them: of a sheet that has come back."""
@@ -77,26 +70,18 @@ class Checked:
 
     @property
     def answered(self) -> Codes:
-        """Places in the table of the rows that are answered."""
         return self.rows[self.filled]
 
     @property
     def answers(self) -> Array:
-        """Their labels."""
         return self.labels[self.filled]
 
     def judge(
         self, predicted: Mapping[Any, Array], *, random_state: int
     ) -> LabelVerdict | NumberVerdict:
-        """Judge models by the labels that they predict for all of the rows."""
-        sheet = LabelSheet(
-            rows=self.rows,
-            stratum=self.stratum,
-            strata=self.strata,
-            sizes=self.sizes,
-            predictions={name: self._coded(labels) for name, labels in predicted.items()},
-            classes=np.arange(len(self.classes)),
-        )
+        coded = {name: self._coded(labels) for name, labels in predicted.items()}
+        classes = np.arange(len(self.classes))
+        sheet = LabelSheet(self.rows, self.stratum, self.strata, self.sizes, coded, classes)
         if not len(self.classes):
             truth = np.where(self.filled, self.labels, np.nan)
             return judge_number_answers(sheet, truth, random_state=random_state)
@@ -105,14 +90,12 @@ class Checked:
         return judge_answers(sheet, answers, random_state=random_state)
 
     def _coded(self, labels: Array) -> Array:
-        """Return codes of classes, and numbers as they are."""
         if not len(self.classes):
             return labels.astype(np.float64)
         return np.searchsorted(self.classes, labels.astype(self.classes.dtype))
 
 
 def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) -> Checked:
-    """Read a sheet that was filled in, or say what is wrong with it."""
     if not hasattr(sheet, "columns"):
         raise TypeError(f"checked must be a pandas DataFrame, got {type(sheet).__name__}.")
     label, own = str(samples.label), own_columns(frame)
@@ -148,7 +131,6 @@ def read_sheet(sheet: Any, frame: pd.DataFrame, samples: Samples, roles: Roles) 
 
 
 def _read_rows(column: pd.Series, known: Codes) -> Codes:
-    """Return the places of rows in the table, by their numbers there."""
     import pandas as pd
 
     rows = pd.Index(known).get_indexer(_as_numbers(column))
@@ -191,7 +173,6 @@ def _same(theirs: pd.Series, ours: pd.Series) -> Array:
 
 
 def _as_numbers(column: pd.Series) -> Array:
-    """Return cells as numbers, NaN where they are none."""
     import pandas as pd
 
     text = column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype("string")
@@ -199,7 +180,6 @@ def _as_numbers(column: pd.Series) -> Array:
 
 
 def _read_strata(column: pd.Series) -> tuple[Codes, tuple[str, ...]]:
-    """Return the stratum of each row, and those that are there."""
     written = column.astype("string").fillna("").str.strip().tolist()
     unknown = [name for name in written if name not in STRATA]
     if unknown:
@@ -228,7 +208,6 @@ def _read_sizes(column: pd.Series, stratum: Codes, samples: Samples) -> tuple[in
 
 
 def _read_answers(column: pd.Series, classes: Array, numbers: Codes) -> tuple[Array, Mask]:
-    """Return the labels that were filled in, and where; ``numbers`` are those of the rows."""
     written, answered = read_labels(column)
     if not answered.any():
         raise TableError(

@@ -58,7 +58,6 @@ def tell(
     answers: Mapping[Ship, Answer],
     sample: TableSample | None = None,
 ) -> tuple[str, ...]:
-    """Return the sentences of an adaptation, the most important first."""
     shipped = answers[comparison.ship]
     sentences = [
         *_predicted(roles, samples, sample),
@@ -109,7 +108,6 @@ def _predicted(roles: Roles, samples: Samples, sample: TableSample | None) -> li
 
 
 def _shipped(comparison: Comparison) -> list[str]:
-    """Name the model to ship, and say why."""
     judgement, labels, ship = comparison.judgement, comparison.by_labels, comparison.ship
     model = f"The {ship} model is the one to ship"
     if labels is not None and labels.verdict == "decided":
@@ -153,7 +151,6 @@ def _error(error: Estimate) -> str:
 
 
 def _expected(comparison: Comparison) -> list[str]:
-    """Say how well the models will do, where no label has said so."""
     judgement = comparison.judgement
     if comparison.by_labels is not None or judgement.n_target < FEWEST:
         return []
@@ -170,7 +167,6 @@ def _expected(comparison: Comparison) -> list[str]:
 
 
 def unit_words(label: str, unit: str) -> list[str]:
-    """Say what predictions and errors are in, where labels were written with a unit."""
     if not unit:
         return []
     meaning = ": 45 means 45 %" if unit == "%" else ""
@@ -204,7 +200,6 @@ Counts = list[tuple[Any, int, float]]  # classes, their rows and mean confidence
 
 
 def class_counts(answer: Answer) -> Counts:
-    """Return predicted classes, their rows and mean confidence, the most frequent first."""
     names, codes, counts = np.unique(answer.label, return_inverse=True, return_counts=True)
     sure = np.bincount(codes, weights=answer.confidence) / counts
     return _most_frequent(zip(names.tolist(), counts.tolist(), sure.tolist(), strict=True))
@@ -220,7 +215,6 @@ def count_added(added: pd.DataFrame) -> Counts:
 
 
 def join_counts(parts: Iterable[Counts]) -> Counts:
-    """Return the counts of several pieces together, the most frequent class first."""
     rows: Counter[Any] = Counter()
     sure: defaultdict[Any, float] = defaultdict(float)
     for name, n, mean in chain.from_iterable(parts):
@@ -234,7 +228,6 @@ def _most_frequent(counts: Iterable[tuple[Any, int, float]]) -> Counts:
 
 
 def predicted_section(answer: Answer, label: str, counts: Counts | None = None) -> Section:
-    """Lay out what was predicted: classes and how many rows, or how numbers are spread."""
     heads: tuple[str, ...] = (label, "rows", "mean confidence")
     rows: list[tuple[Any, ...]]
     if answer.interval is None:
@@ -259,7 +252,6 @@ def quantiles(answer: Answer) -> Iterator[tuple[str, Array]]:
 
 
 def _warnings(answer: Answer, roles: Roles, samples: Samples) -> list[str]:
-    """Warn of predictions that fell into one class, or lie beyond what was learnt from."""
     domains = roles.domains
     if answer.interval is not None:
         known = np.asarray(samples.y)[domains.source & domains.labelled]
