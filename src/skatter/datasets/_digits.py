@@ -63,7 +63,6 @@ def shrink(images: NDArray[Any], side: int) -> NDArray[np.float64]:
 
 
 def _area_weights(n_fine: int, n_coarse: int) -> NDArray[np.float64]:
-    """Share of each coarse cell (rows) that each fine cell (columns) of a unit line covers."""
     fine = np.arange(n_fine + 1) / n_fine
     coarse = np.arange(n_coarse + 1)[:, None] / n_coarse
     overlap = np.minimum(coarse[1:], fine[1:]) - np.maximum(coarse[:-1], fine[:-1])

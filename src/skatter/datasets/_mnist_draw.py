@@ -133,7 +133,6 @@ def _read_usps(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def _draw(name: str, n: int, n_there: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows drawn without regard to anything, none twice, in their order."""
     if n > n_there:
         raise ValueError(f"{name} must be at most {n_there}, the digits that there are, got {n}.")
     return np.sort(rng.choice(n_there, n, replace=False))

@@ -120,7 +120,6 @@ def load_office_caltech(
 
 
 def _read(features: FeatureSet, key: str, home: Home) -> tuple[Array, Array, Array]:
-    """Return samples, classes counted from 0, and domains of one file."""
     path = features.source.find(key, home)
     text = () if features.domains is None else (features.domains,)
     X, labels, *named = read_arrays(path, (features.samples, features.labels, *text), text=text)

@@ -47,7 +47,6 @@ def read_arrays(
 
 
 def _plain(path: Path, name: str, value: Any, is_text: bool, dense: bool) -> Array:
-    """Return a value that is a plain array of its kind, or say what it must be."""
     if not dense and sparse.issparse(value):
         value = value.toarray()
     if isinstance(value, np.ndarray) and value.dtype.kind in ("U" if is_text else "biuf"):
@@ -96,7 +95,6 @@ def read_columns(path: Path, needed: tuple[str, ...]) -> dict[str, Array]:
 
 
 def as_numbers(path: Path, columns: list[Array]) -> NDArray[np.float64]:
-    """Return columns of text side by side, as numbers."""
     try:
         return np.column_stack(columns).astype(np.float64)
     except ValueError as error:

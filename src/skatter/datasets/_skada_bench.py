@@ -44,7 +44,6 @@ CENTRE = (-0.4, 3)  # of the covariate shift; scikit-adaptation's ``center_cov_s
 
 
 def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
-    """Part each domain 80 to 20 percent, class by class, into ``"train"`` and ``"test"``."""
     part = np.full(len(y), "train", dtype="<U5")
     for name in np.unique(domain):
         rows = np.flatnonzero(domain == name)
@@ -121,7 +120,6 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
 
 
 def _parted(data: Dataset, random_state: int) -> Dataset:
-    """Put the first domain first, and part every domain."""
     first = data.domain == FIRST.get(data.name, data.domain[0])
     data = data.take(np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)]))
     return replace(data, part=draw_parts(data.y, data.domain, random_state=random_state))

@@ -71,7 +71,6 @@ def load_vlcs(
 
 
 def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:
-    """Draw 30 percent of the samples, rounded, for testing; the others are for training."""
     part = np.repeat("train", n_samples)
     n_test = round(TEST_SHARE * n_samples)
     part[rng.choice(n_samples, n_test, replace=False)] = "test"

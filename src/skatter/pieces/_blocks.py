@@ -54,7 +54,6 @@ def is_frame(X: Any) -> bool:
 
 
 def in_rows(X: Any) -> Any:
-    """Return a Dask array or DataFrame whose blocks hold whole rows."""
     _check_kind("X", X, "a Dask array or DataFrame")
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional, samples in rows; got {X.ndim} dimensions.")
@@ -216,7 +215,6 @@ class Blocks:
 
 
 def read_blocks(X: Any, **columns: Any) -> Blocks:
-    """Cut a Dask array or DataFrame, and what goes with its rows, into blocks; compute nothing."""
     X = in_rows(X)
     graph: dict[Any, Any] = {}
     rows = _keys(X, graph)
@@ -314,7 +312,6 @@ def once(value: Any) -> Any:
 
 
 def shares(sizes: Sequence[int], n_wanted: int) -> list[int]:
-    """Return how many rows to take from blocks of some sizes, in proportion to these."""
     total = sum(sizes)
     wanted = min(n_wanted, total)
     reached = [wanted * end // total for end in accumulate(sizes, initial=0)]
@@ -322,7 +319,6 @@ def shares(sizes: Sequence[int], n_wanted: int) -> list[int]:
 
 
 def rows_of_block(piece: Piece, quotas: Sequence[int], seed: int, accept: Call) -> Any:
-    """Return some rows of one block, always the same for a seed."""
     number = piece.place.number
     rng = np.random.default_rng([seed, number])
     drawn = piece.samples(np.sort(rng.choice(piece.n_rows, quotas[number], replace=False)))

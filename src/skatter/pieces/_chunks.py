@@ -129,7 +129,6 @@ class ArrayChunks:
             yield Chunk(self._X[rows], y, domain, labelled)
 
     def _column(self, name: str, values: Any) -> Any:
-        """Return one value for each row, in whatever gives them by a slice."""
         if values is None:
             return None
         if _is_path(values):
@@ -151,7 +150,6 @@ class ArrayChunks:
 
 
 def chunk_rows(rows: int | None, n_values: float) -> int:
-    """Return the rows of a chunk: those asked for, or as many as memory should take."""
     if rows is not None:
         return check_integer("rows", rows, low=1)
     return min(max(int(CHUNK_VALUES // max(n_values, 1)), 1), CHUNK_ROWS)
@@ -218,7 +216,6 @@ def _samples(X: Any) -> Any:
 
 
 def _as_rows(X: Any) -> Any:
-    """Return samples as they are, if rows can be taken from them, otherwise as an array."""
     if sparse.issparse(X):
         X = X.tocsr()
     elif not hasattr(X, "shape") or hasattr(X, "columns"):

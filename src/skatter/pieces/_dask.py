@@ -27,7 +27,6 @@ from skatter.pieces._survey import Piece
 def fit(
     model: Any, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
 ) -> Any:
-    """Fit a model on a Dask collection; it is as it was where an error is raised."""
     plan = Plan.of(model)
     plan.fit(blocks.read_blocks(X, y=y, sample_domain=sample_domain, labelled=labelled).surveyed())
     return model
@@ -65,8 +64,6 @@ for package in blocks.PACKAGES:
 
 @dataclass(frozen=True, eq=False)
 class MethodCall:
-    """A method that is called on every block, one row of what it makes, and the names of that."""
-
     model: Any
     method: str
     example: Any
@@ -104,7 +101,6 @@ def call_on_frame(X: Any, *sample_domain: Any, call: MethodCall, partition_info:
 
 
 def numbers_of_block(piece: Piece, call: Callable[..., Any], model: Any) -> tuple[float, ...]:
-    """Return the numbers that a call says of a block; none of no rows."""
     check_columns(piece)
     return call(model, piece.samples(), **piece.columns) if piece.n_rows else ()
 

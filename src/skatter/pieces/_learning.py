@@ -61,7 +61,6 @@ class Step(NamedTuple):
 
     @property
     def has_map_to_fit(self) -> bool:
-        """Whether a feature map must be fitted before moments are collected."""
         feature_map = getattr(self.model, "feature_map", None)
         return feature_map is not None and not isinstance(feature_map, FrozenEstimator)
 
@@ -81,8 +80,6 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A model and how each of its steps will learn; from :meth:`of`."""
-
     model: Any
     steps: list[Step]
 
@@ -194,12 +191,10 @@ def keep(step: Step, pieces: Pieces) -> Any:
 
 
 def see(step: Step, pieces: Pieces) -> Any:
-    """Fit a step that learns nothing but the number and names of the features."""
     return clone(step.model).fit(pieces.sample(1, None, clone(step.model).fit))
 
 
 def learn_pieces(step: Step, pieces: Pieces) -> Any:
-    """Learn from all samples without labels, or from the labelled ones, piece after piece."""
     classes = pieces.labels.view.classes if pipeline.sees_labelled_only(step.model) else None
     return pieces.in_turn(learn_piece, clone(step.model), classes)
 
@@ -223,7 +218,6 @@ def learn_moments(step: Step, pieces: Pieces) -> Any:
 
 
 def collect(step: Step, fresh: Any, pieces: Pieces) -> Moments:
-    """Begin a stream with a fresh clone of a step, and return the moments of all pieces."""
     n_wanted = SAMPLE_ROWS if step.has_map_to_fit else 1
     accept = partial(_accept, clone(step.model))
     random_state = step.model.random_state
@@ -236,11 +230,9 @@ def _accept(model: Any, X: Any) -> None:
 
 
 def moments_of_piece(piece: Piece, model: Any) -> Moments | None:
-    """Return the moments of one piece; None where it is empty."""
     return model.moments_of(piece.samples(), piece.domains) if piece.n_rows else None
 
 
 def join_moments(parts: list[Moments | None]) -> Moments | None:
-    """Return the moments of several pieces together."""
     found = [part for part in parts if part is not None]
     return merge_moments(found) if found else None

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Shows each pass by a bar, by a line at its end, or not at all."""
-
     def __init__(self, n_passes: int, *, bars: Progress | None = None, lines: bool = False) -> None:
         self._n_passes, self._number = n_passes, 0
         self._bars, self._lines = bars, lines
@@ -26,7 +24,6 @@ class Display:
     def follow(
         self, chunks: Iterable[Chunk], name: str, n_rows: int | None = None
     ) -> Iterator[Chunk]:
-        """Yield chunks, and show how far the pass has come."""
         self._number += 1
         title = f"pass {self._number} of {self._n_passes}, {name}"
         bar = None if self._bars is None else self._bars.add_task(title, total=n_rows, rate="")
@@ -46,7 +43,6 @@ class Display:
 
 @contextmanager
 def show(progress: bool | None, n_passes: int) -> Iterator[Display]:
-    """Choose a display: bars need a terminal, and rich."""
     check_choice("progress", progress, (None, True, False))
     terminal = sys.stderr.isatty()
     if not (terminal if progress is None else progress):

@@ -201,8 +201,6 @@ def _check_again(chunks: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Chunks that were surveyed, to be read again for each step that learns; from :meth:`of`."""
-
     chunks: Iterable[Chunk]
     display: Display
     labels: Labels
@@ -303,7 +301,6 @@ def _piece(chunk: Chunk) -> Piece:
 
 
 def _check_alike(chunk: Chunk, first: Chunk) -> None:
-    """Raise where a chunk has other features than the first, or lacks what that gives."""
     if chunk.X.shape[1] != first.X.shape[1]:
         raise ValueError(
             f"X has {chunk.X.shape[1]} features, the first chunk has {first.X.shape[1]}."
@@ -318,8 +315,6 @@ def _check_alike(chunk: Chunk, first: Chunk) -> None:
 
 
 class Sample(NamedTuple):
-    """Some rows of a stream, their numbers in it, and the random numbers that they drew."""
-
     X: Any
     sample_domain: Any
     rows: Array
@@ -370,7 +365,6 @@ class Reservoir:
 
 
 def _smallest(keys: Array, size: int) -> Array:
-    """Return where the smallest keys are, first places first."""
     if len(keys) <= size:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, size - 1)[:size])

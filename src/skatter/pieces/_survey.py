@@ -106,7 +106,6 @@ class Labels:
         return cls(view, survey, numbers, changed, classes)
 
     def numbers_of(self, columns: Columns, size: int) -> Codes:
-        """Return which distinct row each row of a piece is."""
         own, codes = distinct_rows(_plain(columns), size)
         try:
             found = [self.numbers[row] for row in own.rows()]
@@ -116,7 +115,6 @@ class Labels:
 
 
 def survey_piece(piece: Piece, classes: Any = None) -> Survey:
-    """Return the survey of one piece, and refuse what no piece may hold."""
     columns = _plain(piece.columns)
     known = [piece.place.size, *map(len, columns.values())]
     size = next((size for size in known if size is not None), None)
@@ -173,7 +171,6 @@ def _joined(parts: list[Array]) -> Array:
 
 
 def _codes(values: Array) -> Codes:
-    """Return a number for each value of a column, the same for the same values."""
     if values.dtype.kind != "O":
         return np.unique(values, return_inverse=True)[1].astype(np.intp)
     number: dict[Any, int] = {}
@@ -181,6 +178,5 @@ def _codes(values: Array) -> Codes:
 
 
 def _hashable(values: Array) -> list[Any]:
-    """Return values of Python that compare as they should: a missing one is None."""
     missing = is_missing(values)
     return [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]

@@ -305,7 +305,6 @@ def _opened(path: Path) -> Iterator[Data]:
 
 
 def _layout(data: Data) -> Layout:
-    """Find how a file is written; columns without a name get one, and may not be features."""
     try:
         layout = find_layout(data)
     except UnicodeDecodeError:
@@ -346,7 +345,6 @@ def _read_parquet(path: Path, columns: list[str], rows: int, text: list[str]) ->
 
 
 def _plain(column: Any) -> Array:
-    """Return an Arrow column as an array; nulls are NaN among numbers and None among text."""
     # Not every version of pyarrow keeps nulls where to_numpy decodes by itself.
     if hasattr(column, "dictionary_decode"):
         column = column.dictionary_decode()

@@ -153,7 +153,6 @@ class OpenTable:
         write_to(target, write, force=force)
 
     def _given(self, added: DataFrame) -> Add:
-        """Return what finds the new columns of a piece among those of all rows."""
         if len(added) != self.n_rows:
             raise ValueError(
                 f"added has {len(added):,} rows, and the table {self.n_rows:,}; give one for each."
@@ -183,7 +182,6 @@ class OpenTable:
         warn_of_formula(formula)
 
     def _new_cells(self, add: Add, decimal: str) -> Iterator[list[str]]:
-        """Yield the new cells of every row as text, the header first."""
         for number, piece in enumerate(self._cells()):
             with self.data.budget.paused():
                 new = add(piece)

@@ -103,8 +103,6 @@ def _in_rows(arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 class Part(NamedTuple):
-    """One part of an array: its type, its bytes, and where the next one starts."""
-
     kind: int
     content: bytes
     end: int
@@ -124,7 +122,6 @@ def read_variables(data: Data) -> dict[str, Array]:
 
 
 def _elements(data: Data, order: Order) -> Iterator[bytes]:
-    """Yield the elements of a file, unpacked up to a limit."""
     data.file.seek(HEADER)
     total = 0
     while len(tag := data.file.read(TAG)) == TAG:
@@ -204,7 +201,6 @@ class Reader:
         return values.reshape(shape, order="F")
 
     def _characters(self, part: Part, shape: tuple[int, ...]) -> Array:
-        """Return the rows of a matrix of characters, without the blanks that fill them up."""
         coding = TEXTS[part.kind]
         ending = "" if coding == "utf-8" else "-le" if self.order == "little" else "-be"
         text = part.content.decode(coding + ending)

@@ -34,8 +34,6 @@ PACKED: dict[bytes, tuple[str, Callable[..., Any]]] = {
 
 @dataclass(frozen=True)
 class Data:
-    """The unpacked bytes of a table, what messages call it, its ending, size and budget."""
-
     file: IO[bytes]
     name: str
     suffix: str
@@ -82,7 +80,6 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _suffix(path: Path) -> str:
-    """Return the ending of a name without that of a packed file, in lower case."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".bz2", ".xz"):
         suffixes.pop()

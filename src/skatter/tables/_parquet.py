@@ -23,7 +23,6 @@ INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_columns_of(data: Data) -> Any:
-    """Return the columns of a Parquet file as they are, with their types."""
     pyarrow = load("pyarrow", "Parquet files")
     with _opened(data) as (file, schema):
         if not any(_is_text(field.type) for field in schema):
@@ -99,7 +98,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _plain_type(field: Any) -> Any:
-    """Return the type of the values of a column, however they are stored."""
     kind = getattr(field.type, "storage_type", field.type)
     return kind.value_type if load("pyarrow", "Parquet files").types.is_dictionary(kind) else kind
 

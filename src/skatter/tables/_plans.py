@@ -255,7 +255,6 @@ def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
 
 
 def _why_text(distinct: list[str], n_known: int) -> str:
-    """Say why a column of text is left out, with what stands in the way where most are numbers."""
     words = [cell for cell in distinct if not looks_like_number(cell)]
     if len(words) > len(distinct) / 2:
         return f"{len(distinct):,} different texts in {n_known:,} rows: an id or free text"
@@ -267,7 +266,6 @@ def _why_text(distinct: list[str], n_known: int) -> str:
 def _describe_written(
     name: str, text: Series, distinct: list[str], n_missing: int
 ) -> ColumnPlan | None:
-    """Plan for text that is numbers or dates as people write them; None where it is neither."""
     if _mostly(looks_like_date, distinct):
         return _describe_date(text, DATE, n_missing)
     if _mostly(looks_slashed, distinct):

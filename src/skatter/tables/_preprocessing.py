@@ -279,7 +279,6 @@ def _columns_by_step(preprocessor: ColumnTransformer, there: Any) -> dict[str, l
 
 
 def _all_numbers(columns: DataFrame, decimal: str) -> DataFrame:
-    """Return columns as float64; those that hold no numbers yet are read one by one."""
     kinds = load("pandas", "Tables").api.types
     text = [name for name, dtype in columns.dtypes.items() if not kinds.is_numeric_dtype(dtype)]
     if text:
@@ -304,7 +303,6 @@ def _read_dates(column: Series, order: str) -> Series:
 
 
 def _read(cells: Series, read: Callable[[Series], Series], what: str) -> Series:
-    """Return the cells as numbers, or name the first that cannot be read."""
     numbers = read(cells)
     foreign = np.flatnonzero(cells.notna() & numbers.isna())
     if len(foreign):

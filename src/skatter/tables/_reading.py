@@ -178,7 +178,6 @@ def read_data(data: Data, kind: str) -> DataFrame:
 
 
 def kind_of(data: Data) -> str:
-    """Tell the kind of a file by the ending of its name, or by its first bytes."""
     named = SUFFIXES.get(data.suffix)
     if named is None and data.suffix in REMEDIES:
         raise TableError(f"{data.name}: {data.suffix} files are not read; {REMEDIES[data.suffix]}.")

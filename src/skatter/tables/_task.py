@@ -168,7 +168,6 @@ def _check_names(values: Array, n: int, column: str) -> None:
 
 
 def written_numbers(known: Array) -> tuple[Array, str]:
-    """Return labels as numbers, NaN where they are none or infinite, and their unit."""
     numbers, unit = np.array([_plain_number(label) for label in known.tolist()]), ""
     texts = [label for label in known.tolist() if isinstance(label, str)]
     style = number_style(list(dict.fromkeys(texts))) if np.isnan(numbers).any() else None

@@ -52,8 +52,6 @@ Widths = Generator[tuple[int, int], None, None]
 
 @dataclass(frozen=True)
 class Layout:
-    """How the cells of a file are divided, how fractions are written, and the first row."""
-
     delimiter: str
     decimal: str
     header: Row
@@ -77,7 +75,6 @@ def read_csv(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> DataFrame:
 
 
 def parse(data: Data, layout: Layout, **options: Any) -> Any:
-    """Hand a file to pandas; with ``chunksize``, frames of some rows come one after the other."""
     data.file.seek(0)
     return load("pandas", "Tables").read_csv(
         data.file,
@@ -242,7 +239,6 @@ def read_cells(data: Data, delimiter: str) -> Iterator[Row]:
 
 
 def _count_cells(data: Data, delimiter: str) -> Widths:
-    """Yield line and number of cells of each row, where every line is a row."""
     data.file.seek(0)
     mark, longest = delimiter.encode(), data.budget.longest_cell
     for number, line in enumerate(data.file, 1):

@@ -71,7 +71,6 @@ def stack_cells(data: Data) -> BinaryIO:
 
 
 def _check_members(data: Data) -> None:
-    """Unpack everything once, in blocks that are counted."""
     data.file.seek(0)
     total = 0
     with ZipFile(data.file) as archive:

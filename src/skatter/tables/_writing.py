@@ -86,7 +86,6 @@ def write_table(
 
 
 def write_to(target: Target, write: Callable[[Any], object], *, force: bool) -> None:
-    """Write to an open file or standard output as it comes, and to a path whole or not at all."""
     if not isinstance(target, str | os.PathLike):
         write(target)
     elif str(target) == "-":
