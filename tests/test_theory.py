@@ -14,11 +14,9 @@ from scipy.stats import norm
 from skatter.kernels import resolve_kernel
 from skatter.scatter import domain_scatter, mmd, scatter
 from skatter.theory import (
-    _discrepancy as discrepancy,
-)
-from skatter.theory import (
     a_distance,
     adaptation_bound,
+    discrepancy,
     discrepancy_bound,
     generalization_bound,
     mean_map_bound,
