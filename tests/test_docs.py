@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -69,9 +70,10 @@ def runnable(page: str, language: str) -> list[str]:
 
 
 def commands_of(page: str) -> list[str]:
-    """Return the commands of a page, less those that are not for tests."""
-    lines = "".join(runnable(page, "bash")).replace("\\\n", " ").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith(NOT_HERE)]
+    """Return the commands of a page, each on one line, less those that are not for tests."""
+    lines = re.sub(r"\\\n|(?<=\|)\n", " ", "".join(runnable(page, "bash"))).splitlines()
+    commands = [" ".join(line.split()) for line in lines]
+    return [each for each in commands if each and not each.startswith(NOT_HERE)]
 
 
 WITH_PYTHON = [page for page in PAGES if page not in ELSEWHERE and runnable(page, "python")]
@@ -131,22 +133,36 @@ def test_the_python_code_of_a_page_runs(page, require, request):
         exec(compile(block, f"docs/{page}.md", "exec"), names)
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS)
-def test_the_commands_of_a_page_run(page, demo, require):
-    require(*NEEDS[page])
-    commands = "\n".join(commands_of(page))
+@pytest.fixture(scope="module")
+def run_command(few_digits, tmp_path_factory):
+    """Run a command beside what ``skatter demo`` leaves there, once for all pages that show it."""
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "demo").mkdir()
+    shutil.copy(few_digits, folder / "demo")
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        cwd=demo,
-        env={**os.environ, "PATH": tools, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
+
+    @cache
+    def run(command: str) -> str:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=folder,
+            env={**os.environ, "PATH": tools, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_the_commands_of_a_page_run(page, run_command, require):
+    require(*NEEDS[page])
+    said = "\n".join(map(run_command, commands_of(page)))
     for shown in runnable(page, "text"):
-        assert shown.splitlines()[0] in done.stdout
+        assert shown.splitlines()[0] in said
 
 
 @pytest.mark.parametrize("page", PAGES)
