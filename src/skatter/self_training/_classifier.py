@@ -16,10 +16,21 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from skatter._accuracy import ScoresLabelled
-from skatter._checks import check_choice, check_integer, check_real, check_samples, warn_of_units
+from skatter._checks import check_choice, check_samples, warn_of_units
 from skatter._components import project_alike
 from skatter._formatting import percent
 from skatter._notebook import Section, ShowsLearnt, listed_with_counts
+from skatter._parameters import (
+    COUNT,
+    POSITIVE,
+    Declared,
+    Rule,
+    choice,
+    declared,
+    integer,
+    parameter,
+    real,
+)
 from skatter._principal import PrincipalMap
 from skatter._tensors import Array, Tall, host, is_tensor
 from skatter.domains import Domains, read_domains
@@ -70,7 +81,27 @@ class Candidate:
         return max(self.rounds, key=lambda each: (each.trust, each.number), default=None)
 
 
-class SCAClassifier(ScoresLabelled, ShowsLearnt):
+def _check_estimator(name: str, value: Any) -> None:
+    if not (value is None or type(value) is SCA):
+        raise TypeError(f"{name} must be an SCA, got {type(value).__name__}.")
+    if value is not None:
+        value.check_parameters()
+
+
+def _several(rule: Rule) -> Rule:
+    """Return the rule of a list of values that each keep ``rule``."""
+
+    def check(name: str, values: Any) -> None:
+        if isinstance(values, str) or np.ndim(values) != 1 or not len(values):
+            raise ValueError(f"{name} must name one candidate or more, as a list; got {values!r}.")
+        for value in values:
+            rule(name, value)
+
+    return check
+
+
+@declared
+class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
     """SCA and a classifier that trains itself on unlabelled samples, with nothing to tune.
 
     Five simple classifiers predict the unlabelled samples from the components, and vote. What
@@ -155,30 +186,16 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
 
-    def __init__(
-        self,
-        estimator: SCA | None = None,
-        *,
-        ridges: Sequence[float] = (1e-3, 3e-3, 1e-2),
-        scalings: Sequence[str] = SCALINGS,
-        voters: Sequence[str] = tuple(VOTERS),
-        n_rounds: int = 3,
-        n_rounds_together: int = 5,
-        confidence: float = 0.5,
-        n_basis: int = 300,
-        class_frequencies: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.ridges = ridges
-        self.scalings = scalings
-        self.voters = voters
-        self.n_rounds = n_rounds
-        self.n_rounds_together = n_rounds_together
-        self.confidence = confidence
-        self.n_basis = n_basis
-        self.class_frequencies = class_frequencies
-        self.random_state = random_state
+    estimator: SCA | None = parameter(_check_estimator, default=None, kw_only=False)
+    ridges: Sequence[float] = parameter(_several(POSITIVE), default=(1e-3, 3e-3, 1e-2))
+    scalings: Sequence[str] = parameter(_several(choice(*SCALINGS)), default=SCALINGS)
+    voters: Sequence[str] = parameter(_several(choice(*VOTERS)), default=tuple(VOTERS))
+    n_rounds: int = parameter(COUNT, default=3)
+    n_rounds_together: int = parameter(integer(0), default=5)
+    confidence: float = parameter(real(0, 1, open_low=True), default=0.5)
+    n_basis: int = parameter(COUNT, default=300)
+    class_frequencies: Any = None
+    random_state: Any = None
 
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
@@ -202,7 +219,12 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
         self
             The fitted estimator.
         """
-        template = self._template()
+        self.check_parameters()
+        template = (
+            SCA(delta=0.0, conditional_delta=1.0)
+            if self.estimator is None
+            else clone(self.estimator)
+        )
         X = check_samples(self, X, reset=True, tensors=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         if not domains.n_labelled:
@@ -276,28 +298,6 @@ class SCAClassifier(ScoresLabelled, ShowsLearnt):
     def leading(self) -> int:
         """Place of the candidate with the most weight."""
         return int(np.argmax([candidate.weight for candidate in self.candidates_]))
-
-    def _template(self) -> SCA:
-        """Check the parameters, and return SCA as it is used on explicit features."""
-        if not (self.estimator is None or type(self.estimator) is SCA):
-            raise TypeError(f"estimator must be an SCA, got {type(self.estimator).__name__}.")
-        for ridge in _several("ridges", self.ridges):
-            check_real("ridges", ridge, low=0, open_low=True)
-        for scaling in _several("scalings", self.scalings):
-            check_choice("scalings", scaling, SCALINGS)
-        for voter in _several("voters", self.voters):
-            check_choice("voters", voter, tuple(VOTERS))
-        check_integer("n_rounds", self.n_rounds, low=1)
-        check_integer("n_rounds_together", self.n_rounds_together, low=0)
-        check_integer("n_basis", self.n_basis, low=1)
-        check_real("confidence", self.confidence, low=0, high=1, open_low=True)
-        template = (
-            SCA(delta=0.0, conditional_delta=1.0)
-            if self.estimator is None
-            else clone(self.estimator)
-        )
-        template.check_parameters()
-        return template
 
     def _views(self, X: Any, domains: Domains, template: SCA) -> list[_View]:
         scalings = ("none",) if sparse.issparse(X) else tuple(dict.fromkeys(self.scalings))
@@ -509,9 +509,3 @@ def read_frequencies(given: Any, domains: Domains) -> Array | None:
 
 def _listed(names: Iterable[Any]) -> str:
     return ", ".join(map(str, names))
-
-
-def _several(name: str, values: Any) -> Sequence[Any]:
-    if isinstance(values, str) or np.ndim(values) != 1 or not len(values):
-        raise ValueError(f"{name} must name one candidate or more, as a list; got {values!r}.")
-    return tuple(values)
