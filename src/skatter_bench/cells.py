@@ -42,14 +42,10 @@ class Cell:
 
     def spec(self) -> dict[str, Any]:
         """Return everything about this cell as plain values."""
+        who = {name: getattr(self.contestant, name) for name in ("name", "classifier", "estimator")}
         return {
             "task": asdict(self.task),
-            "contestant": {
-                "name": self.contestant.name,
-                "classifier": self.contestant.classifier,
-                "estimator": self.contestant.estimator,
-                "fixed": dict(self.contestant.fixed),
-            },
+            "contestant": {**who, "fixed": dict(self.contestant.fixed)},
             "settings": [dict(values) for values in self.settings],
             "fold": self.fold,
             "seed": self.seed,

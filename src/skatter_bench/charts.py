@@ -359,7 +359,6 @@ def _label_point(
 
 
 def _cover(box: Bbox, taken: Sequence[Bbox], frame: Bbox) -> float:
-    """Return the area of a label that covers others or leaves the panel."""
     shared = [box.intersection(box, other) for other in taken]
     inside = box.intersection(box, frame)
     outside = box.width * box.height - (0 if inside is None else inside.width * inside.height)
@@ -405,7 +404,6 @@ def draw_figure1(panels: Sequence[Panel]) -> Figure:
 
 
 def _draw_panel(ax: Axes, Z: NDArray[Any], groups: NDArray[Any], colours: Sequence[str]) -> None:
-    """Show samples in the plane, a colour and a marker for each group."""
     for i, group in enumerate(np.unique(groups)):
         x, y = Z[groups == group, :2].T
         colour, marker = colours[i % len(colours)], MARKERS[i % len(MARKERS)]

@@ -404,7 +404,6 @@ def _print_table(
     store: Records,
     form: str,
 ) -> bool:
-    """Show one table; say so where nothing has been run."""
     if not found:
         Console(stderr=True).print(
             f"{suite.name}, {protocol}: nothing finished yet in {store.folder}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import product
@@ -72,16 +72,15 @@ class Contestant:
 
     def settings(self, task: Task) -> list[Values]:
         """Return all settings, those to be preferred among equals first."""
-        columns = [_candidates(values, task.n_classes) for values in self.grid.values()]
-        return [dict(zip(self.grid, values, strict=True)) for values in product(*columns)]
+        tried = product(*(_candidates(values, task.n_classes) for values in self.grid.values()))
+        return [dict(zip(self.grid, values, strict=True)) for values in tried]
 
     def build(self, values: Mapping[str, Any], seed: int) -> Any:
         """Return the estimator with some settings, ready to fit."""
         estimator = load_object(self.estimator)()
-        known = estimator.get_params(deep=False)
         own = {name: value for name, value in values.items() if not name.startswith(JUDGE)}
         chosen = {**self.fixed, **own}
-        if "random_state" in known:
+        if "random_state" in estimator.get_params(deep=False):
             chosen.setdefault("random_state", seed)
         if self.kind == "weights":
             C = values.get(f"{JUDGE}C", 1.0)
@@ -92,10 +91,8 @@ class Contestant:
 def _candidates(values: Sequence[Any], n_classes: int) -> list[Any]:
     """Put in the number of classes, C; numbers in increasing order, each once."""
     symbols = {"C": n_classes, "C-1": n_classes - 1}
-    numbers = [symbols.get(value, value) for value in values]
-    if any(isinstance(value, str) for value in numbers):
-        return numbers
-    return sorted(set(numbers))
+    known = [symbols.get(value, value) for value in values]
+    return known if any(isinstance(value, str) for value in known) else sorted(set(known))
 
 
 def contestants(
@@ -115,15 +112,14 @@ def contestants(
     what is tuned instead, by name of the contestant. With ``"sets"`` among the classifiers, methods
     that predict sets of classes take part twice.
     """
-    fit = {name: method for name, method in _with_variants(methods) if _fits(method, setting)}
-    if sparse:
-        tags = {name: get_tags(method.estimator()) for name, method in fit.items()}
-        fit = {name: method for name, method in fit.items() if tags[name].input_tags.sparse}
-    fit = _chosen(names, fit, setting)
+    fit = {
+        name: method
+        for name, method in _with_variants(methods)
+        if _fits(method, setting) and (not sparse or get_tags(method.estimator()).input_tags.sparse)
+    }
     judges = [name for name in classifiers if name != SETS]
-    plain = dict.fromkeys(("1nn", "svm", "logistic", *judges))
-    rows = [_raw(classifier, grid) for classifier in plain if names is None or RAW in names]
-    for name, method in fit.items():
+    rows = _raw_rows(("1nn", "svm", "logistic", *judges), grid, names)
+    for name, method in _chosen(names, fit, setting).items():
         in_sets = SETS in classifiers and hasattr(method.estimator, "predict_set")
         alone = (OWN, SETS) if in_sets else (OWN,)
         behind = {"features": tuple(judges), "weights": ("logistic",)}.get(method.kind, alone)
@@ -138,16 +134,15 @@ def regressors(
     *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
 ) -> list[Contestant]:
     """Return the rows of a table where labels are numbers."""
-    fit = _chosen(names, {name: methods[name] for name in NUMBERS}, "regression")
-    rows = [_raw(each, grid) for each in REGRESSORS if names is None or RAW in names]
-    for name, method in fit.items():
+    rows = _raw_rows(REGRESSORS, grid, names)
+    fit = {name: methods[name] for name in NUMBERS}
+    for name, method in _chosen(names, fit, "regression").items():
         tuned = Tuning(fixed=NUMBERS[name].fixed) if grid == "none" else NUMBERS[name]
         rows.append(_contestant(name, method, "ridge", tuned, grid))
     return rows
 
 
 def _with_variants(methods: Mapping[str, Method]) -> Iterator[tuple[str, Method]]:
-    """Yield contestants by name; a variant follows its method."""
     for name, method in methods.items():
         yield name, method
         yield from ((own, method) for own, variant in VARIANTS.items() if variant.method == name)
@@ -166,7 +161,6 @@ def _fits(method: Method, setting: str) -> bool:
 def _chosen(
     names: Sequence[str] | None, known: Mapping[str, Method], setting: str
 ) -> dict[str, Method]:
-    """Return the methods that were asked for; None is all."""
     for name in names or ():
         if name != RAW and name not in known:
             hint = did_you_mean(name, [RAW, *known]) or f" Known: {', '.join(known)}."
@@ -174,17 +168,21 @@ def _chosen(
     return {name: known[name] for name in known if names is None or name in names}
 
 
-def _raw(classifier: str, grid: str) -> Contestant:
-    return Contestant(RAW, classifier, grid=_classifier_grid(classifier, grid))
+def _raw_rows(
+    classifiers: Iterable[str], grid: str, names: Sequence[str] | None
+) -> list[Contestant]:
+    if names is not None and RAW not in names:
+        return []
+    plain = dict.fromkeys(classifiers)
+    return [Contestant(RAW, each, grid=_classifier_grid(each, grid)) for each in plain]
 
 
 def _contestant(name: str, method: Method, classifier: str, tuned: Tuning, grid: str) -> Contestant:
     fixed = {**VARIANTS[name].parameters, **tuned.fixed} if name in VARIANTS else tuned.fixed
-    estimator = method.estimator
     own_kernel = grid == "none" or {"kernel", "gamma"} & {*tuned.grid, *fixed}
-    shares = not own_kernel and _shares_gram(estimator)
+    shares = not own_kernel and _shares_gram(method.estimator)
     tried = {**tuned.grid, **_classifier_grid(classifier, grid)}
-    path = _public_path(estimator)
+    path = _public_path(method.estimator)
     return Contestant(name, classifier, path, method.kind, fixed, tried, method.nested, shares)
 
 
@@ -192,8 +190,8 @@ def _public_path(estimator: type[Any]) -> str:
     """Return where a user imports an estimator: records outlast the names of internal modules."""
     name, module = estimator.__qualname__, estimator.__module__
     room = module.partition("._")[0]
-    is_public = getattr(import_module(room), name, None) is estimator
-    return f"{room if is_public else module}:{name}"
+    found = getattr(import_module(room), name, None)
+    return f"{room if found is estimator else module}:{name}"
 
 
 def _shares_gram(estimator: type[Any]) -> bool:

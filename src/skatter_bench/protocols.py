@@ -87,12 +87,12 @@ def split(problem: Problem, fold: str, seed: int) -> Split:
     learn, labelled = problem.learn, problem.labelled
     kind, _, which = fold.partition("-")
     if kind == "without":
-        left_out = problem.domain == which
-        out = left_out[labelled]
-        return Split(learn[~left_out[learn]], labelled[~out], labelled[out])
+        stays = problem.domain != which
+        known = stays[labelled]
+        return Split(learn[stays[learn]], labelled[known], labelled[~known])
     if kind == "source":
-        kind_of_folds = StratifiedKFold if problem.has_classes else KFold
-        parts = kind_of_folds(N_FOLDS, shuffle=True, random_state=seed)
+        make_folds = StratifiedKFold if problem.has_classes else KFold
+        parts = make_folds(N_FOLDS, shuffle=True, random_state=seed)
         known, held = list(parts.split(labelled, problem.y[labelled]))[int(which)]
         return Split(learn, labelled[known], labelled[held])
     return Split(learn, labelled, problem.test)

@@ -32,7 +32,7 @@ NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("dam", "own"): ("DAM",),
     **{
         (name, "1nn"): (name.upper(),)
-        for name in ("kpca", "tca", "sstca", "gfk", "tsc", "sa", "tjm")
+        for name in ("kpca", "tca", "sstca", "gfk", "tsc", "sa", "tjm", "uml", "dica")
     },
     **{(f"usca{variant}", "1nn"): ("uSCA",) for variant in ("", "-printed", "-printed-unscaled")},
     **{
@@ -40,9 +40,7 @@ NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
     },
     ("undo-bias", "own"): ("Undo-Bias",),
     ("undo-bias", "sets"): ("Undo-Bias",),
-    ("uml", "1nn"): ("UML",),
     ("lre-svm", "own"): ("LRE-SVM",),
-    ("dica", "1nn"): ("DICA",),
 }
 """What tables of the paper call a contestant (method and classifier); names differ by table."""
 

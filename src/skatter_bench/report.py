@@ -230,7 +230,6 @@ def _protocols(results: SuiteResults) -> list[str]:
 
 
 def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:
-    """Say where the data and the published numbers come from."""
     keys = dict.fromkeys(each.suite.published for each in results if each.suite.published)
     for citation in dict.fromkeys(published(key).citation for key in keys):
         yield {"name": "Published numbers", "words": f"{citation}."}

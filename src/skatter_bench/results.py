@@ -140,7 +140,6 @@ def _outcome(
 
 
 def _check_whole(record: Record, holds: Mapping[str, Any], *names: str) -> None:
-    """Refuse a record that lacks what those of a benchmark have."""
     for name in names:
         if name not in holds:
             raise _not_whole(record, name)

@@ -164,13 +164,11 @@ class _Book:
         return True
 
     def keep(self, cell: Cell, result: dict[str, Any]) -> None:
-        """Put the result of a cell into the store, and settle the cell."""
         record = {"cell": cell.spec(), **result}
         self.store.put(cell.key, record)
         self._settle(cell, record, "failed" if _has_failed(record) else "done")
 
     def summary(self, seconds: float) -> Summary:
-        """Return the counts."""
         done, found, failed = self._counts["done"], self._counts["found"], tuple(self._failed)
         return Summary(done, found, len(failed), failed, seconds)
 
@@ -187,7 +185,6 @@ class _Book:
         self.tell(kind, cell)
 
     def tell(self, kind: Kind, cell: Cell) -> None:
-        """Say what happens to a cell."""
         if self._on_event is not None:
             done = self._counts.total() + len(self._failed)
             left = self._estimate.seconds_left(self.n_workers)
@@ -216,8 +213,6 @@ class _Job:
 
 
 class _Loop:
-    """Give cells away and take results in, until nothing is left."""
-
     def __init__(self, waiting: Iterable[Cell], book: _Book, work: Work, pool: Pool) -> None:
         self._waiting = deque(waiting)
         self._elsewhere: list[Cell] = []
@@ -253,7 +248,6 @@ class _Loop:
             self._submit(job)
 
     def _claim_next(self) -> _Job | None:
-        """Claim the next cell that no other run works on or has done."""
         while self._waiting:
             cell = self._waiting.popleft()
             claim = self._book.store.claim(cell.key)
@@ -284,7 +278,6 @@ class _Loop:
             return future
 
     def _take_in(self) -> None:
-        """Wait for results, and keep them."""
         finished = self._wait()
         died = any(self._has_died(future) for future in finished)
         if died and self._pool.start is not None:

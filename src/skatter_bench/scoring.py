@@ -64,7 +64,6 @@ class _Fold(NamedTuple):
     seed: int
 
     def seen(self) -> dict[str, Any]:
-        """Return the labels and domains that a method is fitted with."""
         domain = self.problem.domain[self.split.learn]
         return {"y": seen_labels(self.problem, self.split), "sample_domain": domain}
 
@@ -156,7 +155,6 @@ def seen_labels(problem: Problem, split: Split) -> Array:
 
 
 def _judge_features(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Array]:
-    """Return what the classifier predicts from the features, for each setting."""
     predicted: dict[int, Array] = {}
     for indices, features in _features(contestant, settings, fold):
         judge, own = JUDGES[contestant.classifier], [settings[i] for i in indices]
@@ -300,7 +298,6 @@ def _logistic(features: Features, settings: list[Values]) -> list[Array]:
 
 
 def _adaptation_machine(features: Features, settings: list[Values]) -> list[Array]:
-    """Return what domain adaptation machines predict."""
     fold, guesses = features.fold, []
     domain = fold.problem.domain[fold.split.score]
     for values in settings:
@@ -311,7 +308,6 @@ def _adaptation_machine(features: Features, settings: list[Values]) -> list[Arra
 
 
 def _regress(make: Callable[..., Any], features: Features, settings: list[Values]) -> list[Array]:
-    """Return what a regressor of scikit-learn predicts."""
     guesses = []
     for values in settings:
         leading = features.leading(values.get(K))

@@ -277,7 +277,6 @@ def _is_record(found: Any, key: str) -> bool:
 
 
 def _is_score(found: Any) -> bool:
-    """Tell a setting with its numbers, or with the error that it met."""
     if not isinstance(found, dict) or not isinstance(found.get("setting"), dict):
         return False
     if any(isinstance(value, dict | list) for value in found["setting"].values()):

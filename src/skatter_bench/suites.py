@@ -107,7 +107,6 @@ ANGLES = {angle: angle for angle in ("0", "15", "30", "45", "60", "75")}
 def _pairs(
     dataset: str, names: Mapping[str, str], n_classes: int, group: str, prepare: str = "as loaded"
 ) -> tuple[Task, ...]:
-    """One task from every domain to every other."""
     setting: Setting = "adaptation"
     how = (setting, n_classes, group, prepare)
     return tuple(
@@ -215,7 +214,6 @@ _FEW, _MORE = "at most 800 a side.", "at most 1,500 of the sources and 800 of th
 def _table_tasks(
     kind: str, setting: Setting = "adaptation", *, others: bool = False
 ) -> Iterator[Task]:
-    """Yield the tasks from one domain to another, or from all other domains to one."""
     most = SOURCES_AND_TARGET if others else PAIR
     for table in EVERYDAY_TABLES.values():
         if table.task != kind:

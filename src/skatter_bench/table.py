@@ -133,7 +133,6 @@ class Table:
         return any(getattr(entry, what) not in ("", None) for entry in entries)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Let ``console.print(table)`` fit the table to the terminal."""
         plain = console.color_system is None
         yield to_terminal(self, width=options.max_width, plain=plain)
 
@@ -247,7 +246,6 @@ def _block(corner: str, labels: Sequence[str], columns: Sequence[list[Text]], pl
 def _filled(
     table: Table, escape: Callable[[str], str], write: Callable[[Column, Entry], str]
 ) -> list[list[str]]:
-    """Return the headings and the rows as texts."""
     heads = [escape(text) for text in (table.corner, *(column.name for column in table.columns))]
     rows = ([escape(label), *map(write, table.columns, own)] for label, own in table.rows)
     return [heads, *rows]

@@ -72,27 +72,18 @@ def page_table(suite: Suite, outcomes: Sequence[Outcome]) -> Table:
 
     Columns that sum up others come first.
     """
-    table = table_of(suite, outcomes)
-    groups = by_group(outcomes)
+    table, groups = table_of(suite, outcomes), by_group(outcomes)
     if not has_averages(suite) or len(groups) == 1:
         if AVERAGE not in {column.name for column in table.columns}:
             return table
         return replace(table, columns=sorted(table.columns, key=lambda each: not each.overall))
-    parts = [_headed(table, "Averages", overall=True)]
+    averages = [replace(each, group="Averages", overall=True) for each in table.columns]
+    parts = [replace(table, columns=averages)]
     for group, own in groups.items():
-        parts.append(_headed(_without_overall(table_of(suite, own)), group))
+        part = table_of(suite, own)
+        columns = [replace(each, group=group) for each in part.columns if not each.overall]
+        parts.append(replace(part, columns=columns))
     return side_by_side(parts)
-
-
-def _headed(table: Table, group: str, **changes: Any) -> Table:
-    """Put one heading over all columns."""
-    columns = [replace(each, group=group, **changes) for each in table.columns]
-    return replace(table, columns=columns)
-
-
-def _without_overall(table: Table) -> Table:
-    """Leave out columns that sum up others."""
-    return replace(table, columns=[each for each in table.columns if not each.overall])
 
 
 def has_averages(suite: Suite) -> bool:
@@ -139,24 +130,23 @@ def accuracy_table(
     """
     results = _Results(outcomes, published)
     columns = [
-        Column(name, overall=name == AVERAGE, entries=results.accuracies(name, places))
+        Column(name, overall=name == AVERAGE, entries=results.entries(places, name))
         for name, places in results.spans().items()
     ]
     if is_collection(results.outcomes):
         lines = zip(*(column.entries for column in columns), strict=True)
-        means = [_mean_entry(line) for line in lines]
-        columns.insert(0, Column(AVERAGE, overall=True, entries=means))
+        columns.insert(0, Column(AVERAGE, overall=True, entries=[*map(_mean_entry, lines)]))
     if len(results.places) > 1 and (ranks := _rank_entries(results)):
         columns.append(Column(MEAN_RANK, "rank", overall=True, entries=ranks))
-    notes = results.notes(_spread_note(columns, results), *results.paper_notes())
+    notes = results.notes(results.spread_note(columns), *results.paper_notes())
     return results.table(title or results.only("suite"), map(_marked, columns), notes)
 
 
 def accuracy_matrix(outcomes: Sequence[Outcome]) -> tuple[NDArray[np.float64], list[str]]:
     """Return accuracies, tasks by methods, and the methods; nan where there is none."""
-    table = _without_overall(accuracy_table(outcomes))
-    columns = [[entry.value for entry in column.entries] for column in table.columns]
-    return np.array(columns), list(table.labels)
+    table = accuracy_table(outcomes)
+    tasks = (column.entries for column in table.columns if not column.overall)
+    return np.array([[entry.value for entry in own] for own in tasks]), list(table.labels)
 
 
 def summary_table(
@@ -175,14 +165,14 @@ def summary_table(
     for suite, found in by_group(results.outcomes, "suite").items():
         own = _Results(found, published.get(suite))
         own.rows = results.rows  # also those that were not run here
-        papers += [own.paper] if own.paper else []
+        papers.append(own.paper)
         groups = own.groups()
         for group, places in groups.items():
             hint = group if len(groups) > 1 else (titles or {}).get(suite, "")
             name = group if len(groups) > 1 else AVERAGE if len(places) > 1 else places[0][1]
-            columns.append(Column(suite, hint=hint, entries=own.accuracies(name, places)))
+            columns.append(Column(suite, hint=hint, entries=own.entries(places, name)))
     means = "Mean over the tasks of a suite; no mean where a task is missing or failed."
-    notes = results.notes(means, *_citation_notes(papers), failures=False)
+    notes = results.notes(means, *_citation_notes(*papers), failures=False)
     return results.table(title, map(_marked, columns), notes)
 
 
@@ -192,10 +182,9 @@ def is_collection(outcomes: Iterable[Outcome]) -> bool:
 
 
 def _mean_entry(line: Sequence[Entry]) -> Entry:
-    """Return the mean over groups; one gap leaves no mean."""
-    for entry in line:
-        if entry.missing:
-            return Entry(note=entry.note, reason=entry.reason)
+    gap = next((entry for entry in line if entry.missing), None)
+    if gap is not None:
+        return Entry(note=gap.note, reason=gap.reason)
     return Entry(float(np.mean([entry.value for entry in line])))
 
 
@@ -204,7 +193,7 @@ def _rank_entries(results: _Results) -> list[Entry]:
     ranked: Iterable[Sequence[Place]] = [[place] for place in results.places]
     if is_collection(results.outcomes):
         ranked = results.groups().values()
-    found = [results.means(places, "accuracy") for places in ranked]
+    found = (results.entries(places) for places in ranked)
     values = np.array([[entry.value for entry in column] for column in found], dtype=float)
     whole = ~np.isnan(values).any(axis=0)
     if whole.sum() < 2:
@@ -232,10 +221,8 @@ def runtime_table(
     units = [i for i, (contestant, _) in enumerate(results.rows) if contestant == reference]
     columns = []
     for group, places in results.groups().items():
-        seconds = [
-            replace(entry, published=results.printed(row, group, places), spread=None)
-            for row, entry in zip(results.rows, results.means(places, "fit_seconds"), strict=True)
-        ]
+        found = results.entries(places, group, "fit_seconds")
+        seconds = [replace(entry, spread=None) for entry in found]
         columns.append(Column(group, "seconds", hint="seconds", entries=seconds))
         if units:
             times = [_multiple(entry, seconds[units[0]]) for entry in seconds]
@@ -243,7 +230,7 @@ def runtime_table(
     notes = results.notes(
         "Time to learn with the chosen setting and to predict the target, mean over tasks.",
         "" if units else f"No multiples: {reference} is not among the methods.",
-        *_citation_notes([results.paper] if results.paper else []),
+        *_citation_notes(results.paper),
     )
     return results.table(title, columns, notes)
 
@@ -279,7 +266,7 @@ def matrix_table(
         tasks = ", ".join(task for _, task in results.places)
         raise ValueError(f"tasks must be named train->test, got {tasks}.")
     domains = list(dict.fromkeys(domain for pair in pairs for domain in pair))
-    ours = {place[1]: results.means([place], "accuracy")[0] for place in results.places}
+    ours = {place[1]: results.entries([place])[0] for place in results.places}
     values = _with_margins(domains, {task: float(entry.value) for task, entry in ours.items()})
     theirs = _with_margins(domains, results.printed_row(row))
 
@@ -292,7 +279,7 @@ def matrix_table(
     trains, tests = [*domains, OTHERS], [*domains, SELF, OTHERS, DROP]
     columns = [Column(test, entries=[entry(train, test) for train in trains]) for test in tests]
     margins = _margin_notes(results.paper, theirs) if results.paper else []
-    notes = results.notes(_spread_note(columns, results), *results.paper_notes(), *margins)
+    notes = results.notes(results.spread_note(columns), *results.paper_notes(), *margins)
     heading = f"{title or suite}: {results.rows[row]}, {results.protocol}"
     return Table(heading, "train \\ test", trains, columns, notes)
 
@@ -303,28 +290,23 @@ def _with_margins(
     """Return the matrix with its margins on the right and below; nan where something is missing."""
     square = np.array([[values.get(f"{a}->{b}", math.nan) for b in domains] for a in domains])
     own = np.diag(square)
-    n_others = max(len(domains) - 1, 1)
-    others = (square.sum(axis=1) - own) / n_others
-    body = np.column_stack([square, own, others, 100 * (own - others) / own])
-    below = (square.sum(axis=0) - own) / n_others
-    drop = 100 * (own.mean() - others.mean()) / own.mean()
-    whole = np.vstack([body, [*below, own.mean(), others.mean(), drop]])
+    right, below = ((square.sum(axis=i) - own) / max(len(domains) - 1, 1) for i in (1, 0))
+    body = np.column_stack([square, own, right, 100 * (own - right) / own])
+    drop = 100 * (own.mean() - right.mean()) / own.mean()
+    whole = np.vstack([body, [*below, own.mean(), right.mean(), drop]])
     names = product([*domains, OTHERS], [*domains, SELF, OTHERS, DROP])
     return dict(zip(names, whole.ravel().tolist(), strict=True))
 
 
 def _margin_notes(paper: Published, margins: Mapping[tuple[str, str], float]) -> list[str]:
-    """Say where the paper prints other margins than its own matrix gives."""
-    slips = [
+    slips = ", ".join(
         f"{printed:.2f} as {name} of {row} ({margins[row, name]:.2f})"
         for row, own in paper.summary.items()
         for name, printed in own.items()
         if not isinstance(printed, str)
         and abs(margins.get((row, name), math.nan) - printed) > ROUNDING
-    ]
-    if not slips:
-        return []
-    return [f"Margins are recomputed from the matrix; the paper prints {', '.join(slips)}."]
+    )
+    return [f"Margins are recomputed from the matrix; the paper prints {slips}."] if slips else []
 
 
 # --- settings, failures, costs ------------------------------------------------------------------
@@ -334,15 +316,11 @@ def settings_table(outcomes: Sequence[Outcome]) -> Table:
     """List what was chosen for every method and task, and how it did in the folds."""
     chosen = [each for each in outcomes if not each.error and each.setting]
     settings = [Entry(setting_words(each.setting)) for each in chosen]
-    in_folds = [_measured(each.selection_score) for each in chosen]
-    on_target = [_measured(each.accuracy) for each in chosen]
-    return _list_of(
-        "Chosen settings",
-        chosen,
-        Column("Chosen setting", "setting", entries=settings),
-        Column("In the folds", hint="percent", entries=in_folds),
-        Column("On the target", hint="percent", entries=on_target),
-    )
+    columns = [Column("Chosen setting", "setting", entries=settings)]
+    for name, what in (("In the folds", "selection_score"), ("On the target", "accuracy")):
+        entries = [_measured(getattr(each, what)) for each in chosen]
+        columns.append(Column(name, hint="percent", entries=entries))
+    return _list_of("Chosen settings", chosen, *columns)
 
 
 def failures_table(outcomes: Sequence[Outcome]) -> Table:
@@ -353,7 +331,6 @@ def failures_table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _list_of(title: str, outcomes: Sequence[Outcome], *columns: Column) -> Table:
-    """Lay out one row for each outcome: its task, its run where there are several, the columns."""
     which = [Column("Task", "words", entries=[Entry(each.task) for each in outcomes])]
     if len({_run(each) for each in outcomes}) > 1:
         runs = [Entry(f"{each.seed}, {each.draw}") for each in outcomes]
@@ -364,13 +341,13 @@ def _list_of(title: str, outcomes: Sequence[Outcome], *columns: Column) -> Table
 def costs_table(outcomes: Sequence[Outcome]) -> Table:
     """Say what every method cost: all of its work, one fit, and memory."""
     methods = by_group(outcomes, "label")
-    fits, peaks = [], []
+    lines = []
     for own in methods.values():
         times = [each.fit_seconds for each in own if math.isfinite(each.fit_seconds)]
-        fits.append(_measured(median(times) if times else None))
         sizes = (each.peak_bytes for each in own if each.peak_bytes is not None)
-        peaks.append(_measured(max(sizes, default=None)))
-    work = [_measured(cpu_seconds(own)) for own in methods.values()]
+        fit = median(times) if times else None
+        lines.append([*map(_measured, (cpu_seconds(own), fit, max(sizes, default=None)))])
+    work, fits, peaks = zip(*lines, strict=True) if lines else ((), (), ())
     columns = (
         Column("CPU time", "duration", "all folds and settings", entries=work),
         Column("One fit", "duration", "median over tasks", entries=fits),
@@ -445,7 +422,6 @@ class _Results:
         self._withheld = None if alike else paper
 
     def only(self, attribute: Literal["suite", "protocol"]) -> str:
-        """Return the one suite or protocol of all outcomes."""
         values = list(dict.fromkeys(getattr(each, attribute) for each in self.outcomes))
         if len(values) > 1:
             raise ValueError(
@@ -455,7 +431,6 @@ class _Results:
         return str(values[0])
 
     def groups(self) -> dict[str, list[Place]]:
-        """Return the places of every group."""
         groups: dict[str, list[Place]] = defaultdict(list)
         for place in self.places:
             groups[place[0]].append(place)
@@ -473,21 +448,24 @@ class _Results:
         return spans if len(spans) == 1 else {**spans, AVERAGE: self.places}
 
     def table(self, title: str, columns: Iterable[Column], notes: Sequence[str]) -> Table:
-        """Return a table whose rows are the methods."""
         labels = list(self.rows.values())
         return Table(f"{title}, {self.protocol}", METHOD, labels, list(columns), notes)
 
     # Numbers, ours and theirs.
 
-    def means(
-        self, places: Sequence[Place], what: Literal["accuracy", "fit_seconds"]
+    def entries(
+        self,
+        places: Sequence[Place],
+        name: str = "",
+        what: Literal["accuracy", "fit_seconds"] = "accuracy",
     ) -> list[Entry]:
         """Return the means over places of the means over runs, of all methods."""
-        return [self._mean(row, places, what) for row in self.rows]
+        return [
+            replace(self._mean(row, places, what), published=self._printed(row, name, places))
+            for row in self.rows
+        ]
 
-    def _mean(
-        self, row: Method, places: Sequence[Place], what: Literal["accuracy", "fit_seconds"]
-    ) -> Entry:
+    def _mean(self, row: Method, places: Sequence[Place], what: str) -> Entry:
         """Return the mean of one method; one gap leaves none."""
         runs = [self._runs.get((row, place), []) for place in places]
         failed = {each.task: each for own in runs for each in own if _failed(each)}
@@ -502,19 +480,11 @@ class _Results:
         mean = float(np.mean([np.mean([*own.values()]) for own in values]))
         return Entry(mean, spread=_spread(values))
 
-    def accuracies(self, name: str, places: Sequence[Place]) -> list[Entry]:
-        """Return our accuracies of a column with the published ones beside them."""
-        return [
-            replace(own, published=self.printed(row, name, places))
-            for row, own in zip(self.rows, self.means(places, "accuracy"), strict=True)
-        ]
-
     def printed_row(self, row: Method) -> Mapping[str, float]:
-        """Return the published numbers of a method; none where the paper has no such row."""
         method = None if self.paper is None else self.paper.name_of(*row)
         return {} if self.paper is None or method is None else self.paper.values[method]
 
-    def printed(self, row: Method, name: str, places: Sequence[Place]) -> float | None:
+    def _printed(self, row: Method, name: str, places: Sequence[Place]) -> float | None:
         """Return the published number of a column, or the mean of those of its tasks."""
         values = self.printed_row(row)
         if name in values:
@@ -525,13 +495,11 @@ class _Results:
     # Notes.
 
     def notes(self, *between: str, failures: bool = True) -> list[str]:
-        """Return the notes of a table: the protocol, what is between, and what failed."""
         oracle = self.protocol == TARGET_ORACLE
         first = ORACLE if oracle else say_protocol(self.protocol)
         return [*filter(None, (first, *between)), *(self._failures() if failures else ())]
 
     def _failures(self) -> Iterator[str]:
-        """Say for every place that failed how often, and why the first time."""
         for (row, (_, task)), runs in self._runs.items():
             broken = [each for each in runs if _failed(each)]
             if broken:
@@ -540,10 +508,11 @@ class _Results:
                 short = why if len(why) <= _ERROR_LENGTH else f"{why[:_ERROR_LENGTH]} ..."
                 yield f"{self.rows[row]} failed on {task}{often}: {short}"
 
-    @property
-    def n_runs(self) -> int:
-        """Most runs of a method on a task."""
-        return max(len(runs) for runs in self._runs.values())
+    def spread_note(self, columns: Sequence[Column]) -> str:
+        if all(entry.spread is None for column in columns for entry in column.entries):
+            return ""
+        n_runs = max(len(runs) for runs in self._runs.values())
+        return f"Mean ± standard deviation over up to {n_runs} runs (seeds and draws)."
 
     def paper_notes(self) -> Iterator[str]:
         """Cite the paper, and say where its averages or its test sets are not what they seem."""
@@ -553,7 +522,7 @@ class _Results:
             yield f"The paper chose the settings of its {key} by {how} labels: no comparison."
         if self.paper is None:
             return
-        yield from _citation_notes([self.paper])
+        yield from _citation_notes(self.paper)
         shown = {self.paper.name_of(*row) for row in self.rows}
         wrong = {n: pair for n, pair in self.paper.misprinted_averages().items() if n in shown}
         if wrong and set(self.paper.tasks) == {task for _, task in self.places}:
@@ -589,22 +558,15 @@ def _spread(values: Sequence[Mapping[tuple[int, int], float]]) -> float | None:
     return float(np.std([np.mean([own[run] for own in values]) for run in runs], ddof=1))
 
 
-def _spread_note(columns: Sequence[Column], results: _Results) -> str:
-    if all(entry.spread is None for column in columns for entry in column.entries):
-        return ""
-    return f"Mean ± standard deviation over up to {results.n_runs} runs (seeds and draws)."
-
-
-def _citation_notes(papers: Sequence[Published]) -> list[str]:
-    if not papers:
-        return []
-    names = ", ".join(dict.fromkeys(_said(paper.key) for paper in papers))
-    caption = f" ({papers[0].caption})" if len(papers) == 1 else ""
-    return [f"In brackets: {names}{caption} of {papers[0].citation}."]
+def _citation_notes(*papers: Published | None) -> Iterator[str]:
+    known = [paper for paper in papers if paper is not None]
+    if known:
+        names = ", ".join(dict.fromkeys(_said(paper.key) for paper in known))
+        caption = f" ({known[0].caption})" if len(known) == 1 else ""
+        yield f"In brackets: {names}{caption} of {known[0].citation}."
 
 
 def _said(key: str) -> str:
-    """Write a key in words."""
     word = key.rstrip("0123456789")
     return f"{word} {key[len(word) :]}"
 
@@ -615,8 +577,7 @@ def _test_notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if several or any(outcome.protocol == TARGET_ORACLE for outcome in outcomes):
         return
     accuracy, labels = accuracy_matrix(outcomes)
-    n_complete = np.sum(~np.isnan(accuracy).any(axis=0))
-    if len(accuracy) < LEAST_TASKS or n_complete < 2:
+    if len(accuracy) < LEAST_TASKS or np.sum(~np.isnan(accuracy).any(axis=0)) < 2:
         return
     found = duels(accuracy, labels)
     alike = ", ".join(duel.method for duel in found if duel.adjusted >= ALPHA)
@@ -642,8 +603,6 @@ def mark(values: Sequence[float]) -> list[Mark]:
     """
     shown = [round(value, 2) for value in values]
     known = [value for value in shown if not math.isnan(value)]
-    places = sorted(set(known), reverse=True)
-    if len(known) < 2:
-        return [""] * len(shown)
+    places = sorted(set(known), reverse=True) if len(known) > 1 else []
     marks: dict[float, Mark] = dict(zip(places, ("best", "second"), strict=False))
     return [marks.get(value, "") for value in shown]

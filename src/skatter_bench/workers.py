@@ -149,7 +149,6 @@ class _Here(Executor):
 
 
 def _local(n_jobs: int) -> Pool:
-    """Return this process, or processes on this machine, by loky."""
     if not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be a number of processes, or negative to count back from the number "
@@ -170,7 +169,6 @@ def _local(n_jobs: int) -> Pool:
 
 
 def _cluster(client: Client) -> Pool:
-    """Return the workers of a Dask cluster, one call at a time on each."""
     from distributed import KilledWorker
 
     try:

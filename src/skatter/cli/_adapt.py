@@ -134,7 +134,6 @@ def _frequencies(shares: dict[str, float], table: OpenTable, label: str) -> Any:
 
 
 def check_method(name: str) -> None:
-    """Refuse a method that is not there as wrong usage."""
     if name != AUTO:
         try:
             get_method(name)
@@ -148,7 +147,6 @@ def check_method(name: str) -> None:
 def _jobs(
     result: Adaptation, paths: dict[str, Path], key: bytes | None, say: Callable[[str], None]
 ) -> list[Job]:
-    """Return what is written beside the predictions."""
     jobs: list[Job] = []
     if "--model" in paths:
         packed = pack_model(result.model, key=key)
@@ -176,7 +174,6 @@ def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
 
 
 def _members(result: Adaptation) -> Section:
-    """Say who voted, how much each counted, and why."""
     numbers = result.model.task == "numbers"
     score = f"held-out source labels{', R²' if numbers else ''}"
     lines = []

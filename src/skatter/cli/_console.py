@@ -69,12 +69,10 @@ def announced(n_steps: int | None = None) -> Iterator[Callable[[str], None]]:
 
 
 def result_console(out: str) -> Console:
-    """Speak on standard output, unless the table goes there."""
     return Console(stderr=out == STANDARD, highlight=False)
 
 
 def print_json(content: Mapping[str, Any], out: str = "") -> None:
-    """Print one JSON object, on the error stream where the table goes to standard output."""
     stream = sys.stderr if out == STANDARD else sys.stdout
     json.dump(content, stream, indent=2, allow_nan=False)
     stream.write("\n")
@@ -92,13 +90,11 @@ def as_table(section: Section, names: int = 1) -> Table:
 
 
 def say_all(console: Console, sentences: Iterable[str]) -> None:
-    """Print sentences, the first one bold."""
     for place, sentence in enumerate(sentences):
         console.print(Text(printable(sentence), style="" if place else "bold"))
 
 
 def say_files(console: Console, paths: dict[str, Path]) -> None:
-    """Print where the files are, never broken into lines."""
     names = {"--out": "Predictions", "--model": "Model", "--report": "Report"}
     for option, path in paths.items():
         console.print(Text(f"{names[option]}: {printable(str(path))}"), soft_wrap=True)

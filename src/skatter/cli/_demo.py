@@ -51,8 +51,6 @@ N_DRAWN = 500
 
 @dataclass(frozen=True)
 class Row:
-    """What one method reached in one direction."""
-
     method: str
     accuracy: float
     domain_share: float
@@ -122,7 +120,6 @@ def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:
 
 
 def table(direction: Direction) -> Table:
-    """Lay out the rows of one direction; the best accuracy is bold."""
     domain = direction.data.domain
     n_source, n_target = (np.sum(domain == name) for name in (direction.source, direction.target))
     title = (
@@ -194,8 +191,7 @@ def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> P
     frame = columns.join(pd.DataFrame(some.X, columns=pixels))
     path = folder / f"{data.name}.csv"
     write_atomically(
-        path,
-        lambda part: frame.to_csv(part, index=False, float_format="%.4g", lineterminator="\n"),
+        path, lambda part: frame.to_csv(part, index=False, float_format="%.4g", lineterminator="\n")
     )
     return path
 

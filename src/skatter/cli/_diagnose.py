@@ -109,7 +109,6 @@ def next_command(found: Diagnosis, file: str, label: str | None, domain: str) ->
 
 
 def show(console: Console, found: Diagnosis, command: str | None) -> None:
-    """Print the words, then the numbers, as wide as the terminal."""
     width = min(max(console.width, NARROWEST), WIDEST)
     for i, (title, text) in enumerate(found.sections(width)):
         if i:

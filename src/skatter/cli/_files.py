@@ -81,7 +81,6 @@ class PieceByPiece:
         self._start = perf_counter()
 
     def __call__(self, piece: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns to add to a piece."""
         self._say(f"predicting all rows: {percent(piece.index[0] / self._n_rows)} done")
         added = self._add(piece)
         self._counts.append(count_added(added))
@@ -89,10 +88,8 @@ class PieceByPiece:
 
     @property
     def counts(self) -> Counts | None:
-        """What was predicted for how many rows, where it is classes."""
         return join_counts(self._counts) or None
 
     @property
     def seconds(self) -> float:
-        """Time that it has taken."""
         return perf_counter() - self._start

@@ -46,7 +46,6 @@ def methods(
 
 
 def overview() -> Table:
-    """Return all methods, those that give the same together."""
     table = _table("name", "what it does", "needs", "gives")
     table.columns[0].no_wrap = True
     for kind in get_args(Kind):
@@ -58,7 +57,6 @@ def overview() -> Table:
 
 
 def facts(method: Method) -> Table:
-    """Return what the registry says of a method, in words."""
     estimator = method.estimator
     table = Table(box=None, show_header=False, padding=INDENT, pad_edge=True)
     for label, fact in (
@@ -74,7 +72,6 @@ def facts(method: Method) -> Table:
 
 
 def parameters(method: Method) -> Table:
-    """Return the parameters of a method, their defaults and values worth trying."""
     table = _table("parameter", "default", "worth trying")
     table.columns[0].no_wrap = True
     for parameter in inspect.signature(method.estimator).parameters.values():

@@ -113,7 +113,6 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 
 
 def read_key(path: Path | None) -> bytes | None:
-    """Return the secret of a key file, or None where there is none."""
     try:
         return None if path is None else read_regular(path, limit=2**16)
     except (OSError, ValueError) as error:

@@ -114,7 +114,6 @@ def _words(model: TableModel, frame: pd.DataFrame, n_rows: int, answer: Answer) 
 
 
 def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
-    """Say how many labels of the table are predicted right, or how far off, where it has some."""
     if model.label not in frame.columns:
         return []
     truth, labelled = read_labels(frame[model.label])

@@ -67,21 +67,18 @@ def open_frame(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> No
 
 
 def count_in_percent(axis: Axis) -> None:
-    """Write the ticks of an axis of shares in percent."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{round(100 * share, 6):g} %"))
 
 
 def count_in_integers(axis: Axis) -> None:
-    """Put no ticks between the numbers that are there."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
 
 
 def write_title(ax: Axes, title: str, note: str = "") -> None:
-    """Write a title at the left edge, with a quiet line under it."""
     ax.set_title(title, loc="left", pad=22 if note else 8, fontsize="large")
     if note:
         ax.annotate(
@@ -105,7 +102,6 @@ def add_note(figure: Figure | SubFigure, *notes: str) -> None:
 def legend_beside(
     place: Axes | SubFigure, handles: Sequence[Any], names: Sequence[str], title: str | None = None
 ) -> None:
-    """List what is drawn on the right of a panel, or of many."""
     beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
     if not hasattr(place, "spines"):
         beside = {"loc": "outside right center"}
@@ -127,7 +123,6 @@ def legend_beside(
 
 
 def legend_width(names: Sequence[str]) -> float:
-    """Return the inches that a legend of these names takes."""
     return _columns(names) * (0.35 + 0.085 * max(map(len, short_names(names)), default=0))
 
 
@@ -150,7 +145,6 @@ def short_names(names: Iterable[Any], most: int = LONGEST_NAME) -> list[str]:
 
 
 def _cut(line: str, cut: slice, most: int) -> str:
-    """Leave out a part of a line that is too long."""
     if len(line) <= most:
         return line
     start, stop, _ = cut.indices(len(line))

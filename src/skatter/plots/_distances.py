@@ -180,7 +180,6 @@ def _check_distances(table: Any, n_domains: int) -> Array:
 
 
 def _draw(domains: Domains, max_samples: int | None) -> Codes:
-    """Draw rows, as many of each domain as there is room for."""
     if max_samples is None:
         return np.arange(domains.n_samples)
     most = check_integer("max_samples", max_samples, low=2 * domains.n_domains)
@@ -232,7 +231,6 @@ def _draw_map(ax: Axes, table: Array, names: list[str], highest: float) -> None:
 
 
 def _write_numbers(ax: Axes, table: Array, image: Any) -> None:
-    """Write each distance into its cell, light on dark and dark on light."""
     n = len(table)
     size = "medium" if n <= 6 else "small" if n <= 12 else "x-small"
     for a, b in zip(*np.nonzero(~np.eye(n, dtype=bool)), strict=True):

@@ -188,7 +188,6 @@ class Colouring(NamedTuple):
         return canvas.PALETTE[k % len(canvas.PALETTE)], canvas.MARKERS[k // len(canvas.PALETTE)]
 
     def present(self) -> list[tuple[int, str]]:
-        """Index and name of every category to list, the unlabelled ones last."""
         unlabelled = [(UNLABELLED, "unlabelled")] if (self.codes == UNLABELLED).any() else []
         return [*enumerate(self.names), *unlabelled]
 
@@ -216,7 +215,6 @@ def rows_to_draw(n: int, max_points: int) -> Codes:
 
 
 def thinning_note(n_shown: int, n: int) -> str:
-    """Say how many of the points are drawn."""
     return f"{n_shown:,} of {n:,} points drawn"
 
 
@@ -250,7 +248,6 @@ def _write_names(ax: Axes, Z: NDArray[Any], colouring: Colouring) -> None:
 
 
 def add_legend(place: Axes | SubFigure, colouring: Colouring, title: str | None = None) -> None:
-    """List the categories beside a panel or many, with points that can be seen."""
     from matplotlib.lines import Line2D
 
     handles, names = [], []

@@ -13,7 +13,6 @@ from skatter.self_training import SCAClassifier
 
 
 def components_of(model: Any) -> ScatterComponents:
-    """Return the fitted estimator with components: ``model`` itself, or one inside it."""
     found = _inside(model, (ScatterComponents, SCACV), "an estimator of the family of SCA")
     if isinstance(found, SCACV):
         check_is_fitted(found, "best_params_")
@@ -25,14 +24,12 @@ def components_of(model: Any) -> ScatterComponents:
 
 
 def classifier_of(model: Any) -> SCAClassifier:
-    """Return the fitted SCAClassifier: ``model`` itself, or the one inside a pipeline."""
     found = _inside(model, (SCAClassifier,), "an SCAClassifier")
     check_is_fitted(found, "candidates_")
     return found
 
 
 def _inside(model: Any, kinds: tuple[type, ...], words: str) -> Any:
-    """Return the model, or the one step of a pipeline that is of these kinds."""
     name = type(model).__name__
     steps = dict(model.steps) if isinstance(model, Pipeline) else {name: model}
     fitting = {name: step for name, step in steps.items() if isinstance(step, kinds)}

@@ -197,7 +197,6 @@ def plot_path(
 
 
 def _values(name: str, values: Sequence[float], high: float = np.inf) -> tuple[float, ...]:
-    """Return settings in increasing order, or say what is wrong with them."""
     if np.ndim(values) != 1 or not 1 <= len(values) <= _MOST:
         raise ValueError(f"{name} must be a list of one to {_MOST} numbers, got {values!r}.")
     return tuple(sorted({check_real(name, value, low=0, high=high) for value in values}))

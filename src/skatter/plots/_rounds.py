@@ -87,7 +87,6 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
 
 
 def _look(candidate: Candidate, candidates: tuple[Candidate, ...]) -> dict[str, Any]:
-    """Choose the colour by the scaling, the marker by the ridge and the width by the weight."""
     heaviest = max(each.weight for each in candidates)
     ridges = sorted({each.ridge for each in candidates})
     return {

@@ -20,8 +20,6 @@ _HEIGHT = 0.36  # of a bar; two of them and a gap make a row
 
 
 class Measure(NamedTuple):
-    """A scatter that is drawn: its name, its words, what one hopes for, and who has none."""
-
     name: str
     words: str
     hope: str
@@ -109,7 +107,6 @@ def plot_scatters(
 
 
 def _shares(model: ScatterComponents, when: str) -> list[float]:
-    """Return the scatters that are drawn over the total one."""
     scatters: Scatters = model.scatter_[when]
     if not scatters.total > 0:
         raise ValueError(
@@ -120,7 +117,6 @@ def _shares(model: ScatterComponents, when: str) -> list[float]:
 
 
 def absent_scatters(domains: Domains) -> dict[str, str]:
-    """Return the scatters that these domains and labels do not have, and why."""
     shared = np.zeros((len(domains.classes), domains.n_domains), dtype=bool)
     shared[domains.label[domains.labelled], domains.domain[domains.labelled]] = True
     in_two = bool((shared.sum(axis=1) > 1).any())
@@ -140,7 +136,6 @@ def _reasons(n_domains: int, n_classes: int, in_two: bool) -> dict[str, str]:
 
 
 def _lay_out(ax: Axes, longest: float) -> None:
-    """Name the rows, draw the total scatter as a line, and count in percent."""
     ax.set_yticks(range(len(MEASURES)), [f"{m.words}\n{m.hope}" for m in MEASURES])
     ax.invert_yaxis()
     ax.axvline(1, color=canvas.QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=0)

@@ -40,7 +40,6 @@ def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, An
 def who_voted(
     hedge: HedgedClassifier | HedgedRegressor, say: Callable[[float], str]
 ) -> list[tuple[Any, ...]]:
-    """Return the members of a hedge for their table, those first that count most."""
     return [
         (
             each.name,
@@ -54,7 +53,6 @@ def who_voted(
 
 
 def _steps_of(parts: ModelParts) -> Iterator[tuple[str, str]]:
-    """Yield every step of the model with its parameters, in the order of the data."""
     steps = [*parts.head, *([] if parts.learner is None else [parts.learner])]
     for step in steps or [parts.model]:
         given = step.get_params(deep=False) if hasattr(step, "get_params") else {}

@@ -28,14 +28,11 @@ class Bar(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues as rectangles."""
-
     width: int
     bars: list[Bar]
 
 
 def spectrum(eigenvalues: list[float]) -> Spectrum:
-    """Return eigenvalues as rectangles, the largest as high as the picture."""
     shown = eigenvalues[:_MOST_BARS]
     step = min(_WIDE / len(shown), 60.0)
     every = -(-len(shown) // 20)
@@ -66,8 +63,6 @@ class Histogram(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Pairs of numbers on the same scale along both axes."""
-
     places: list[tuple[float, float]]
     marks: list[Mark]
 
@@ -116,7 +111,6 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return a few round numbers between two."""
     span = (high - low) or 1.0
     unit = 10.0 ** np.floor(np.log10(span / 3))
     step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
@@ -125,7 +119,6 @@ def round_numbers(low: float, high: float) -> list[float]:
 
 
 def histogram(groups: list[Array]) -> Histogram:
-    """Return the shares of each group in bins that all have in common."""
     together = np.concatenate(groups)
     low, high = float(together.min()), float(together.max())
     shares = [np.histogram(own, _N_BINS, (low, high))[0] / len(own) for own in groups]
@@ -142,7 +135,6 @@ def histogram(groups: list[Array]) -> Histogram:
 
 
 def points(x: Array, y: Array) -> Points:
-    """Return pairs of numbers, y upwards."""
     both = np.concatenate([x, y])
     room = 0.03 * float(np.ptp(both)) or 1.0
     low, high = float(both.min()) - room, float(both.max()) + room

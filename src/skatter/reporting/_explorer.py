@@ -68,7 +68,6 @@ class Explorer:
         return replace(self, rows=rows[self.rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the script needs."""
         names = ("betas", "deltas", "k", "start", "values", "steps", "ranks", "figures", "exact")
         return {name: getattr(self, name) for name in names} | {"rows": self.rows.tolist()}
 
@@ -147,7 +146,6 @@ def _words(parts: ModelParts, family: ScatterComponents, k: int) -> str:
 
 
 def _on_path(parts: ModelParts) -> bool:
-    """Whether the model is SCA at some β and δ."""
     learner = parts.learner
     return type(learner) in (SCA, KernelFisher) and not learns_from_numbers(learner)
 
@@ -167,7 +165,6 @@ class _Judge:
 
     @property
     def words(self) -> str:
-        """What the accuracy is of."""
         if self._known.any():
             return "unlabelled target rows, their labels hidden from every solution"
         if len(self._asked) or np.count_nonzero(self._domains.domain_counts) < 2:

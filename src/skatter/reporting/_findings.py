@@ -47,8 +47,6 @@ PRECOMPUTED = (
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found out about a model and its samples."""
-
     parts: ModelParts
     samples: Samples
     drawn: Codes
@@ -72,7 +70,6 @@ class Findings:
 
     @cached_property
     def scores(self) -> list[DomainScores]:
-        """Of each domain."""
         if self.predictions is None:
             return []
         scores = predictions.score_domains(self.samples, self.predictions)
@@ -80,28 +77,23 @@ class Findings:
 
     @cached_property
     def places(self) -> list[Place]:
-        """Where groups lie in the pictures."""
         return views.places(self.colourings[:2], self.before, self.after)
 
     @property
     def path(self) -> Explorer | None:
-        """The path, where there is one."""
         return None if isinstance(self.explorer, str) else self.explorer
 
     @property
     def eigenvalues(self) -> list[float]:
-        """Of the components, largest first."""
         family = self.parts.components
         return [] if family is None else np.asarray(family.eigenvalues_, dtype=float).tolist()
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """Return the eigenvalues as a chart."""
         return spectrum(self.eigenvalues)
 
     @cached_property
     def training(self) -> Training | None:
-        """Return the rounds of self-training, where there were some."""
         return training(getattr(self.parts.learner, "candidates_", ()))
 
     @property
@@ -151,7 +143,6 @@ class Findings:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Count what the report is about."""
         samples = self.samples
         family = self.parts.components
         facts = {
@@ -164,7 +155,6 @@ class Findings:
         return facts if family is None else facts | {"components": f"{family.n_components_:,}"}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the script needs."""
         return {
             "rows": self._rows(),
             "features": self.samples.columns[:SHOWN_FEATURES],
@@ -253,7 +243,6 @@ class _View(NamedTuple):
 
 
 def _colourings(samples: Samples, drawn: Codes, found: Predictions | None) -> list[Colouring]:
-    """Return the ways to colour the points that say something."""
     domain = samples.domains.domain[drawn]
     ways = [views.colour_by("domain", "Domain", samples.domain_names, domain)]
     if samples.class_names:

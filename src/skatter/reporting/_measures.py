@@ -74,20 +74,17 @@ class Distances:
 
     @property
     def highest(self) -> float:
-        """Return the largest distance, which has the strongest colour."""
         tables = [self.before] if self.after is None else [self.before, self.after]
         return max(float(table.max()) for table in tables) or 1.0
 
     @property
     def means(self) -> tuple[float, float | None]:
-        """Means over all pairs of domains, before and after; None where there is no after."""
         pairs = np.triu_indices(len(self.names), 1)
         after = None if self.after is None else float(self.after[pairs].mean())
         return float(self.before[pairs].mean()), after
 
     @property
     def words(self) -> str:
-        """What became of the mean distance, in a sentence."""
         before, after = self.means
         if after is None:
             return f"The mean distance is {before:.3f}."

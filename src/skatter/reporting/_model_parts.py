@@ -34,11 +34,9 @@ class Space(NamedTuple):
     kernel: Kernel | None
 
     def take(self, rows: Any) -> Space:
-        """Return some of the samples."""
         return Space(self.rows[rows], self.kernel)
 
     def geometry(self) -> Geometry:
-        """Return what scatters are measured from."""
         if self.kernel is None:
             return Geometry.of_features(self.rows)
         return Geometry.of_gram(self.kernel(self.rows))
@@ -55,13 +53,11 @@ class ModelParts:
 
     @property
     def name(self) -> str:
-        """What the report calls the method."""
         shown = self.hedge or self.learner
         return type(self.model if shown is None else shown).__name__
 
     @property
     def components(self) -> ScatterComponents | None:
-        """Components of the family of SCA, where there are some."""
         if isinstance(self.learner, ScatterComponents):
             return self.learner
         return None if self._path is None else self._path.components
@@ -73,7 +69,6 @@ class ModelParts:
 
     @property
     def precomputed(self) -> bool:
-        """Whether samples are rows of a Gram matrix."""
         own = getattr(self.learner, "kernel", None)
         return isinstance(own, str) and own == "precomputed"
 

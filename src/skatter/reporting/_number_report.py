@@ -61,27 +61,22 @@ class Told:
 
     @property
     def hedge(self) -> HedgedRegressor:
-        """The adapted model, which judges."""
         return self.model.adapted[-1]
 
     @property
     def shipped(self) -> Answer:
-        """What the shipped model says."""
         return self.answers[self.model.ship]
 
     @property
     def other(self) -> Ship:
-        """The model that is not shipped."""
         return "plain" if self.model.ship == "adapted" else "adapted"
 
     @cached_property
     def apart(self) -> Array:
-        """How far the models are apart."""
         return np.abs(self.answers["adapted"].label - self.answers["plain"].label)
 
     @property
     def say_apart(self) -> list[str]:
-        """How far they are apart on average and at most."""
         return [self.say(float(figure(self.apart))) for figure in (np.mean, np.max)]
 
     @cached_property
@@ -96,7 +91,6 @@ class Told:
 
     @cached_property
     def hidden(self) -> NDArray[np.bool_]:
-        """Predicted rows that have such a label."""
         return ~np.isnan(self.truth)
 
     def say(self, value: float) -> str:
@@ -106,12 +100,10 @@ class Told:
         return f"{value:,.{decimals}f}" if -7 < size < 9 else f"{value:.4g}"
 
     def estimate(self, found: Estimate) -> str:
-        """Write a number and its interval."""
         return f"{self.say(found.value)} ({self.say(found.low)} to {self.say(found.high)})"
 
 
 def number_page(model: TableModel, asked: Asked) -> str:
-    """Return the page of a model of numbers."""
     X, sample_domain, tell = asked.X, asked.sample_domain, asked.tell
     rng = check_random_state(asked.random_state)
     domains, numbers = _read(model, asked)
@@ -157,7 +149,6 @@ def _read(model: TableModel, asked: Asked) -> tuple[Domains, Array]:
 def _answers(
     model: TableModel, X: Any, sample_domain: Any, domains: Domains, predictions: Any, rng: Any
 ) -> tuple[Codes, Mapping[Ship, Answer]]:
-    """Read what was predicted, or predict some rows."""
     if predictions is not None:
         if len(predictions) != len(X):
             raise ValueError(
@@ -227,7 +218,6 @@ def _content(
 
 
 def _summary(told: Told, shift: Shift, settled: list[str]) -> list[tuple[str, str]]:
-    """Answer the four questions in a few sentences."""
     judgement, well = told.hedge.judgement_, list[str]()
     if judgement is not None:
         error, plain = told.estimate(judgement.error), told.say(judgement.plain_error)
@@ -284,7 +274,6 @@ def _in_words(told: Told, numbers: Array) -> str:
 
 
 def _rows(told: Told, order: Codes) -> list[tuple[int, str, list[str]]]:
-    """Return rows to look at: their number, their domain, and the figures that are shown."""
     interval, other = np.asarray(told.shipped.interval).T, told.answers[told.other].label
     columns = [told.shipped.label, *interval, other, told.apart]
     if told.hidden.any():

@@ -161,7 +161,6 @@ def report(
 
 
 def _class_page(model: Any, asked: Asked) -> str:
-    """Return the page of a model of classes, or of components."""
     shown, prepare, label, table = dict[Any, str](), None, None, None
     if isinstance(model, TableModel):
         shown, prepare = {number: name for name, number in model.numbers.items()}, model.adapted[0]
@@ -203,7 +202,6 @@ def _shift(samples: Samples, prepare: Any, diagnosis: Any) -> Shift:
 
 
 def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> dict[str, Any]:
-    """Return what the template shows."""
     name, samples = found.parts.name, found.samples
     rows = None if found.predictions is None else pick_rows(samples, found.predictions)
     benefit, by_labels, title = asked.benefit, asked.by_labels, asked.title

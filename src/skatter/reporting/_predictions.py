@@ -28,8 +28,6 @@ class Score(NamedTuple):
 
 
 class DomainScores(NamedTuple):
-    """What is known of the predictions in one domain."""
-
     name: str
     target: bool
     n_rows: int
@@ -40,8 +38,6 @@ class DomainScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predicted classes of some rows."""
-
     rows: Codes
     predicted: Codes
     confidence: Array | None
@@ -59,7 +55,6 @@ class Predictions:
 
     @property
     def other_by(self) -> str:
-        """Who that is."""
         return self.plain_by if self.other is self.plain else "the adapted model"
 
 
@@ -80,7 +75,6 @@ def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
 
 
 def overall(samples: Samples, found: Predictions) -> Score | None:
-    """Count right answers among all rows whose label the fit did not see."""
     return _score(samples, found, samples.hidden[found.rows])
 
 
@@ -124,13 +118,11 @@ def predict(
 
 
 def nearest(Z: Any, label: Codes) -> Codes:
-    """Predict every row by the nearest labelled one."""
     known = label != UNLABELLED
     return label[known][pairwise_distances_argmin(Z, Z[known])]
 
 
 def read_predictions(samples: Samples, predictions: Any) -> Predictions:
-    """Read predictions that were made elsewhere; see :func:`skatter.reporting.report`."""
     if not (isinstance(predictions, Mapping) or hasattr(predictions, "columns")):
         raise TypeError("predictions must be a mapping or a DataFrame with a column 'predicted'.")
     columns = [str(name) for name in getattr(predictions, "columns", predictions)]

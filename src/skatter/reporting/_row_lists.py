@@ -21,8 +21,6 @@ BANDS = (0.0, 0.5, 0.7, 0.9, 1.0)
 
 
 class Row(NamedTuple):
-    """One row of a list; its number counts from 1."""
-
     number: int
     domain: str
     predicted: str
@@ -44,7 +42,6 @@ class RowLists(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """The answer in a few sentences."""
         name, _, share, _ = self.classes[0]
         verb = "was" if self.n == 1 else "were"
         said = f"{count(self.n, 'row')} {verb} predicted, {percent(share)} of them {name}."
@@ -90,7 +87,6 @@ def pick_rows(samples: Samples, found: Predictions) -> RowLists | None:
 def _classes(
     samples: Samples, predicted: Codes, sure: Array | None
 ) -> list[tuple[str, int, float, float | None]]:
-    """Return classes with their rows, share and mean confidence, the most frequent first."""
     codes, place, counts = np.unique(predicted, return_inverse=True, return_counts=True)
     means = None if sure is None else np.bincount(place, weights=sure) / counts
     return [

@@ -48,7 +48,6 @@ class Asked(NamedTuple):
 
     @property
     def drawn(self) -> str:
-        """Say that the rows are a sample, where they are."""
         given = self.settings or {}
         n_rows, n_table = given.get("n_rows"), given.get("n_rows_of_table")
         return "" if n_rows == n_table else f" These are a sample of the table's {n_table:,} rows."
@@ -67,12 +66,10 @@ class Samples:
     columns: list[str]
 
     def written_as(self, table: Any) -> Samples:
-        """Return the same samples with the table that they were read from, and all its columns."""
         return replace(self, table=table, columns=_feature_names(table, None))
 
     @property
     def n(self) -> int:
-        """Number of samples."""
         return self.domains.n_samples
 
     @property
@@ -108,7 +105,6 @@ class Samples:
 def read_samples(
     asked: Asked, numbers: bool = False, domain_names: Mapping[Any, str] | None = None
 ) -> Samples:
-    """Check what the user gave."""
     X, y, sample_domain, labelled, names = asked[:5]
     if backend_of(X) or is_tensor(X):
         raise TypeError(

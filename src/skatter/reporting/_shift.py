@@ -22,14 +22,11 @@ N_LISTED = 10
 
 
 class Shift(NamedTuple):
-    """What moved: sentences, and the columns that differ most."""
-
     words: list[str]
     columns: list[tuple[Any, ...]]
 
     @property
     def answer(self) -> str:
-        """Whether domains differ, and in which columns."""
         where = [line for line in self.words[1:] if " feature" in line and "carries" in line]
         return " ".join([*self.words[:1], *(where or self.words[1:2])])
 

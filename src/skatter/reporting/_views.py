@@ -27,7 +27,6 @@ OTHERS = "all others"
 
 
 def palette_style() -> str:
-    """Return the colours of categories as variables of the page's style."""
     lines = [f"  --c{i}: {_readable(colour)};" for i, colour in enumerate(PALETTE)]
     return "\n".join([":root {", *lines, "}", ""])
 
@@ -40,8 +39,6 @@ def _readable(colour: str) -> str:
 
 
 class Category(NamedTuple):
-    """One entry of a legend: name, number of rows, colour and marker."""
-
     name: str
     n: int
     colour: int
@@ -50,8 +47,6 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """A way to colour the points."""
-
     key: str
     title: str
     categories: list[Category]
@@ -59,7 +54,6 @@ class Colouring:
     grey: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the script needs."""
         return {
             "key": self.key,
             "categories": [category._asdict() for category in self.categories],

@@ -30,7 +30,6 @@ SETTLE = "What would settle it?"
 
 
 def default_title(name: str, samples: Samples) -> str:
-    """Say what was done, from where to where."""
     sources, targets = sides(samples)
     if not (sources and targets):
         return f"{name} on {count(len(samples.domain_names), 'domain')}"
@@ -73,7 +72,6 @@ def say_expected(benefit: Any, by_labels: Any) -> list[tuple[str, str, str]]:
 
 
 def say_done(name: str, samples: Samples) -> str:
-    """Say what was learnt, and from what."""
     sources, targets = sides(samples)
     rows = f"{samples.n:,} rows from {count(len(samples.domain_names), 'domain')}"
     n_labelled = samples.domains.n_labelled
@@ -140,7 +138,6 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
 
 
 def sides(samples: Samples) -> tuple[list[str], list[str]]:
-    """Return the names of the sources and of the targets."""
     is_target = samples.domains.is_target
     named = list(zip(samples.domain_names, is_target.tolist(), strict=True))
     return [n for n, target in named if not target], [n for n, target in named if target]
@@ -184,5 +181,4 @@ def say_settled(
 
 
 def verdict_of(given: Any) -> LabelVerdict | NumberVerdict | None:
-    """Return a verdict by labels; anything else that was given is none."""
     return given if isinstance(given, LabelVerdict | NumberVerdict) else None
