@@ -97,20 +97,20 @@ def _ranks(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]
     if len(accuracies) < 2 or complete.sum() < 3:
         return  # nothing to rank by, or nobody to rank
     words = f"Mean ranks over the tasks.{of} Methods under one bar do not differ by more than luck."
-    ranking = rank(accuracies, labels)
-    figure = critical_difference_diagram(ranking, highlight=_highlighted(outcomes))
+    marked = _highlighted(outcomes)
+    figure = critical_difference_diagram(rank(accuracies, labels), highlight=marked)
     yield Drawing(name, "Mean ranks", words, figure)
 
 
 def _times(outcomes: Sequence[Outcome], name: str, of: str) -> Iterator[Drawing]:
     timed = [each for each in outcomes if each.error or math.isfinite(each.seconds)]
-    if not timed or np.isnan(accuracy_matrix(timed)[0]).any(axis=0).all():
-        return
-    words = (
-        f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats the "
-    )
-    figure = accuracy_against_time(timed, highlight=_highlighted(timed))
-    yield Drawing(name, "Accuracy against time", f"{words}line in both.", figure)
+    if timed and not np.isnan(accuracy_matrix(timed)[0]).any(axis=0).all():
+        words = (
+            f"Average accuracy against CPU seconds of all folds and settings.{of} Nothing beats "
+            "the line in both."
+        )
+        figure = accuracy_against_time(timed, highlight=_highlighted(timed))
+        yield Drawing(name, "Accuracy against time", words, figure)
 
 
 def _highlighted(outcomes: Sequence[Outcome]) -> list[str]:
@@ -141,8 +141,7 @@ def panels_of(
 
 def critical_difference_diagram(ranking: Ranking, *, highlight: Sequence[str] = ()) -> Figure:
     """Draw mean ranks on a line; methods under one bar do not differ by more than luck."""
-    n = len(ranking.methods)
-    bars = _bars(ranking)
+    n, bars = len(ranking.methods), _bars(ranking)
     top = _BAR_TOP + _BAR_STEP * (1 + max((level for *_, level in bars), default=-1))
     depth = top + (n + 1) // 2
     figure = new_figure(figsize=(8, 1.1 + 0.27 * depth))
@@ -153,7 +152,14 @@ def critical_difference_diagram(ranking: Ranking, *, highlight: Sequence[str] = 
         y = _BAR_TOP + _BAR_STEP * level
         ax.plot([start, end], [y, y], color="0.15", lw=3.5, solid_capstyle="projecting")
     _draw_ranked_names(ax, ranking, top, highlight)
-    add_note(figure, *_ranking_words(ranking))
+    friedman = "" if math.isnan(ranking.p_value) else f";  Friedman p = {ranking.p_value:.2g}"
+    words = [
+        f"mean rank over {ranking.n_tasks} tasks (1 is best){friedman};  bars: no difference at "
+        f"{ranking.alpha:g} (Nemenyi)"
+    ]
+    if ranking.left_out:
+        words.append(f"without {', '.join(ranking.left_out)}: not on every task")
+    add_note(figure, *words)
     return figure
 
 
@@ -191,9 +197,8 @@ def _draw_rank_axis(ax: Axes, ranking: Ranking) -> None:
         ax.plot([tick, tick], [0, -0.25], color="0.1", lw=1)
     for tick in range(1, n + 1, 1 + n // 16):  # more numbers than this would run together
         ax.annotate(str(tick), (tick, -0.35), ha="center", va="bottom", fontsize="small")
-    wide = difference > n - 1
-    y, bar = -1.35, "|-|,widthA=.25,widthB=.25"
-    style = {"arrowstyle": bar, "shrinkA": 0, "shrinkB": 0}
+    y, wide = -1.35, difference > n - 1
+    style = {"arrowstyle": "|-|,widthA=.25,widthB=.25", "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", (1, y), xytext=(n if wide else 1 + difference, y), arrowprops=style)
     words = f"critical difference {difference:.2f}{', more than fits' if wide else ''}"
     ax.annotate(words, (1, y - 0.3), va="bottom", fontsize="small")
@@ -213,16 +218,6 @@ def _bars(ranking: Ranking) -> list[tuple[float, float, int]]:
     return bars
 
 
-def _ranking_words(ranking: Ranking) -> list[str]:
-    words = f"mean rank over {ranking.n_tasks} tasks (1 is best)"
-    if not math.isnan(ranking.p_value):
-        words += f";  Friedman p = {ranking.p_value:.2g}"
-    words += f";  bars: no difference at {ranking.alpha:g} (Nemenyi)"
-    if not ranking.left_out:
-        return [words]
-    return [words, f"without {', '.join(ranking.left_out)}: not on every task"]
-
-
 # --- accuracy against time ------------------------------------------------------------------------
 
 
@@ -236,9 +231,7 @@ def accuracy_against_time(
     """
     every = list(outcomes)
     accuracies, methods = _accuracies(every), by_group(every, "label")
-    seconds = {
-        label: float(np.mean([each.seconds for each in own])) for label, own in methods.items()
-    }
+    seconds = {name: float(np.mean([o.seconds for o in own])) for name, own in methods.items()}
     known = [name for name, own in accuracies.items() if own == own and seconds[name] > 0]
     if not known:
         raise ValueError("no method has an accuracy and a time on every task.")
@@ -246,7 +239,16 @@ def accuracy_against_time(
     front = pareto(x, y)
     figure = new_figure(figsize=(8, 5))
     ax = figure.subplots()
-    _draw_points(ax, x, y, front)
+    # Hollow dots, those of the front filled and joined by steps.
+    ax.plot(x[front], y[front], color=PALETTE[0], lw=1.5, drawstyle="steps-post", zorder=2)
+    ax.scatter(x, y, s=38, c="white", edgecolors=QUIET, linewidths=1.2, zorder=3)
+    ax.scatter(x[front], y[front], s=45, c=PALETTE[0], zorder=3)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.margins(x=0.12, y=0.1)
+    ax.set_xlabel("CPU seconds of all folds and settings, mean over tasks (log scale)")
+    ax.set_ylabel("average accuracy, percent")
+    open_frame(ax, grid="both")
     ax.set_title(title, loc="left", fontsize="medium")
     notes = [
         PROTOCOLS.get(every[0].protocol, every[0].protocol),
@@ -264,19 +266,6 @@ def accuracy_against_time(
     return figure
 
 
-def _draw_points(ax: Axes, x: NDArray[Any], y: NDArray[Any], front: NDArray[np.intp]) -> None:
-    """Draw hollow dots, those of the front filled and joined by steps."""
-    ax.plot(x[front], y[front], color=PALETTE[0], lw=1.5, drawstyle="steps-post", zorder=2)
-    ax.scatter(x, y, s=38, c="white", edgecolors=QUIET, linewidths=1.2, zorder=3)
-    ax.scatter(x[front], y[front], s=45, c=PALETTE[0], zorder=3)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.margins(x=0.12, y=0.1)
-    ax.set_xlabel("CPU seconds of all folds and settings, mean over tasks (log scale)")
-    ax.set_ylabel("average accuracy, percent")
-    open_frame(ax, grid="both")
-
-
 def pareto(cost: Any, gain: Any) -> NDArray[np.intp]:
     """Return the points that no other beats in both: cheapest first, each gaining on the last."""
     costs, gains = np.asarray(cost, dtype=float), np.asarray(gain, dtype=float)
@@ -288,13 +277,13 @@ def pareto(cost: Any, gain: Any) -> NDArray[np.intp]:
 
 
 def _accuracies(outcomes: list[Outcome]) -> dict[str, float]:
-    table = accuracy_table(outcomes)
     groups = {each.group for each in outcomes}
     if len(groups) > 1:
         raise ValueError(
             f"outcomes must be of one group of tasks, got {', '.join(sorted(groups))}; "
             "draw a picture for each."
         )
+    table = accuracy_table(outcomes)
     names = [column.name for column in table.columns]
     column = table.column(AVERAGE if AVERAGE in names else names[0])
     return {label: float(entry.value) for label, entry in column.items()}
@@ -307,7 +296,6 @@ _SPOTS = (
 """Where a label may stand, in points from its dot; nearest first."""
 _SIDES = {1: ("left", "bottom"), 0: ("center", "center"), -1: ("right", "top")}
 """How it is justified to the right of its dot or above it, level with it, to the left or below."""
-
 _NEAR = 15
 """A label further away than this gets a line to its dot."""
 
@@ -434,13 +422,12 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
         )
     (protocol,) = protocols
     paper = None if protocol == TARGET_ORACLE else published("table4")
-    groups = list(dict.fromkeys(each.group for each in every))
-    methods = list(dict.fromkeys(each.contestant for each in every if each.contestant != "raw"))
+    groups = by_group(every)
+    methods = list(dict.fromkeys(each.contestant for each in every if each.contestant != RAW))
     classifiers = [name for name in FIGURE2_CLASSIFIERS if name in {e.classifier for e in every}]
     figure = new_figure(figsize=(3.2 * len(groups) + 0.6, 3.6))
     axes = np.atleast_1d(figure.subplots(1, len(groups), sharey=True))
-    for ax, group in zip(axes, groups, strict=True):
-        own = [each for each in every if each.group == group]
+    for ax, (group, own) in zip(axes, groups.items(), strict=True):
         known = _accuracies(own)
         averages = {(each.contestant, each.classifier): known[each.label] for each in own}
         _draw_gains(ax, averages, methods, classifiers)
@@ -459,15 +446,14 @@ def _draw_gains(
 ) -> None:
     width = 0.8 / len(classifiers)
     for i, classifier in enumerate(classifiers):
-        raw = averages.get(("raw", classifier))
+        raw = averages.get((RAW, classifier))
         if raw is None:
             raise ValueError(f"outcomes lack raw samples with {classifier}, the line of figure 2.")
         gains = [averages.get((method, classifier), math.nan) - raw for method in methods]
         places = np.arange(len(methods)) + (i - (len(classifiers) - 1) / 2) * width
-        bars = ax.bar(
-            places, gains, width * 0.94, color=PALETTE[i], label=CLASSIFIER_NAMES[classifier]
-        )
-        labels = [f"{gain:+.1f}" if not math.isnan(gain) else "" for gain in gains]
+        name = CLASSIFIER_NAMES[classifier]
+        bars = ax.bar(places, gains, width * 0.94, color=PALETTE[i], label=name)
+        labels = ["" if math.isnan(gain) else f"{gain:+.1f}" for gain in gains]
         ax.bar_label(bars, labels, fontsize="xx-small", padding=1, color="0.2")
     ax.axhline(0, color="0.1", lw=1)
     ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right", fontsize="small")
@@ -483,10 +469,10 @@ def _raw_words(
 ) -> str:
     lines = [group]
     for classifier in classifiers:
-        name = None if paper is None else paper.name_of("raw", classifier)
+        name = None if paper is None else paper.name_of(RAW, classifier)
         printed = None if paper is None or name is None else paper.value(name, group)
         beside = "" if printed is None else f" ({printed:.2f})"
-        raw = averages["raw", classifier]
+        raw = averages[RAW, classifier]
         lines.append(f"raw + {CLASSIFIER_NAMES[classifier]}: {raw:.2f}{beside}")
     return "\n".join(lines)
 
@@ -520,12 +506,12 @@ def inline_svg(figure: Figure, *, name: str, title: str) -> str:
     values = " ".join(value for each in root.iter() for value in each.attrib.values())
     links = {each.attrib.get(_LINK, "").removeprefix("#") for each in root.iter()}
     used = {*_REFERENCE.findall(values), *links}
-    for parent in root.iter():
-        for child in [each for each in parent if each.tag in (f"{_SVG}style", f"{_SVG}metadata")]:
-            parent.remove(child)
-        _style_to_attributes(parent)
-        _rename(parent, used, name)
-        _follow_page(parent)
+    for element in root.iter():
+        for child in [e for e in element if e.tag in (f"{_SVG}style", f"{_SVG}metadata")]:
+            element.remove(child)
+        _style_to_attributes(element)
+        _rename(element, used, name)
+        _follow_page(element)
     width = float(root.attrib.pop("width").removesuffix("pt")) * 4 / 3
     del root.attrib["height"]
     root.attrib |= {"width": f"{width:.0f}", "role": "img", "aria-label": title, **_INHERITED}

@@ -17,12 +17,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Annotated, Any, Literal
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, BadParameter, Exit, Option, Typer, echo
 
 from skatter._files import write_atomically
 from skatter._formatting import duration, printable
@@ -39,7 +39,7 @@ from skatter_bench.table import to_csv, to_html, to_latex, to_markdown
 from skatter_bench.tasks import load_data
 from skatter_bench.views import costs_of, table_of
 
-app = typer.Typer(
+app = Typer(
     name="bench",
     help="The paper's experiments again, and more data than it had.",
     no_args_is_help=True,
@@ -48,10 +48,8 @@ app = typer.Typer(
 
 MOST_NAMES = 60
 """More tasks than these are not listed by name."""
-
 FORMATS = {"markdown": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
-
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+Force = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 
 
 class Request:
@@ -60,49 +58,29 @@ class Request:
     def __init__(
         self,
         suites: Annotated[
-            list[str],
-            typer.Argument(
-                metavar="SUITE...", help="See `skatter bench list`.", show_default=False
-            ),
+            list[str], Argument(metavar="SUITE...", help="See `skatter bench list`.")
         ],
         store: Annotated[
             Path,
-            typer.Option(
-                "--store",
-                help="Folder of finished results, made if missing; or a packed file, to read.",
-            ),
+            Option(help="Folder of finished results, made if missing; or a packed file, to read."),
         ] = Path("skatter-bench"),
         data_home: Annotated[
             Path | None,
-            typer.Option(
-                "--data-home",
-                help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data.",
-                show_default=False,
-            ),
+            Option(help="Folder of the data files; else SKATTER_DATA, else ~/skatter_data."),
         ] = None,
-        methods: Annotated[
-            str | None,
-            typer.Option("--methods", help="These alone, with commas between.", show_default=False),
-        ] = None,
-        method: Annotated[
-            list[str] | None,
-            typer.Option("--method", help="A method of yours, module:Class.", show_default=False),
-        ] = None,
+        methods: Annotated[str | None, Option(help="These alone, with commas between.")] = None,
+        method: Annotated[list[str] | None, Option(help="A method of yours, module:Class.")] = None,
         protocol: Annotated[
             str | None,
-            typer.Option(
-                "--protocol",
+            Option(
                 help=f"How settings are chosen, with commas between: {', '.join(PROTOCOLS)}. "
-                "Else the first that suits the suite.",
-                show_default=False,
+                "Else the first that suits the suite."
             ),
         ] = None,
         grid: Annotated[
-            Literal["coarse", "full"], typer.Option("--grid", help="How many settings are tried.")
+            Literal["coarse", "full"], Option(help="How many settings are tried.")
         ] = "coarse",
-        repeats: Annotated[
-            int, typer.Option("--repeats", min=1, help="Repeat everything with this many seeds.")
-        ] = 1,
+        repeats: Annotated[int, Option(min=1, help="Repeat everything with this many seeds.")] = 1,
     ) -> None:
         if method:
             sys.path.insert(0, "")  # a method of the user's lies where the user is
@@ -113,7 +91,9 @@ class Request:
         self._names = _listed(methods)
         if self._names and method:
             self._names += [name for name in self._methods if name not in all_methods()]
-        self.protocols = {suite.name: _protocols(suite, protocol) for suite in self.suites}
+        with _blame("--protocol"):
+            asked = _listed(protocol)
+            self.protocols = {each.name: _protocols(each, asked) for each in self.suites}
         self._seeds, self._grid = range(repeats), grid
         self.folder = store
         self.home = None if data_home is None else str(data_home)
@@ -166,14 +146,12 @@ def _listed(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",")]
 
 
-def _protocols(suite: Suite, asked: str | None) -> Sequence[str]:
-    names = _listed(asked) or suite.protocols[:1]
-    with _blame("--protocol"):
-        for name in names:
-            if name not in suite.protocols:
-                known = ", ".join(suite.protocols)
-                raise ValueError(f"{name!r} does not suit {suite.name}; choose from {known}.")
-    return names
+def _protocols(suite: Suite, asked: list[str] | None) -> Sequence[str]:
+    for name in asked or ():
+        if name not in suite.protocols:
+            known = ", ".join(suite.protocols)
+            raise ValueError(f"{name!r} does not suit {suite.name}; choose from {known}.")
+    return asked or suite.protocols[:1]
 
 
 @contextmanager
@@ -182,7 +160,7 @@ def _blame(option: str, kind: type[Exception] = ValueError) -> Iterator[None]:
     try:
         yield
     except kind as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise BadParameter(str(error), param_hint=option) from None
 
 
 def _with_request(command: Callable[..., None]) -> Callable[..., None]:
@@ -193,7 +171,6 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
     shared = signature(Request, eval_str=True).parameters
     own = dict(signature(command, eval_str=True).parameters)
     del own["request"]
-    every = sorted({**shared, **own}.values(), key=lambda each: each.default is not Parameter.empty)
 
     @wraps(command)
     def wrapped(**values: Any) -> None:
@@ -203,22 +180,18 @@ def _with_request(command: Callable[..., None]) -> Callable[..., None]:
         except (ImportError, OSError, ValueError) as error:
             bench = '; all of it: pip install "skatter[bench]"'
             more = bench if isinstance(error, ImportError) else ""
-            typer.echo(f"skatter: {printable(f'{error}{more}')}", err=True)
-            raise typer.Exit(1) from None
+            echo(f"skatter: {printable(f'{error}{more}')}", err=True)
+            raise Exit(1) from None
 
-    # What typer reads of a function.
-    wrapped.__signature__ = Signature(  # type: ignore[attr-defined]
-        [each.replace(kind=Parameter.KEYWORD_ONLY) for each in every]
-    )
+    every = sorted({**shared, **own}.values(), key=lambda each: each.default is not Parameter.empty)
+    keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in every]
+    wrapped.__signature__ = Signature(keywords)  # type: ignore[attr-defined]  # typer reads it
     return wrapped
 
 
 @app.command("list")
 def list_suites(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="SUITE", help="One, to see all about it.", show_default=False),
-    ] = None,
+    name: Annotated[str | None, Argument(metavar="SUITE", help="One, to see all about it.")] = None,
 ) -> None:
     """Show the suites, or what is known of one."""
     console = Console(highlight=False)
@@ -266,13 +239,10 @@ def _plain_table(rows: Iterable[tuple[str, str]]) -> Table:
 @_with_request
 def run_suites(
     request: Request,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes; -1 is one a core.")] = -1,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", help="Address of a Dask scheduler to run on.", show_default=False),
-    ] = None,
+    jobs: Annotated[int, Option(help="Processes; -1 is one a core.")] = -1,
+    dask: Annotated[str | None, Option(help="Address of a Dask scheduler to run on.")] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try again what failed before.")
+        bool, Option("--retry-failed", help="Try again what failed before.")
     ] = False,
 ) -> None:
     """Run suites, and show their tables.
@@ -286,7 +256,7 @@ def run_suites(
     whole = ready == request.suites
     request.suites = [suite for suite in ready if suite.tasks]
     if not request.suites:
-        raise typer.Exit(1)
+        raise Exit(1)
     folder = Store(request.folder)
     if any(TIMED in names for names in request.protocols.values()) and jobs != 1:
         errors.print("One fit after the other, to measure seconds.")
@@ -304,15 +274,15 @@ def run_suites(
             )
     except KeyboardInterrupt:
         errors.print("Stopped; everything finished is kept. Run it again to go on.")
-        raise typer.Exit(130) from None
+        raise Exit(130) from None
     console = Console(highlight=False)
     for suite, name in request.parts():
         found = request.outcomes(suite, name, folder)
-        if _print_table(console, suite, name, found, folder, "terminal"):
+        if _print_table(console, suite, name, found, folder):
             console.print(Text(f"{costs_of(found)}\n"))
     _print_summary(errors, summary)
     if summary.n_failed or not whole:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _with_data(suite: Suite, data_home: str | None, console: Console) -> Suite:
@@ -348,9 +318,12 @@ def _progress(console: Console) -> Iterator[Callable[[Event], None]]:
     def show(event: Event) -> None:
         nonlocal said
         left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
-        bar.update(
-            task, total=event.total, completed=event.done, description=event.label, left=left
-        )
+        now: dict[str, Any] = {
+            "total": event.total,
+            "completed": event.done,
+            "description": event.label,
+        }
+        bar.update(task, **now, left=left)
         if not console.is_terminal and monotonic() - said > 60:
             said = monotonic()
             console.print(Text(f"{event.done} of {event.total} pieces, {left}"))
@@ -381,8 +354,7 @@ def _print_summary(console: Console, summary: Summary) -> None:
 def show_tables(
     request: Request,
     form: Annotated[
-        Literal["terminal", "markdown", "latex", "html", "csv"],
-        typer.Option("--format", help="How."),
+        Literal["terminal", "markdown", "latex", "html", "csv"], Option("--format", help="How.")
     ] = "terminal",
 ) -> None:
     """Show what is in a store, with the published numbers beside ours."""
@@ -393,7 +365,7 @@ def show_tables(
         for suite, name in request.parts()
     ]
     if not any(shown):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _print_table(
@@ -402,12 +374,11 @@ def _print_table(
     protocol: str,
     found: Sequence[Outcome],
     store: Records,
-    form: str,
+    form: str = "terminal",
 ) -> bool:
     if not found:
-        Console(stderr=True).print(
-            f"{suite.name}, {protocol}: nothing finished yet in {store.folder}."
-        )
+        said = f"{suite.name}, {protocol}: nothing finished yet in {store.folder}."
+        Console(stderr=True).print(said)
         return False
     table = table_of(suite, found)
     if form == "terminal":
@@ -415,7 +386,7 @@ def _print_table(
         if suite.note:
             console.print(Text(suite.note))
     else:
-        typer.echo(FORMATS[form](table))
+        echo(FORMATS[form](table))
     return True
 
 
@@ -423,39 +394,34 @@ def _print_table(
 @_with_request
 def draw_figures(
     request: Request,
-    out: Annotated[Path, typer.Option("--out", help="Folder; made if missing.")] = Path("figures"),
-    form: Annotated[
-        Literal["png", "svg", "pdf"], typer.Option("--format", help="Of the files.")
-    ] = "png",
+    out: Annotated[Path, Option(help="Folder; made if missing.")] = Path("figures"),
+    form: Annotated[Literal["png", "svg", "pdf"], Option("--format", help="Of the files.")] = "png",
 ) -> None:
     """Draw mean ranks, accuracy against time, and the paper's figures."""
     store = request.store()
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise typer.BadParameter(
-            f"cannot create the folder {out}: {error.strerror}.", param_hint="--out"
-        ) from error
-    drawn = 0
+        said = f"cannot create the folder {out}: {error.strerror}."
+        raise BadParameter(said, param_hint="--out") from error
+    drawn = False
     for suite, name in request.parts():
-        found = request.outcomes(suite, name, store)
-        for title, figure in figures_of(
-            suite, found, request.rows(suite, name), request.home
-        ).items():
+        found, rows = request.outcomes(suite, name, store), request.rows(suite, name)
+        for title, figure in figures_of(suite, found, rows, request.home).items():
             path = out / f"{suite.name}-{name}-{title}.{form}"
             write_atomically(path, partial(figure.savefig, format=form, dpi=150))
-            typer.echo(path)
-            drawn += 1
+            echo(path)
+            drawn = True
     if not drawn:
-        typer.echo("There is nothing to draw: not enough is finished yet.", err=True)
-        raise typer.Exit(1)
+        echo("There is nothing to draw: not enough is finished yet.", err=True)
+        raise Exit(1)
 
 
 @app.command("report")
 @_with_request
 def report(
     request: Request,
-    out: Annotated[Path, typer.Option("--out", help="The file.")] = Path("skatter-bench.html"),
+    out: Annotated[Path, Option(help="The file.")] = Path("skatter-bench.html"),
     force: Force = False,
 ) -> None:
     """Write one self-contained HTML page about some suites."""
@@ -464,8 +430,8 @@ def report(
     store = request.store()
     results = request.results(store)
     if not results:
-        typer.echo(f"There is nothing to report: nothing finished yet in {store.folder}.", err=True)
-        raise typer.Exit(1)
+        echo(f"There is nothing to report: nothing finished yet in {store.folder}.", err=True)
+        raise Exit(1)
     figures = {}
     for suite, found in ((each.suite, each.outcomes) for each in results):
         if suite.kind == "synthetic":
@@ -483,19 +449,17 @@ def report(
         figures=figures,
         force=force,
     )
-    typer.echo(path)
+    echo(path)
 
 
 @app.command("export")
 @_with_request
 def export(
     request: Request,
-    out: Annotated[Path, typer.Argument(metavar="FILE", help="results.parquet or results.csv.")],
+    out: Annotated[Path, Argument(metavar="FILE", help="results.parquet or results.csv.")],
     suites: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SUITE...]", help="Outcomes of these; else every score.", show_default=False
-        ),
+        Argument(metavar="[SUITE...]", help="Outcomes of these; else every score."),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -505,9 +469,9 @@ def export(
     every score of every setting on every fold in the store.
     """
     if out.suffix not in (".parquet", ".csv"):
-        raise typer.BadParameter(f"{out} must end in .parquet or .csv.", param_hint="FILE")
+        raise BadParameter(f"{out} must end in .parquet or .csv.", param_hint="FILE")
     if out.exists() and not force:
-        raise typer.BadParameter(f"{out} exists; --force replaces it.", param_hint="FILE")
+        raise BadParameter(f"{out} exists; --force replaces it.", param_hint="FILE")
     import pandas as pd
 
     store = request.store()
@@ -519,4 +483,4 @@ def export(
     table = pd.DataFrame(rows)
     write = table.to_parquet if out.suffix == ".parquet" else table.to_csv
     write_atomically(out, partial(write, index=False))
-    typer.echo(f"{out}: {len(table):,} rows")
+    echo(f"{out}: {len(table):,} rows")

@@ -21,13 +21,10 @@ from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuni
 from skatter_bench.tasks import Task
 
 RAW, OWN, SETS = "raw", "own", "sets"
-
 JUDGE = "classifier__"
 """Begins the names of a classifier's parameters."""
-
 MAX_ITER = 500
 """Of logistic regression."""
-
 CLASSIFIER_NAMES: Mapping[str, str] = {
     "1nn": "1NN",
     "svm": "linear SVM",

@@ -20,16 +20,13 @@ from skatter_bench.tasks import Problem, Task
 
 N_FOLDS = 5
 """Of cross-validation on source labels, as in the paper."""
-
 TARGET = "target"
 """The fold that is the task itself."""
-
 SOURCE_CV = "source-cv"
 LEAVE_ONE_DOMAIN_OUT = "leave-one-domain-out"
 TARGET_ORACLE = "target-oracle"
 DEFAULTS = "defaults"
 TIMED = "timed"
-
 PROTOCOLS: Mapping[str, str] = {
     SOURCE_CV: "settings chosen by 5-fold cross-validation on source labels",
     LEAVE_ONE_DOMAIN_OUT: "settings chosen by leaving out one source domain after the other",

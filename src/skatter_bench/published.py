@@ -18,13 +18,10 @@ import numpy as np
 
 Unit = Literal["percent", "seconds"]
 Mark = Literal["best", "second", ""]
-
 FILES = ("published.json", "published_skada.json")
-
 ROUNDING = 0.01
 """How far a printed average may lie from the mean of its row: half a unit of the last printed
 digit for the average itself, and as much for the values that it was taken of."""
-
 NAMES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("raw", "1nn"): ("Raw", "1NN", "1-NN"),
     ("raw", "svm"): ("L-SVM",),

@@ -24,7 +24,6 @@ from skatter._checks import check_real
 from skatter.diagnosis._significance import holm
 
 Floats = NDArray[np.float64]
-
 _DECIMALS = 9
 """Accuracies that differ by less come from equal counts, and tie."""
 
@@ -113,13 +112,11 @@ def rank(accuracy: Any, methods: Sequence[str], alpha: float = 0.05) -> Ranking:
         )
     ranks = mean_ranks(table)
     order = np.argsort(ranks, kind="stable")
-    sorted_names = tuple(names[i] for i in order)
-    sorted_ranks = tuple(float(ranks[i]) for i in order)
+    best_first = tuple(names[i] for i in order)
     difference = critical_difference(len(names), len(table), alpha)
-    statistic, p_value = _friedman(table)
-    cliques = tuple(sorted_names[a:b] for a, b in _cliques(sorted_ranks, difference))
-    found = (len(table), statistic, p_value, difference, alpha)
-    return Ranking(sorted_names, sorted_ranks, *found, cliques, left_out)
+    cliques = tuple(best_first[a:b] for a, b in _cliques(ranks[order], difference))
+    found = (len(table), *_friedman(table), difference, alpha)
+    return Ranking(best_first, tuple(ranks[order].tolist()), *found, cliques, left_out)
 
 
 def duels(accuracy: Any, methods: Sequence[str], reference: str | None = None) -> list[Duel]:
@@ -167,10 +164,9 @@ def _complete(accuracy: Any, methods: Sequence[str]) -> tuple[Floats, list[str],
             f"methods must name the {table.shape[1]} columns of accuracy, each differently; "
             f"got {', '.join(methods)}."
         )
-    whole = [not np.isnan(column).any() for column in table.T]
-    names = [name for name, complete in zip(methods, whole, strict=True) if complete]
-    left_out = tuple(name for name, complete in zip(methods, whole, strict=True) if not complete)
-    return table[:, whole], names, left_out
+    whole = ~np.isnan(table).any(axis=0)
+    names, left_out = (np.asarray(methods)[own].tolist() for own in (whole, ~whole))
+    return table[:, whole], names, tuple(left_out)
 
 
 def _friedman(table: Floats) -> tuple[float, float]:
@@ -181,11 +177,10 @@ def _friedman(table: Floats) -> tuple[float, float]:
     return float(test.statistic), float(test.pvalue)
 
 
-def _cliques(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
+def _cliques(ranks: Floats, difference: float) -> list[tuple[int, int]]:
     """Return half-open ranges of sorted ranks that span the difference at most, none in another."""
     cliques: list[tuple[int, int]] = []
-    for start, first in enumerate(ranks):
-        end = int(np.searchsorted(np.asarray(ranks), first + difference, side="right"))
+    for start, end in enumerate(np.searchsorted(ranks, ranks + difference, side="right").tolist()):
         if end - start > 1 and (not cliques or end > cliques[-1][1]):
             cliques.append((start, end))
     return cliques

@@ -33,7 +33,6 @@ TITLES: Mapping[str, str] = {
     "target-oracle": "Target oracle",
 }
 """Protocols as tabs name them."""
-
 EXTRAS: Mapping[str, Callable[[Sequence[Outcome]], Table]] = {
     "method": views.costs_table,
     "setting": views.settings_table,
@@ -85,6 +84,7 @@ def render_report(
     parts = [_summary(results)]
     for i, each in enumerate(results, start=1):
         parts.append(_suite_part(each, f"suite-{i}", drawn.get(each.suite.name)))
+    contents = [*((part["id"], part["title"]) for part in parts), ("about", "About this run")]
     return render_page(
         "skatter_bench",
         "report.html.j2",
@@ -98,10 +98,7 @@ def render_report(
             "versions": software,
             "date": date,
             "facts": _facts(results),
-            "contents": [
-                *((part["id"], part["title"]) for part in parts),
-                ("about", "About this run"),
-            ],
+            "contents": contents,
             "parts": parts,
             "sources": list(_sources(results)),
         },
@@ -123,11 +120,10 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
 def _summary(results: Sequence[SuiteResults]) -> dict[str, Any]:
     labels = (views.paper_labels(each.suite, each.outcomes) for each in results)
     paper = frozenset().union(*labels)
-    tables = {protocol: summary_of(results, protocol) for protocol in TITLES}
     panels = [
         _panel(f"summary-{protocol}", protocol, table, paper)
-        for protocol, table in tables.items()
-        if table is not None
+        for protocol in TITLES
+        if (table := summary_of(results, protocol)) is not None
     ]
     return _part(
         "summary",
@@ -159,7 +155,9 @@ def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> dict
     suite = results.suite
     drawn = [] if figure is None else [Drawing("drawn", suite.title, f"{suite.title}.", figure)]
     panels = []
-    for protocol in _protocols(results):
+    ran = dict.fromkeys(outcome.protocol for outcome in results.outcomes)
+    order = [name for name in dict.fromkeys((*suite.protocols, *ran)) if name in ran]
+    for protocol in sorted(order, key=TARGET_ORACLE.__eq__):  # an upper bound last
         outcomes = views.of_protocol(results, protocol)
         table, paper = views.page_table(suite, outcomes), views.paper_labels(suite, outcomes)
         pictures = [*drawn, *drawings_of(suite, outcomes)]
@@ -220,13 +218,6 @@ def _panel(
         ],
         "extras": extras,
     }
-
-
-def _protocols(results: SuiteResults) -> list[str]:
-    """Return the protocols that were run: the suite's own order, an upper bound last."""
-    ran = dict.fromkeys(outcome.protocol for outcome in results.outcomes)
-    order = dict.fromkeys((*results.suite.protocols, *ran))
-    return sorted((name for name in order if name in ran), key=TARGET_ORACLE.__eq__)
 
 
 def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:

@@ -108,16 +108,14 @@ def _outcome(
         return None
     settings = contestant.settings(task)
     scores = {fold: _aligned(own, settings) for fold, own in records.items()}
-    # None where there was nothing to choose from.
+    # Empty where there was nothing to choose from.
     names = [fold for fold in choosing_folds(protocol, task) if fold in scores]
     deciding = {fold: [share(score) for score in scores[fold]] for fold in names}
     final = scores[final_fold(protocol)]
     chosen, error = _chosen(deciding, final, done)
     best = None if chosen is None else final[chosen]
-    score = None
-    if chosen is not None and deciding:
-        score = 100 * float(mean_scores(deciding)[chosen])
-    peaks = [record["peak_bytes"] for record in done if record["peak_bytes"] is not None]
+    undecided = chosen is None or not deciding
+    peaks = (record["peak_bytes"] for record in done if record["peak_bytes"] is not None)
     return Outcome(
         suite=suite,
         task=task.name,
@@ -131,7 +129,7 @@ def _outcome(
         accuracy=math.nan if best is None else 100 * share(best),
         n_test=0 if best is None else best["total"],
         setting={} if chosen is None else settings[chosen],
-        selection_score=score,
+        selection_score=None if undecided else 100 * float(mean_scores(deciding)[chosen]),
         seconds=float(sum(record["cpu_seconds"] for record in done)),
         fit_seconds=math.nan if best is None else best["seconds"],
         peak_bytes=max(peaks, default=None),
@@ -140,9 +138,9 @@ def _outcome(
 
 
 def _check_whole(record: Record, holds: Mapping[str, Any], *names: str) -> None:
-    for name in names:
-        if name not in holds:
-            raise _not_whole(record, name)
+    lacks = next((name for name in names if name not in holds), None)
+    if lacks is not None:
+        raise _not_whole(record, lacks)
 
 
 def _not_whole(record: Record, lacks: str) -> StoreError:
@@ -254,13 +252,13 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
         "warnings": " | ".join(record["warnings"]),
         **{name: record[name] for name in ("finished", "machine")},
         **{f"version.{name}": number for name, number in record["versions"].items()},
+        **{f"fixed.{name}": value for name, value in contestant["fixed"].items()},
     }
-    fixed = {f"fixed.{name}": value for name, value in contestant["fixed"].items()}
     if record["error"] is not None:
-        yield {**common, **fixed, "error": next(_errors([record]))}
+        yield {**common, "error": next(_errors([record]))}
     for score in record["scores"]:
         settings = {f"setting.{name}": value for name, value in score["setting"].items()}
         result = {name: value for name, value in score.items() if name != "setting"}
         if "correct" in score:
             result["accuracy"] = share(score)
-        yield {**common, **fixed, **settings, **result}
+        yield {**common, **settings, **result}

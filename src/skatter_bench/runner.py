@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["found", "started", "done", "failed"]
 """What happens to a cell."""
-
 PAUSE = 0.5
 """Seconds between two looks at cells that another run works on."""
 
@@ -117,8 +116,8 @@ def run(
     a partial of one. ``on_event`` is called in this thread.
     """
     start = time.perf_counter()
-    book = _Book(cells, store, retry_failed, on_event)
-    waiting = book.look_up()
+    book = _Book(cells, store, on_event)
+    waiting = book.look_up(retry_failed)
     if waiting:
         store.prepare()
         with open_pool(n_jobs, dask) as pool, warnings.catch_warnings():
@@ -132,25 +131,20 @@ class _Book:
     """What is settled and what is not: records, counts and events of one run."""
 
     def __init__(
-        self,
-        cells: Sequence[Cell],
-        store: Store,
-        retry_failed: bool,
-        on_event: Callable[[Event], None] | None,
+        self, cells: Sequence[Cell], store: Store, on_event: Callable[[Event], None] | None
     ) -> None:
         self.store = store
         self.n_workers = 1
         self._cells = {cell.key: cell for cell in cells}
-        self._retry_failed = retry_failed
         self._on_event = on_event
         self._estimate = Estimate(_contestant(cell) for cell in self._cells.values())
         self._stale: dict[str, Record] = {}
         self._counts: Counter[str] = Counter()
         self._failed: list[Failure] = []
 
-    def look_up(self) -> list[Cell]:
+    def look_up(self, retry_failed: bool) -> list[Cell]:
         """Settle the cells that are in the store; return the others."""
-        if self._retry_failed:
+        if retry_failed:
             records = ((key, self.store.get(key)) for key in self._cells)
             self._stale = {key: each for key, each in records if each and _has_failed(each)}
         return [cell for cell in self._cells.values() if not self.find(cell)]
@@ -173,14 +167,12 @@ class _Book:
         return Summary(done, found, len(failed), failed, seconds)
 
     def _settle(self, cell: Cell, record: Record, kind: Kind) -> None:
-        if _has_failed(record):
-            error = record["error"] or {}
-            reason = (
-                f"{error['type']}: {error['message']}" if error else record["scores"][0]["error"]
-            )
-            self._failed.append(Failure(cell.label, reason, found=kind == "found"))
-        else:
+        if not _has_failed(record):
             self._counts[kind] += 1
+        else:
+            error = record["error"]
+            why = f"{error['type']}: {error['message']}" if error else record["scores"][0]["error"]
+            self._failed.append(Failure(cell.label, why, found=kind == "found"))
         self._estimate.settle(_contestant(cell), record["seconds"])
         self.tell(kind, cell)
 
@@ -198,8 +190,9 @@ def _contestant(cell: Cell) -> str:
 def _has_failed(record: Record) -> bool:
     """Whether a cell broke off, or no setting of it could be scored."""
     scores = record["scores"]
-    unscored = len(scores) > 0 and all("error" in score for score in scores)
-    return record["status"] == "failed" or unscored
+    return record["status"] == "failed" or (
+        bool(scores) and all("error" in each for each in scores)
+    )
 
 
 @dataclass(frozen=True)
@@ -240,12 +233,11 @@ class _Loop:
     def _hand_out(self) -> None:
         """Fill the pool; but give it cells that may have killed a worker one by one."""
         self._book.n_workers = size = self._pool.size()
-        if self._suspects:
-            if not self._under_way:
-                self._submit(self._suspects.popleft())
-            return
-        while len(self._under_way) < size and (job := self._claim_next()):
-            self._submit(job)
+        if not self._suspects:
+            while len(self._under_way) < size and (job := self._claim_next()):
+                self._submit(job)
+        elif not self._under_way:
+            self._submit(self._suspects.popleft())
 
     def _claim_next(self) -> _Job | None:
         while self._waiting:
@@ -260,22 +252,20 @@ class _Loop:
         return None
 
     def _submit(self, job: _Job) -> None:
+        future: Future[dict[str, Any]]
         try:
             self._book.tell("started", job.cell)
             job = replace(job, start=time.perf_counter())
-            self._under_way[self._call(job.cell)] = job
+            try:
+                future = self._pool.executor.submit(partial(attempt, self._work, job.cell))
+            except self._pool.deaths as error:
+                # A worker died while nobody looked: the same to us as a moment later.
+                future = Future()
+                future.set_exception(error)
+            self._under_way[future] = job
         except BaseException:
             job.claim.release()
             raise
-
-    def _call(self, cell: Cell) -> Future[dict[str, Any]]:
-        try:
-            return self._pool.executor.submit(partial(attempt, self._work, cell))
-        except self._pool.deaths as error:
-            # A worker died while nobody looked: the same to us as a moment later.
-            future: Future[dict[str, Any]] = Future()
-            future.set_exception(error)
-            return future
 
     def _take_in(self) -> None:
         finished = self._wait()
@@ -299,15 +289,12 @@ class _Loop:
         return finished
 
     def _settle(self, future: Future[dict[str, Any]]) -> None:
-        job = self._under_way[future]
-        if not self._has_died(future):
-            self._book.keep(job.cell, future.result())
-        elif self._pool.start is not None and not job.alone:
+        job, died = self._under_way[future], self._has_died(future)
+        if died and self._pool.start is not None and not job.alone:
             del self._under_way[future]
             self._suspects.append(replace(job, alone=True))
             return
-        else:
-            self._book.keep(job.cell, _death(job, future))
+        self._book.keep(job.cell, _death(job, future) if died else future.result())
         del self._under_way[future]
         job.claim.release()
 

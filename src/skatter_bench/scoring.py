@@ -37,7 +37,6 @@ Score = dict[str, Any]
 
 Where labels are numbers, ``r2`` takes the place of ``correct``.
 """
-
 K = "n_components"
 
 
@@ -48,10 +47,10 @@ def score_settings(
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, values in enumerate(settings):
         groups.setdefault(fit_of(contestant, values), []).append(i)
+    fold = _Fold(problem, split, seed)
     found: dict[int, Score] = {}
     for group in groups.values():
-        chosen = [settings[i] for i in group]
-        scores = _score_group(contestant, chosen, _Fold(problem, split, seed))
+        scores = _score_group(contestant, [settings[i] for i in group], fold)
         found |= zip(group, scores, strict=True)
     return [found[i] for i in range(len(settings))]
 
@@ -123,15 +122,14 @@ def _without_largest(
     contestant: Contestant, settings: list[Values], fold: _Fold, error: ValueError
 ) -> list[Score]:
     """Note the error for the largest number of components, and try the others without it."""
-    largest = max((values.get(K, 0) for values in settings), default=0)
-    failed = {
-        i: {"setting": dict(values), "error": f"{type(error).__name__}: {error}"}
-        for i, values in enumerate(settings)
-        if values.get(K, 0) == largest
-    }
-    rest = [values for i, values in enumerate(settings) if i not in failed]
+    largest = max(values.get(K, 0) for values in settings)
+    rest = [values for values in settings if values.get(K, 0) != largest]
     scores = iter(_score_group(contestant, rest, fold) if rest else ())
-    return [failed[i] if i in failed else next(scores) for i in range(len(settings))]
+    said = f"{type(error).__name__}: {error}"
+    return [
+        {"setting": dict(values), "error": said} if values.get(K, 0) == largest else next(scores)
+        for values in settings
+    ]
 
 
 def _predict(contestant: Contestant, values: Values, fold: _Fold) -> Array:
@@ -155,10 +153,10 @@ def seen_labels(problem: Problem, split: Split) -> Array:
 
 
 def _judge_features(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Array]:
-    predicted: dict[int, Array] = {}
+    judge, predicted = JUDGES[contestant.classifier], dict[int, Array]()
     for indices, features in _features(contestant, settings, fold):
-        judge, own = JUDGES[contestant.classifier], [settings[i] for i in indices]
-        predicted |= zip(indices, judge(Features(*features, fold), own), strict=True)
+        guesses = judge(Features(*features, fold), [settings[i] for i in indices])
+        predicted |= zip(indices, guesses, strict=True)
     return [predicted[i] for i in range(len(settings))]
 
 
@@ -166,27 +164,23 @@ def _features(
     contestant: Contestant, settings: list[Values], fold: _Fold
 ) -> Iterator[tuple[list[int], tuple[Any, Any]]]:
     """Yield which settings use which features, of samples learnt from and of samples to score."""
-    everyone, X = list(range(len(settings))), fold.problem.X
+    everyone, problem, (learn, _, score) = list(range(len(settings))), fold.problem, fold.split
     if contestant.name == RAW:
-        yield everyone, (X[fold.split.learn], X[fold.split.score])
-    elif is_path(contestant):
+        yield everyone, (problem.X[learn], problem.X[score])
+        return
+    if is_path(contestant):
         yield from _path(contestant, settings, fold)
-    else:
-        values = dict(settings[0])
-        if K in values:
-            values[K] = max(each[K] for each in settings)
-        yield everyone, _fit_features(contestant, values, fold)
-
-
-def _fit_features(contestant: Contestant, values: Values, fold: _Fold) -> tuple[Any, Any]:
-    problem, (learn, _, score) = fold.problem, fold.split
+        return
+    values = dict(settings[0])
+    if K in values:
+        values[K] = max(each[K] for each in settings)
     estimator, X = _on_samples(contestant, values, fold)
     model = make_domain_pipeline(estimator)
-    Z = model.fit_transform(X[learn], **fold.seen())
-    where = _position(learn, score)
-    if where is not None:
-        return Z, Z[where]
-    return Z, model.transform(X[score], sample_domain=problem.domain[score])
+    Z, where = model.fit_transform(X[learn], **fold.seen()), _position(learn, score)
+    if where is None:
+        yield everyone, (Z, model.transform(X[score], sample_domain=problem.domain[score]))
+    else:
+        yield everyone, (Z, Z[where])
 
 
 def _on_samples(contestant: Contestant, values: Values, fold: _Fold) -> tuple[Any, Any]:
@@ -199,9 +193,7 @@ def _on_samples(contestant: Contestant, values: Values, fold: _Fold) -> tuple[An
 
 def _position(learn: Codes, score: Codes) -> Codes | None:
     """Return where the scored samples are among those learnt from; None where some are not."""
-    if not np.isin(score, learn).all():
-        return None
-    return np.searchsorted(learn, score)
+    return np.searchsorted(learn, score) if np.isin(score, learn).all() else None
 
 
 def _path(
@@ -209,16 +201,14 @@ def _path(
 ) -> Iterator[tuple[list[int], tuple[Array, Array]]]:
     """Solve SCA for all β and δ at once, with as many components as any setting asks for."""
     template, X = _on_samples(contestant, {}, fold)
-    learn, score = fold.split.learn, fold.split.score
+    learn, _, score = fold.split
     points: dict[tuple[float, float], list[int]] = {}
     for i, values in enumerate(settings):
         point = (values.get("beta", beta_of(template)), values.get("delta", template.delta))
         points.setdefault(point, []).append(i)
-    domains = read_domains(**fold.seen())
-    k = max(values[K] for values in settings)
-    where = _position(learn, score)
-    solver = FoldSolver(template, X[learn], domains)
-    solved = solver.solve(domains, list(points), k, X[score] if where is None else None)
+    domains, where = read_domains(**fold.seen()), _position(learn, score)
+    k, X_new = max(values[K] for values in settings), X[score] if where is None else None
+    solved = FoldSolver(template, X[learn], domains).solve(domains, list(points), k, X_new)
     for indices, (Z, Z_new) in zip(points.values(), solved, strict=True):
         yield indices, (Z, Z_new if where is None else Z[where])
 

@@ -21,6 +21,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +34,13 @@ except ImportError:
 
 Record = dict[str, Any]
 """What is kept of a cell."""
-
 CHECKSUM = "sha256"
-
 MAX_RECORD = 2**24
 """Bytes of a record, which take many times as much memory."""
-
 MAX_PACKED = 2**25
 """Bytes that a packed store unpacks to."""
-
 MAX_DICTIONARY = 2**28
 """Bytes of memory that unpacking may take."""
-
 LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 """What a file system answers that knows no locks."""
 
@@ -53,27 +49,20 @@ class StoreError(OSError):
     """The store cannot be used; the message says which file, why, and what to do."""
 
 
-class Claim:
-    """A cell that this process alone works on, until it is released or the process ends.
-
-    Made by :meth:`Store.claim`. Also a context manager that releases at its end.
-    """
+class Claim(AbstractContextManager["Claim"]):
+    """A cell that this process alone works on, until it is released or the process ends."""
 
     def __init__(self, key: str, path: Path, lock: int | None, claimed: set[str]) -> None:
-        self.key = key
-        self._path, self._lock, self._claimed = path, lock, claimed
+        self._key, self._path, self._lock, self._claimed = key, path, lock, claimed
 
     def release(self) -> None:
         """Let others claim the cell; nothing happens the second time."""
-        self._claimed.discard(self.key)
+        self._claimed.discard(self._key)
         if self._lock is not None:
             # Removed while the lock is held: see _lock_file for those who wait for it.
             self._path.unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
-
-    def __enter__(self) -> Claim:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.release()
@@ -159,14 +148,13 @@ class Store:
         record[CHECKSUM] = _checksum(record)
         if not _is_record(record, key):
             raise ValueError(f"record must have status, scores, error and seconds, got {record!r}.")
-        text = json.dumps(record, indent=1, allow_nan=False)
-        if key in self._claimed:
-            self._write(key, text.encode())
-            return
-        claim = self.claim(key, wait=True)
-        assert claim is not None  # it was waited for
-        with claim:
-            self._write(key, text.encode())
+        text, path = json.dumps(record, indent=1, allow_nan=False), self._path(key, ".json")
+        own = None if key in self._claimed else self.claim(key, wait=True)
+        with own or nullcontext():
+            try:
+                write_atomically(path, lambda part: part.write_bytes(text.encode()))
+            except OSError as error:
+                raise _cannot_write(path, error) from error
 
     def claim(self, key: str, *, wait: bool = False) -> Claim | None:
         """Claim a cell for this store; return None, or wait, where it is claimed already.
@@ -187,13 +175,6 @@ class Store:
             raise _cannot_write(path, error) from error
         self._claimed.add(key)
         return Claim(key, path, lock, self._claimed)
-
-    def _write(self, key: str, text: bytes) -> None:
-        path = self._path(key, ".json")
-        try:
-            write_atomically(path, lambda part: part.write_bytes(text))
-        except OSError as error:
-            raise _cannot_write(path, error) from error
 
     @property
     def _cells(self) -> Path:
@@ -247,9 +228,9 @@ def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> in
     lines = []
     for _, record in sorted(found.items()):
         own = {name: value for name, value in record.items() if name != "host"}
-        lines.append(json.dumps({**own, CHECKSUM: _checksum(own)}, separators=(",", ":")))
-    text = "".join(f"{line}\n" for line in lines).encode()
-    write_atomically(Path(path), lambda part: part.write_bytes(lzma.compress(text, preset=9)))
+        lines.append(f"{json.dumps({**own, CHECKSUM: _checksum(own)}, separators=(',', ':'))}\n")
+    text = lzma.compress("".join(lines).encode(), preset=9)
+    write_atomically(Path(path), lambda part: part.write_bytes(text))
     return len(lines)
 
 
@@ -272,8 +253,14 @@ def _is_record(found: Any, key: str) -> bool:
         and all(_is_score(score) for score in found["scores"])
         and isinstance(found.get("seconds"), float)
         and all(fits(found[name]) for name, fits in _FIELDS.items() if name in found)
-        and _is_error(found.get("error"), failed=found["status"] == "failed")
+        and _is_error(found.get("error"), found["status"])
     )
+
+
+def _is_error(found: Any, status: str) -> bool:
+    if status == "done":
+        return found is None
+    return isinstance(found, dict) and _is_text(found.get("type"), found.get("message"))
 
 
 def _is_score(found: Any) -> bool:
@@ -290,14 +277,11 @@ def _is_score(found: Any) -> bool:
 def _is_number(found: Any) -> bool:
     """Tell a number of JSON that is also one of the machine's."""
     plain = isinstance(found, int | float) and not isinstance(found, bool)
-    return plain and abs(found) < LARGEST
+    return plain and abs(found) < 1e300
 
 
-LARGEST = 1e300
-
-
-def _is_text(found: Any) -> bool:
-    return isinstance(found, str)
+def _is_text(*found: Any) -> bool:
+    return all(isinstance(each, str) for each in found)
 
 
 _FIELDS: dict[str, Callable[[Any], bool]] = {
@@ -305,18 +289,12 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "seconds": _is_number,
     "cpu_seconds": _is_number,
     "peak_bytes": lambda found: found is None or _is_number(found),
-    "warnings": lambda found: isinstance(found, list) and all(map(_is_text, found)),
-    "versions": lambda found: isinstance(found, dict) and all(map(_is_text, found.values())),
+    "warnings": lambda found: isinstance(found, list) and _is_text(*found),
+    "versions": lambda found: isinstance(found, dict) and _is_text(*found.values()),
     "finished": _is_text,
     "machine": _is_text,
 }
 """What the fields of a record hold, where they are there."""
-
-
-def _is_error(found: Any, *, failed: bool) -> bool:
-    if not failed or not isinstance(found, dict):
-        return found is None and not failed
-    return all(isinstance(found.get(name), str) for name in ("type", "message"))
 
 
 def _checksum(record: Record) -> str:

@@ -96,7 +96,6 @@ class Suite:
 
 OFFICE = {"A": "amazon", "W": "webcam", "D": "dslr", "C": "caltech"}
 """Domains of Office+Caltech in the order of the paper."""
-
 VLCS = {"V": "voc2007", "L": "labelme", "C": "caltech101", "S": "sun09"}
 CAMERAS = {str(i): f"cam{i}" for i in range(5)}
 PACS = {"P": "photo", "A": "art_painting", "C": "cartoon", "S": "sketch"}
@@ -105,12 +104,17 @@ ANGLES = {angle: angle for angle in ("0", "15", "30", "45", "60", "75")}
 
 
 def _pairs(
-    dataset: str, names: Mapping[str, str], n_classes: int, group: str, prepare: str = "as loaded"
+    dataset: str,
+    names: Mapping[str, str],
+    n_classes: int,
+    group: str,
+    prepare: str = "as loaded",
+    draw: int = 0,
 ) -> tuple[Task, ...]:
-    setting: Setting = "adaptation"
-    how = (setting, n_classes, group, prepare)
+    """One task from every domain to every other."""
+    how = (n_classes, group, prepare, True, draw)
     return tuple(
-        Task(f"{s}->{t}", dataset, (names[s],), (names[t],), *how)
+        Task(f"{s}->{t}", dataset, (names[s],), (names[t],), "adaptation", *how)
         for s, t in permutations(names, 2)
     )
 
@@ -119,65 +123,38 @@ def _generalize(
     dataset: str,
     names: Mapping[str, str],
     targets: Iterable[str],
-    n_classes: int,
-    group: str,
-    *,
+    *how: Any,
     renamed: Mapping[str, str] | None = None,
-    prepare: str = "as loaded",
-    preprocess: bool = True,
 ) -> tuple[Task, ...]:
     """One task for each set of targets, written as letters; all other domains are sources.
 
-    ``renamed`` has the names of the paper where they are others.
+    ``how`` is the end of a :class:`Task`; ``renamed`` has the names of the paper where they are
+    others.
     """
-    setting: Setting = "generalization"
-    how = (setting, n_classes, group, prepare, preprocess)
     tasks = []
     for target in targets:
         held = target.split(",")
         sources = [name for name in names if name not in held]
         name = f"{','.join(sources)}->{target}"
+        name = (renamed or {}).get(name, name)
         learn, predict = (tuple(names[each] for each in side) for side in (sources, held))
-        tasks.append(Task((renamed or {}).get(name, name), dataset, learn, predict, *how))
+        tasks.append(Task(name, dataset, learn, predict, "generalization", *how))
     return tuple(tasks)
 
 
 DIGITS_MSRC = "MNIST+USPS, MSRC+VOC"
 SURF = "Office+Caltech (SURF-BoW)"
-DECAF = "Office+Caltech (DeCAF6)"
 EFFNET = "Office+Caltech (EfficientNet)"
-
-
-def _digits(dataset: str, draw: int = 0) -> tuple[Task, ...]:
-    return tuple(
-        Task(f"{s}->{t}", dataset, (s,), (t,), "adaptation", 10, DIGITS_MSRC, draw=draw)
-        for s, t in (("usps", "mnist"), ("mnist", "usps"))
-    )
-
-
+_DIGITS = {"usps": "usps", "mnist": "mnist"}
 _TABLE1 = (
-    *_digits("mnist_usps"),
+    *_pairs("mnist_usps", _DIGITS, 10, DIGITS_MSRC),
     *_pairs("msrc_voc", {"msrc": "msrc", "voc": "voc"}, 6, DIGITS_MSRC),
 )
 _TABLE2 = _pairs("office_surf", OFFICE, 10, SURF)
-_TABLE3 = _pairs("office_decaf6", OFFICE, 10, DECAF)
-_RUNTIME_GROUPS = tuple(
-    replace(task, group=group)
-    for group, tasks in (
-        ("MNIST+USPS", _TABLE1[:2]),
-        ("MSRC+VOC", _TABLE1[2:]),
-        ("Office+Caltech", _TABLE2),
-    )
-    for task in tasks
-)
-_TABLE7 = _generalize(
-    "vlcs",
-    VLCS,
-    ("V", "L", "C", "S", "V,L", "V,S", "L,S"),
-    5,
-    "VLCS",
-    renamed={"L,C->V,S": "C,L->V,S"},
-)
+_TABLE3 = _pairs("office_decaf6", OFFICE, 10, "Office+Caltech (DeCAF6)")
+_TABLE5 = {"MNIST+USPS": _TABLE1[:2], "MSRC+VOC": _TABLE1[2:], "Office+Caltech": _TABLE2}
+_VLCS_TARGETS = ("V", "L", "C", "S", "V,L", "V,S", "L,S")
+_TABLE7 = _generalize("vlcs", VLCS, _VLCS_TARGETS, 5, "VLCS", renamed={"L,C->V,S": "C,L->V,S"})
 _OFFICE_NAMES = {"W,D->A,C": "D,W->A,C"}
 _TABLE8 = _generalize(
     "office_decaf6", OFFICE, ("A", "C", "D,W", "A,C"), 10, "Office+Caltech", renamed=_OFFICE_NAMES
@@ -189,7 +166,6 @@ _TABLE9 = tuple(
 _OFFICE_TARGETS = ("A", "C", "W", "D", "D,W", "A,C")
 _DOMAINS_FIRST = (LEAVE_ONE_DOMAIN_OUT, SOURCE_CV, TARGET_ORACLE, DEFAULTS)
 _LABELS_FIRST = (SOURCE_CV, LEAVE_ONE_DOMAIN_OUT, TARGET_ORACLE, DEFAULTS)
-
 _PAPER: dict[str, Any] = {
     "classifiers": ("1nn", SETS),
     "tunings": GENERALIZATION,
@@ -203,10 +179,8 @@ _PAPER: dict[str, Any] = {
 
 PAIR = Sample(800, 800)
 """Most rows of one source and of one target."""
-
 SOURCES_AND_TARGET = Sample(1500, 800)
 """Most rows of several sources together and of one target."""
-
 _NOTE = "A table is a column, and the average is over tables. Rows are drawn at random, "
 _FEW, _MORE = "at most 800 a side.", "at most 1,500 of the sources and 800 of the target."
 
@@ -263,14 +237,12 @@ TABLE_SUITES = (
         "below 0 is worse than that. One bad table rules an average: look at ranks.",
     ),
 )
-"""All of them."""
 
 
 # --- SKADA-Bench, as far as its data can be had ---------------------------------------------------
 
 SEEDS = range(5)
 """Of the splits, and of the draws of the simulated shifts."""
-
 _SKADA_NOTE = (
     "Source and target are parted 80 to 20 percent by five seeds: the target's training part is "
     "seen without labels, its test part is scored. Concept drift is their name for a shift of each "
@@ -292,7 +264,6 @@ BASES: Mapping[str, Callable[[], Any]] = {
 """The classifier behind every method, by column; in the suite our methods have those of our other
 suites. Theirs for Phishing is XGBoost; ours is scikit-learn's gradient boosting with histograms,
 the same kind of model."""
-
 _SKADA: Mapping[str, tuple[str, int, str, str]] = {
     "covariate shift": ("covariate_shift", 2, "source", "target"),
     "target shift": ("target_shift", 2, "source", "target"),
@@ -339,7 +310,11 @@ _SUITES = (
     Suite(
         "table1-draws",
         "Table 1, its digits drawn anew five times from the full sets",
-        tuple(task for draw in range(5) for task in _digits("mnist_usps_draw", draw)),
+        tuple(
+            task
+            for draw in range(5)
+            for task in _pairs("mnist_usps_draw", _DIGITS, 10, DIGITS_MSRC, draw=draw)
+        ),
         published="table1",
     ),
     Suite("table2", "Table 2: adaptation, Office+Caltech SURF", _TABLE2, published="table2"),
@@ -356,7 +331,7 @@ _SUITES = (
     Suite(
         "table5",
         "Table 5: seconds of adaptation",
-        _RUNTIME_GROUPS,
+        tuple(replace(task, group=group) for group, own in _TABLE5.items() for task in own),
         protocols=(TIMED,),
         kind="runtime",
         published="table5",
@@ -368,8 +343,7 @@ _SUITES = (
         "Table 6: how much a data set knows of others, VLCS",
         tuple(
             Task(f"{s}->{t}", "vlcs", (VLCS[s],), (VLCS[t],), "generalization", 5, "VLCS")
-            for s in VLCS
-            for t in VLCS
+            for s, t in product(VLCS, repeat=2)
         ),
         protocols=(DEFAULTS,),
         kind="matrix",
@@ -433,11 +407,8 @@ _SUITES = (
             "office_surf",
             OFFICE,
             _OFFICE_TARGETS,
-            10,
-            SURF,
+            *(10, SURF, "shares, z-scores, unit rows", False),
             renamed=_OFFICE_NAMES,
-            prepare="shares, z-scores, unit rows",
-            preprocess=False,
         ),
         protocols=_LABELS_FIRST,
     ),

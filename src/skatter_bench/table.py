@@ -29,7 +29,6 @@ Kind = Literal[
     "percent", "rank", "seconds", "times", "duration", "memory", "words", "setting", "error"
 ]
 Mark = Literal["best", "second", ""]
-
 FAILED, ABSENT = "failed", "n/a"
 _GAP = 2
 
@@ -79,7 +78,7 @@ class Column:
         """Write our value, or what stands in its place."""
         if isinstance(entry.value, str):
             return entry.value
-        return entry.note if math.isnan(entry.value) else number(entry.value, self.kind)
+        return entry.note if entry.missing else number(entry.value, self.kind)
 
     def printed(self, entry: Entry) -> str:
         """Write the published number; empty where there is none."""
@@ -208,11 +207,11 @@ def _lines_of(column: Column, marks: Mapping[Mark, str], plain: bool) -> list[Te
     """Return the heading and the entries of a column, all of one width, their parts aligned."""
     from rich.text import Text
 
-    pairs = [column.texts(entry) for entry in column.entries]
-    ours = [own + marks[e.mark] for (own, _), e in zip(pairs, column.entries, strict=True)]
-    room, behind = max(map(len, ours)), max(len(printed) for _, printed in pairs)
+    values, theirs = zip(*map(column.texts, column.entries), strict=True)
+    ours = [own + marks[entry.mark] for own, entry in zip(values, column.entries, strict=True)]
+    room, behind = (max(map(len, side)) for side in (ours, theirs))
     texts = [Text(column.name)]
-    for entry, own, (_, printed) in zip(column.entries, ours, pairs, strict=True):
+    for entry, own, printed in zip(column.entries, ours, theirs, strict=True):
         text = Text(" " * (room - len(own)))
         text.append(own, style="" if plain else _STYLES[entry.mark])
         if behind:
@@ -230,9 +229,8 @@ def _block(corner: str, labels: Sequence[str], columns: Sequence[list[Text]], pl
     from rich.text import Text
 
     # A column is followed by a blank and by the box's own blank divider: a gap of two.
-    style = "" if plain else "bold"
     look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
-    lines = Lines(padding=(0, 1, 0, 0), header_style=style, **look)
+    lines = Lines(padding=(0, 1, 0, 0), header_style="" if plain else "bold", **look)
     for heading in (Text(corner), *(column[0] for column in columns)):
         lines.add_column(heading, overflow="fold")
     for i, label in enumerate(labels, start=1):
@@ -337,9 +335,9 @@ def to_html(table: Table) -> str:
     ``data-order="ascending"``.
     """
     (corner, *heads), *body = _filled(table, html.escape, _html_entry)
-    orders = [column.order for column in table.columns]
     titles = (
-        f'<th scope="col" data-order="{o}">{h}</th>' for o, h in zip(orders, heads, strict=True)
+        f'<th scope="col" data-order="{column.order}">{head}</th>'
+        for column, head in zip(table.columns, heads, strict=True)
     )
     rows = (
         f'<tr><th scope="row" data-value="{label}">{label}</th>{"".join(cells)}</tr>'

@@ -22,10 +22,6 @@ from skatter.domains import Codes
 from skatter.kernels import gram, resolve_kernel
 
 Setting = Literal["adaptation", "generalization"]
-
-MOST_CATEGORIES = 20
-"""Of one column, in the preparation of tables; rarer ones are pooled."""
-
 LEAST_OF_A_CLASS = 5
 """Rows among the drawn rows of the sources, so that every fold has one."""
 
@@ -33,22 +29,25 @@ LEAST_OF_A_CLASS = 5
 def prepare_table(data: Dataset) -> Pipeline:
     """Return the preparation of a table with categories and gaps.
 
-    Categories become indicators, one column where there are two of them; a missing value is a
-    category, and a category that is new to the preparation is none. Missing numbers become the
-    median, and numbers are standardised. Constant columns are left out.
+    Categories become indicators, one column where there are two of them, and rare ones are pooled
+    where there are more than 20; a missing value is a category, and a category that is new to the
+    preparation is none. Missing numbers become the median, and numbers are standardised. Constant
+    columns are left out.
     """
-    categorical = list(data.categorical)
     numeric = [j for j in range(data.X.shape[1]) if j not in data.categorical]
     indicators = OneHotEncoder(
-        max_categories=MOST_CATEGORIES,
+        max_categories=20,
         handle_unknown="infrequent_if_exist",
         drop="if_binary",
         sparse_output=False,
     )
-    numbers = make_pipeline(
-        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    medians = SimpleImputer(strategy="median", keep_empty_features=True)
+    columns = ColumnTransformer(
+        [
+            ("categories", indicators, list(data.categorical)),
+            ("n", make_pipeline(medians, StandardScaler()), numeric),
+        ]
     )
-    columns = ColumnTransformer([("categories", indicators, categorical), ("n", numbers, numeric)])
     return make_pipeline(columns, VarianceThreshold())
 
 
@@ -67,11 +66,10 @@ PREPARATIONS: Mapping[str, Callable[[Dataset], Pipeline | None]] = {
 class Sample:
     """A random draw of rows, for tables that are larger than a task should be.
 
-    Classes with fewer than five drawn rows of the sources are left out, on both sides.
-
-    At most ``sources`` and ``targets`` rows of all sources and all targets together. ``before`` are
-    lengths of permutations that the same generator (seed 0) made before, so that tasks whose rows
-    were drawn one after the other can be drawn alone.
+    At most ``sources`` and ``targets`` rows of all sources and all targets together, without
+    classes that have fewer than five drawn rows of the sources. ``before`` are lengths of
+    permutations that the same generator (seed 0) made before, so that tasks whose rows were drawn
+    one after the other can be drawn alone.
     """
 
     sources: int

@@ -29,7 +29,6 @@ Method = tuple[str, str]
 """A contestant and its classifier."""
 Place = tuple[str, str]
 """A group and one of its tasks."""
-
 ORACLE = (
     "Oracle: tuned on the target, by the very labels that the numbers are scored on. "
     "They are an upper bound, not a result."
@@ -38,16 +37,12 @@ METHOD = "method"
 """Corner of a table whose rows are methods."""
 AVERAGE, MEAN_RANK = "average", "mean rank"
 SELF, OTHERS, DROP = "self", "mean others", "percent drop"
-
 ALPHA = 0.05
 """A difference is called one where luck alone would make it more rarely."""
-
 LEAST_TASKS = 6
 """With fewer, no difference between two methods can be told from luck at 0.05."""
-
 MANY_GROUPS = 12
 """More groups than this are a collection: each counts once in its average and mean rank."""
-
 _NOT_RUN = Entry(note=ABSENT, reason="Not run.")
 _NOT_EVERYWHERE = Entry(note=ABSENT, reason="Not run on every task.")
 _ERROR_LENGTH = 160

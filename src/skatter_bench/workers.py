@@ -39,17 +39,13 @@ if TYPE_CHECKING:
 
 Work = Callable[[Any], list[dict[str, Any]]]
 """Does one cell and returns its scores."""
-
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """Environment of a worker process, for libraries that it loads later than it limits them."""
-
 CONNECT_SECONDS = 10
 """How long a Dask scheduler may take to answer."""
-
 WORKER_SECONDS = 60
 """How long a cluster without workers may take to find one."""
-
 _ALONE = threading.Lock()
 """Held while a cell is done: memory, processor time and warnings belong to a whole process."""
 
@@ -62,9 +58,8 @@ def attempt(work: Work, cell: Any) -> dict[str, Any]:
     with _ALONE, threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         outcome, cost = measure(partial(_try, work, cell))
-    texts = (f"{each.category.__name__}: {each.message}" for each in caught)
-    said = list(dict.fromkeys(texts))
-    return {**outcome, "warnings": said, **cost._asdict(), **signature()}
+    said = dict.fromkeys(f"{each.category.__name__}: {each.message}" for each in caught)
+    return {**outcome, "warnings": list(said), **cost._asdict(), **signature()}
 
 
 def _try(work: Work, cell: Any) -> dict[str, Any]:
@@ -158,12 +153,8 @@ def _local(n_jobs: int) -> Pool:
     if n_jobs == 1:
         return Pool(_Here(), lambda: 1, _Here.shutdown)
 
-    def start() -> ProcessPoolExecutor:
-        parent = (os.getpid(),)
-        return ProcessPoolExecutor(
-            n_jobs, env=ONE_THREAD, initializer=_start_worker, initargs=parent
-        )
-
+    options = {"env": ONE_THREAD, "initializer": _start_worker, "initargs": (os.getpid(),)}
+    start = partial(ProcessPoolExecutor, n_jobs, **options)
     end = partial(ProcessPoolExecutor.shutdown, wait=True, kill_workers=True)
     return Pool(start(), lambda: n_jobs, end, (TerminatedWorkerError,), start)
 

@@ -21,10 +21,8 @@ def main() -> None:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("rich", "typer"):
             raise
-        print(
-            'skatter: the command line needs typer and rich: pip install "skatter[table]"',
-            file=sys.stderr,
-        )
+        needs = 'skatter: the command line needs typer and rich: pip install "skatter[table]"'
+        print(needs, file=sys.stderr)
         raise SystemExit(1) from None
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a question mark for what it cannot write

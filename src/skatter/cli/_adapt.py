@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
+from typer import BadParameter, Option
 
 from skatter._formatting import duration, join, percent
 from skatter._notebook import Section
@@ -43,16 +43,16 @@ def adapt_file(
     domain: options.Domain = None,
     task: options.LabelTask = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="auto, or a name that 'skatter methods' lists.")
+        str, Option(metavar="NAME", help="auto, or a name that 'skatter methods' lists.")
     ] = AUTO,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Choose the method's settings, without a target label.")
+        bool, Option("--tune", help="Choose the method's settings, without a target label.")
     ] = False,
     metric: options.Scored = "accuracy",
     frequencies: options.Frequencies = None,
     checked: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="The sheet that 'skatter ask' wrote, with labels filled in: they decide which "
             "model to ship.",
@@ -63,10 +63,10 @@ def adapt_file(
     categorical: options.Categorical = None,
     na_values: options.Missing = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save the model, e.g. as model.skatter.")
+        Path | None, Option(metavar="FILE", help="Save the model, e.g. as model.skatter.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report, e.g. as report.html.")
+        Path | None, Option(metavar="FILE", help="Write a report, e.g. as report.html.")
     ] = None,
     key_file: options.KeyFile = None,
     seed: options.Seed = 0,
@@ -109,12 +109,13 @@ def adapt_file(
                 progress=say,
             )
             jobs = _jobs(result, paths, key, say)
-            if result.sample is None:
-                say("writing the files")
-                write_together(jobs, lambda: table.write_with(result.added_to, out, force=force))
-            else:
+            whole = None
+            if result.sample is not None:
                 whole = PieceByPiece(result.added_to, table.n_rows, say)
-                write_together(jobs, lambda: table.write_with(whole, out, force=force))
+            add = whole or result.added_to
+            say("writing the files")
+            write_together(jobs, lambda: table.write_with(add, out, force=force))
+            if whole is not None:
                 seconds = result.seconds + whole.seconds
                 result = replace(result, counts=whole.counts, seconds=seconds)
         if as_json:
@@ -134,14 +135,12 @@ def _frequencies(shares: dict[str, float], table: OpenTable, label: str) -> Any:
 
 
 def check_method(name: str) -> None:
-    if name != AUTO:
-        try:
+    try:
+        if name != AUTO:
             get_method(name)
-        except ValueError:
-            known = ", ".join((AUTO, *METHODS))
-            raise typer.BadParameter(
-                f"no method {name!r}; there are {known}.", param_hint="--method"
-            ) from None
+    except ValueError:
+        said = f"no method {name!r}; there are {', '.join((AUTO, *METHODS))}."
+        raise BadParameter(said, param_hint="--method") from None
 
 
 def _jobs(
@@ -155,8 +154,7 @@ def _jobs(
         from skatter.reporting import report
 
         say("making the report")
-        settings = {"seconds": round(result.seconds, 1)}
-        seed = result.settings["random_state"]
+        settings, seed = {"seconds": round(result.seconds, 1)}, result.settings["random_state"]
         page = str(report(result, settings=settings, random_state=seed, progress=say))
         jobs.append((paths["--report"], lambda part: part.write_text(page, encoding="utf-8")))
     return jobs
@@ -175,14 +173,14 @@ def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
 
 def _members(result: Adaptation) -> Section:
     numbers = result.model.task == "numbers"
-    score = f"held-out source labels{', R²' if numbers else ''}"
+    what, score = ("regressor", ", R²") if numbers else ("classifier", "")
+    heads = (what, "standardised", "weight", "agreement", f"held-out source labels{score}")
     lines = []
     for each in result.settings["members"]:
         held_out = each["source_score"]
         said = "-" if held_out is None else f"{held_out:.2f}" if numbers else percent(held_out, 0)
         shares = (percent(each["weight"], 0), percent(each["agreement"], 0))
         lines.append((each["name"], SCALED[each["scaling"]], *shares, said))
-    heads = ("regressor" if numbers else "classifier", "standardised", "weight", "agreement", score)
     return Section("Who voted", heads=heads, lines=tuple(lines))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Context, Option
 
 from skatter._formatting import printable
 from skatter._notebook import Section
@@ -17,7 +16,7 @@ from skatter.adaptation._asking import FEWEST
 from skatter.adaptation._sheet import own_columns
 from skatter.cli import _options as options
 from skatter.cli._console import announced, as_table, result_console, said_in_one_line, say_all
-from skatter.cli._files import STANDARD, check_outputs
+from skatter.cli._files import check_outputs
 from skatter.tables import read_table, write_table
 
 OWN = ("file", "out", "labels", "force")
@@ -25,22 +24,16 @@ OWN = ("file", "out", "labels", "force")
 
 
 def ask_file(
-    context: typer.Context,
+    context: Context,
     file: options.TableFile,
     label: options.Label,
     out: Annotated[
         str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The sheet to fill in, .csv or .parquet; - is standard output.",
-            show_default=False,
-        ),
+        options.out_option(help="The sheet to fill in, .csv or .parquet; - is standard output."),
     ],
     domain: options.Domain = None,
     task: options.LabelTask = None,
-    labels: Annotated[int, typer.Option(min=FEWEST, help="Rows to ask for.")] = 40,
+    labels: Annotated[int, Option(min=FEWEST, help="Rows to ask for.")] = 40,
     metric: options.Scored = "accuracy",
     frequencies: options.Frequencies = None,
     features: options.Features = None,
@@ -81,8 +74,14 @@ def ask_file(
             )
             say("writing the sheet")
             write_table(questions.sheet, out, force=force)
-        _show(result_console(out), questions, own_columns(frame)[1])
-        _say_next(result_console(out), paths, _same_options(context))
+        console = result_console(out)
+        _show(console, questions, own_columns(frame)[1])
+        if "--out" in paths:
+            sheet = str(paths["--out"])
+            console.print(Text(f"Sheet: {printable(sheet)}"), soft_wrap=True)
+            given = [*_same_options(context), "--checked", sheet]
+            command = f"{printable(shlex.join(['skatter', 'adapt', *given]))} --out predictions.csv"
+            console.print(Text(f"When it is filled in: {command}"), soft_wrap=True)
 
 
 def _show(console: Console, questions: Questions, column: str) -> None:
@@ -96,26 +95,12 @@ def _show(console: Console, questions: Questions, column: str) -> None:
     console.print(as_table(Section("Rows", heads=heads, lines=lines)))
 
 
-def _same_options(context: typer.Context) -> list[str]:
+def _same_options(context: Context) -> list[str]:
     """Return the arguments that 'skatter adapt' must be given as well."""
-    given = context.params
-    arguments = [given["file"]]
-    for name in given:
+    arguments = [context.params["file"]]
+    for name, given in context.params.items():
         source = context.get_parameter_source(name)
         if name not in OWN and source is not None and source.name == "COMMANDLINE":
-            values = given[name] if isinstance(given[name], list) else [given[name]]
-            for value in values:
+            for value in given if isinstance(given, list) else [given]:
                 arguments += [f"--{name.replace('_', '-')}", str(value)]
     return arguments
-
-
-def _say_next(console: Console, paths: dict[str, Path], given: list[str]) -> None:
-    """Say where the sheet is, and what to type when it is filled in."""
-    sheet = str(paths.get("--out", STANDARD))
-    if sheet == STANDARD:
-        return
-    console.print(Text(f"Sheet: {printable(sheet)}"), soft_wrap=True)
-    command = shlex.join(["skatter", "adapt", *given, "--checked", sheet])
-    console.print(
-        Text(f"When it is filled in: {printable(command)} --out predictions.csv"), soft_wrap=True
-    )

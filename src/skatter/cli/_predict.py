@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
+from typer import Argument
 
 from skatter._formatting import count, percent
 from skatter.adaptation import TableModel
@@ -36,12 +36,7 @@ if TYPE_CHECKING:
 
 
 def predict_file(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="What 'skatter adapt --model' saved.", show_default=False
-        ),
-    ],
+    model: Annotated[Path, Argument(metavar="MODEL", help="What 'skatter adapt --model' saved.")],
     file: TableFile,
     out: Out,
     na_values: Missing = None,
@@ -75,15 +70,13 @@ def predict_file(
             say("predicting")
             frame = spread_rows(table)
             answers = loaded.answers(frame)
-            answer, counts = answers[loaded.ship], None
-            if len(frame) == table.n_rows:
-                added = new_columns(frame, answers, loaded.ship, loaded.label)
-                say("writing the predictions")
-                table.write_with(added, out, force=force)
-            else:
+            answer, whole = answers[loaded.ship], None
+            if len(frame) < table.n_rows:
                 whole = PieceByPiece(partial(added_to, model=loaded), table.n_rows, say)
-                table.write_with(whole, out, force=force)
-                counts = whole.counts
+            say("writing the predictions")
+            added = whole or new_columns(frame, answers, loaded.ship, loaded.label)
+            table.write_with(added, out, force=force)
+        counts = None if whole is None else whole.counts
         console = result_console(out)
         say_all(console, _words(loaded, frame, table.n_rows, answer))
         console.print()
@@ -118,17 +111,16 @@ def _score(model: TableModel, frame: pd.DataFrame, answer: Answer) -> list[str]:
         return []
     truth, labelled = read_labels(frame[model.label])
     truth, told = truth[labelled], answer.label[labelled]
-    if answer.interval is not None:
+    numbers = answer.interval is not None
+    if numbers:
         truth = written_numbers(truth)[0]
         known = ~np.isnan(truth)
         truth, told = truth[known], told[known]
     if not len(truth):
         return []
-    if answer.interval is None:
-        what = f"{percent(np.mean(truth.astype(str) == told.astype(str)), 1)} are predicted right"
-    else:
-        error = np.sqrt(np.mean((truth - told) ** 2))
-        what = f"the root mean squared error is {error:.3g}"
+    what = f"{percent(np.mean(truth.astype(str) == told.astype(str)), 1)} are predicted right"
+    if numbers:
+        what = f"the root mean squared error is {np.sqrt(np.mean((truth - told) ** 2)):.3g}"
     return [
         f"Of {count(len(truth), 'row')} with a label, {what} (rows that the model has learnt from "
         "count too)."
