@@ -19,7 +19,7 @@ from skatter.adaptation._outcome import added_to, fill_in, new_columns
 from skatter.adaptation._plan import AUTO
 from skatter.adaptation._sample import TableSample, draw_sample
 from skatter.adaptation._sheet import Checked, read_sheet
-from skatter.adaptation._words import Counts, class_counts, predicted_section, quantiles, tell
+from skatter.adaptation._words import Counts, predicted_rows, predicted_section, tell
 from skatter.hedging import Judgement, NumberJudgement
 from skatter.hedging._champion import Metric
 from skatter.labels import Task
@@ -107,25 +107,19 @@ class Adaptation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, but for the table and the model, ready for JSON."""
+        classes, numbers = ("label", "rows", "confidence"), ("rows", "label", "low", "high")
+        names = classes if self.answer.interval is None else numbers
+        rows = predicted_rows(self.answer, self.counts)
         return {
             "words": list(self.words),
             "ship": self.ship,
             "judgement": json_ready(asdict(self.judgement)),
             "by_labels": None if self.by_labels is None else json_ready(asdict(self.by_labels)),
-            "predicted": json_ready(self._predicted()),
+            "predicted": json_ready([dict(zip(names, row, strict=True)) for row in rows]),
             "columns": [json_ready(asdict(plan)) for plan in self.columns],
             "settings": json_ready(self.settings),
             "seconds": round(self.seconds, 3),
         }
-
-    def _predicted(self) -> list[dict[str, Any]]:
-        if self.answer.interval is None:
-            names: tuple[str, ...] = ("label", "rows", "confidence")
-            rows: list[tuple[Any, ...]] = list(self.counts or class_counts(self.answer))
-        else:
-            names = ("rows", "label", "low", "high")
-            rows = [(name, *values.tolist()) for name, values in quantiles(self.answer)]
-        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def __str__(self) -> str:
         return "\n".join(self.words)

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 5_000  # rows that two models are compared on; of more as many are drawn
 FEWEST_LABELS = 10  # labelled rows of the target from which on they judge
 N_FOLDS = 3  # in which labelled rows of the target are hidden and predicted
-
-TARGET_LABELS, CHECKED_ROWS = "labels of the target", "checked rows"
-"""What decides, where it is not the judgement without labels."""
-
+TARGET_LABELS, CHECKED_ROWS = "labels of the target", "checked rows"  # what decides
 ADAPTED: Ship = "adapted"
 PLAIN: Ship = "plain"
 

@@ -21,10 +21,7 @@ MAX_ROWS = 20_000  # rows whose units and means are compared; of more, every so 
 def find_drift(
     frame: pd.DataFrame, prepare: Any, units: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield what is new: empty columns, categories never seen, other units, means far away.
-
-    ``units`` holds those of the fit, of the columns that had some.
-    """
+    """Yield what is new; ``units`` holds those of the fit, of the columns that had some."""
     kinds = columns_by_kind(prepare)
     empty = [name for names in kinds.values() for name in names if _is_empty(frame[name])]
     if empty:

@@ -29,7 +29,6 @@ from skatter.tables import ColumnPlan, Samples, units_in
 
 Hedge = HedgedClassifier | HedgedRegressor
 Progress = Callable[[str], None]
-
 MODELS = {"classes": "classifiers", "numbers": "regressors"}  # what they are called
 N_MEASURED = 2_000  # rows on which the error of an explicit map is measured
 MAX_SETTINGS = 30  # settings that are fitted one by one; of a larger grid as many are drawn
@@ -103,10 +102,7 @@ class Job:
         return units_in(self.samples.X, self.prepare)
 
     def fit(self, table: Prepared, say: Progress = quiet) -> Fitted:
-        """Fit the hedge, the champion inside it, and the method that was asked for.
-
-        On the table, or on one that hides some of its labels.
-        """
+        """Fit all models, on the table of the job or on one that hides some of its labels."""
         say(f"fitting plain and adapted {MODELS[table.task]}")
         plan, hedge = self.plan, clone(self.hedge).fit(table.X, **table.given)
         plain = DomainPipeline([("champion", hedge.champion_)])

@@ -33,8 +33,7 @@ from skatter.tables._task import missing_marks, read_task
 if TYPE_CHECKING:
     import pandas as pd
 
-ROWS_A_VALUE = 5
-"""Labelled rows a value of a column needs, on average, before it can be said to tell the label."""
+ROWS_A_VALUE = 5  # labelled rows that a value needs, on average, before it can tell the label
 
 
 def take_job(

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ship = Literal["adapted", "plain"]
-
 CHUNK = 4_096  # rows that are predicted together, beside others in further threads
-
-ELSEWHERE = 0
-"""Number of a domain that the model has not seen; those that it has seen are signed from 1."""
+ELSEWHERE = 0  # number of a domain that is new to the model; others are signed from 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from skatter.labels import Task
 if TYPE_CHECKING:
     import pandas as pd
 
-
 CHECKED = "checked"  # who predicted a row that a person has labelled
 
 

@@ -21,14 +21,10 @@ from skatter.methods._entries import HEDGED_REGRESSOR
 from skatter.pipeline import DomainPipeline
 
 AUTO = "auto"
-
 HEDGED = "hedged"  # the method of ``"auto"``, for classes
 EXACT_ROWS = 10_000  # rows up to which a method may hold a matrix of rows × rows: 0.8 GB
 N_LANDMARKS = 1_000  # of an explicit map; docs/landmarks.md says how many are enough
-
-N_NEIGHBOURS = 15
-"""Behind features: as accurate as 5 in our trials, with finer shares to say how sure it is."""
-
+N_NEIGHBOURS = 15  # as accurate as 5 in our trials, with finer shares to say how sure it is
 MAX_ITER = 500  # of logistic regression
 
 

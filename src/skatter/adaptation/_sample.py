@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE_ROWS = 200_000  # rows up to which a table is fitted on as a whole; of more as many are drawn
-
-MAX_CLASSES = 1_000
-"""Different labels beyond which they are numbers, and a draw has no regard to them."""
+MAX_CLASSES = 1_000  # labels beyond which they are numbers, and a draw has no regard to them
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,9 +29,7 @@ from skatter.tables._task import written_numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-
 STRATA = (DISAGREE, AGREE, LESS_SURE, SURER)
-
 SAME = 1e-9  # relative difference below which two numbers are the same, written and read
 FEWEST_LEFT = 2  # rows that must be left to predict
 

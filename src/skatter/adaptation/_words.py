@@ -29,9 +29,7 @@ from skatter.tables import Samples
 if TYPE_CHECKING:
     import pandas as pd
 
-
 UNSURE = 0.5  # confidence below which a prediction is called unsure
-
 RMSE = "root mean squared error"
 
 QUANTILES = {
@@ -45,7 +43,6 @@ QUANTILES = {
 
 SCALED = {"pooled": "over all rows", "domain": "in each domain"}
 """How the rows of a member are standardised."""
-
 MAX_LISTED = 12  # classes that are listed one by one
 NAMED = 5  # names that a sentence lists
 
@@ -227,15 +224,19 @@ def _most_frequent(counts: Iterable[tuple[Any, int, float]]) -> Counts:
     return sorted(counts, key=lambda each: (-each[1], each[0]))
 
 
-def predicted_section(answer: Answer, label: str, counts: Counts | None = None) -> Section:
-    heads: tuple[str, ...] = (label, "rows", "mean confidence")
-    rows: list[tuple[Any, ...]]
+def predicted_rows(answer: Answer, counts: Counts | None = None) -> list[tuple[Any, ...]]:
+    """Return classes with their rows and confidence, or how predicted numbers are spread."""
     if answer.interval is None:
-        counts = counts or class_counts(answer)
-        rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in counts]
-    else:
-        heads = ("rows", label, "low", "high")
-        rows = [(name, *values.tolist()) for name, values in quantiles(answer)]
+        return list(counts or class_counts(answer))
+    return [(name, *values.tolist()) for name, values in quantiles(answer)]
+
+
+def predicted_section(answer: Answer, label: str, counts: Counts | None = None) -> Section:
+    heads: tuple[str, ...] = ("rows", label, "low", "high")
+    rows = predicted_rows(answer, counts)
+    if answer.interval is None:
+        heads = (label, "rows", "mean confidence")
+        rows = [(str(name), n, f"{sure:.2f}") for name, n, sure in rows]
     lines = [tuple(say_cell(value) for value in row) for row in rows[:MAX_LISTED]]
     if len(rows) > MAX_LISTED:
         left = rows[MAX_LISTED:]

@@ -18,16 +18,10 @@ from skatter.datasets._reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets._record import Dataset, choose_domains
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
-
 N_COUNTS = 5000
-
 SHARES = SOURCES["amazon_400"]  # files with 400 features
-
-COUNTS = SOURCES["amazon_5000"]
-"""Files with 5,000 features, as they are shared: one for each domain and part."""
-
-PACKED = SOURCES["amazon_5000_packed"]
-"""The same converted: one smaller file for each domain, which is read where it is there."""
+COUNTS = SOURCES["amazon_5000"]  # 5,000 features: a file for each domain and part
+PACKED = SOURCES["amazon_5000_packed"]  # the same, one file a domain, where it is there
 
 
 def load_amazon_reviews(

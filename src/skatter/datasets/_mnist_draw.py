@@ -18,7 +18,6 @@ from skatter.datasets._reading import AGAIN, check_labelled, read_arrays
 from skatter.datasets._record import Dataset
 
 SIDE = 16  # width and height of every image that is handed out, in pixels
-
 SOURCE = SOURCES["mnist_draw"]
 
 

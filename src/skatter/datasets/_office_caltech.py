@@ -16,7 +16,6 @@ from skatter.datasets._reading import check_labelled, read_arrays
 from skatter.datasets._record import Dataset, choose_domains
 
 DOMAINS = ("amazon", "caltech", "dslr", "webcam")
-
 OTHER_NAMES = {"caltech10": "caltech"}  # what a file may call a domain, and what it is called here
 
 

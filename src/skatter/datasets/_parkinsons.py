@@ -11,9 +11,7 @@ from skatter.datasets._reading import as_numbers, read_columns
 from skatter.datasets._record import Dataset
 
 SOURCE = SOURCES["parkinsons"]
-
 SUBJECT = "subject#"
-
 TARGETS = {"motor": "motor_UPDRS", "total": "total_UPDRS"}
 
 VOICE = (

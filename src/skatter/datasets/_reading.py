@@ -27,11 +27,7 @@ AGAIN = "Get the file again, or put the right one in its place."
 def read_arrays(
     path: Path, names: tuple[str, ...], *, text: tuple[str, ...] = (), dense: bool = True
 ) -> tuple[Any, ...]:
-    """Return named arrays from a MATLAB (version 5) or NumPy ``.npz`` file.
-
-    Nothing but plain arrays of numbers, or of text where asked for, is accepted: no structs,
-    cells or objects.
-    """
+    """Return arrays of a MATLAB (version 5) or ``.npz`` file: numbers, or text where asked."""
     read = {".mat": _read_mat, ".npz": _read_npz}[path.suffix]
     try:
         arrays, there = read(path, names)

@@ -23,14 +23,10 @@ from skatter.datasets._record import Dataset
 
 MUSHROOMS = SOURCES["mushrooms"]
 PHISHING = SOURCES["phishing"]
-
 STALKS = {"e": "enlarging", "t": "tapering"}
 ADDRESSES = {"-1": "no_ip", "1": "ip"}
-
 TEST_SIZE = 0.2
-
-FIRST = {"mushrooms": "enlarging", "phishing": "no_ip"}
-"""The domains that come first where the file begins with another."""
+FIRST = {"mushrooms": "enlarging", "phishing": "no_ip"}  # domains that come first
 
 SHIFTS = {
     "covariate_shift": (100, 0.6),

@@ -13,7 +13,6 @@ from skatter.datasets._reading import read_tables
 from skatter.datasets._record import Dataset, choose_domains
 
 TEST_SHARE = 0.3
-
 SOURCE = SOURCES["vlcs"]
 
 

@@ -27,12 +27,8 @@ from skatter.domains import Codes
 from skatter.scatter import indicator_means
 
 BATCH = 5_000_000  # numbers that are held at a time: samples x domains x columns
-
-FLAT = 1e-8
-"""Standard deviation, in that of all samples, up to which a feature is constant in a domain."""
-
-SINGULAR = 1e-10
-"""Where place tells spread up to this share, as for features of two values, one of them counts."""
+FLAT = 1e-8  # share of the standard deviation up to which a feature is constant in a domain
+SINGULAR = 1e-10  # where place tells spread up to this share, one of them counts
 
 
 @dataclass(frozen=True)

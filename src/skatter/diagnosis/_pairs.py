@@ -40,10 +40,7 @@ from skatter.kernels import gram, resolve_kernel
 from skatter.scatter._mmd import mmd_of_splits
 
 N_TREES = 100
-
-MAX_PERMUTATIONS = 35_000
-"""Enough for 30 domains: the smallest p-value of 435 pairs, corrected, is then below 0.05."""
-
+MAX_PERMUTATIONS = 35_000  # for 30 domains: 435 corrected p-values can still fall below 0.05
 FIRST, PLAIN = 200, 0.1
 """A pair whose p-value is at least this after the first splits needs no more of them.
 
@@ -94,10 +91,7 @@ def compare_pairs(
     seed: int,
     announce: Callable[[str], None],
 ) -> tuple[tuple[PairShift, ...], int, float]:
-    """Test every pair by its discrepancy and by a classifier of domains.
-
-    Return also the number of permutations, and the smallest corrected p-value that they can give.
-    """
+    """Test every pair; return also how many permutations there were, and their least p-value."""
     domain = samples.domains.domain
     pairs = list(combinations(names, 2))
     n_tests = FAMILIES * 2 * len(pairs)
@@ -162,10 +156,7 @@ def draw_splits(n_a: int, n_b: int, n_permutations: int, rng: np.random.Generato
 
 
 def recognise(X: Array, domain: Codes, *, seed: int) -> tuple[Array, Array, Array]:
-    """Return AUC, accuracy and p-value of every pair of domains, in the order of combinations.
-
-    Accuracy is the mean over both domains, so that chance is 0.5 whatever their sizes.
-    """
+    """Return AUC, accuracy (0.5 by chance, whatever the sizes) and p-value of every pair."""
     halves = StratifiedKFold(2, shuffle=True, random_state=seed).split(X, domain)
     figures = []
     for i, (grown, judged) in enumerate(halves):

@@ -20,15 +20,9 @@ from skatter.domains import Codes, Domains
 from skatter.scatter import indicator_means
 
 MIN_SAMPLES = 5  # a domain with fewer samples is not compared with others
-
-MAX_DOMAINS = 100
-"""More domains make thousands of pairs, of which each must be tested beside all others."""
-
-MAX_CELLS = 40_000_000
-"""Numbers that are compared: where columns are very many, fewer samples are drawn."""
-
-ROUNDING = 1e-13
-"""Standard deviation, as a share of the largest value, below which a feature is constant."""
+MAX_DOMAINS = 100  # more make thousands of pairs, each tested beside all others
+MAX_CELLS = 40_000_000  # numbers that are compared: of many columns, fewer samples are drawn
+ROUNDING = 1e-13  # share of the largest value below which a deviation is none
 
 
 @dataclass(frozen=True, eq=False)

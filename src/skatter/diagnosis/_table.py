@@ -23,7 +23,6 @@ from skatter.tables._task import tell_task
 if TYPE_CHECKING:
     import pandas as pd
 
-
 LIKE_A_LABEL = "; if it is the label, say so"  # why a column is left out where no label is named
 
 

@@ -61,10 +61,7 @@ def in_rows(X: Any) -> Any:
 
 
 def block_sizes(X: Any) -> list[Any]:
-    """Return the rows of each block; None where Dask does not know.
-
-    A DataFrame never knows them; an array may have lost them.
-    """
+    """Return the rows of each block; None where Dask does not know, as of every DataFrame."""
     if is_frame(X):
         return [None] * X.npartitions
     return [None if math.isnan(size) else int(size) for size in X.chunks[0]]
@@ -151,10 +148,7 @@ class Blocks:
         return sum(bool(place.size) for place in self.places)
 
     def surveyed(self) -> Blocks:
-        """Return the same blocks, with their sizes and what their labels mean.
-
-        Samples are read only where nothing else tells the size of a block.
-        """
+        """Return the same blocks with sizes and labels, for which samples are read at need."""
         told = self.columns or all(place.size is not None for place in self.places)
         asked = replace(self, rows=(None,) * len(self)) if told else self
         survey = asked.joined(survey_piece, join_surveys)
@@ -166,10 +160,7 @@ class Blocks:
         return replace(self, before=model)
 
     def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
-        """Gather rows from all blocks, from each in proportion to its size, in their order.
-
-        What is not accepted is refused on the worker, where the block has a name.
-        """
+        """Gather rows in proportion to the sizes; bad ones are refused by the worker."""
         quotas = shares([place.size or 0 for place in self.places], n_wanted)
         drawn = check_random_state(0 if random_state is None else random_state)
         chosen = [number for number, quota in enumerate(quotas) if quota]
@@ -185,10 +176,7 @@ class Blocks:
         return np.concatenate(found)
 
     def joined(self, call: Call, join: Call, *shared: Any) -> Any:
-        """Compute a call on each block, join results ``FAN_IN`` at a time, and return the last.
-
-        Which results are joined depends on nothing but the number of blocks.
-        """
+        """Join results ``FAN_IN`` at a time; which ones depends on the number of blocks alone."""
         work = _Work(self.graph)
         keys = work.on_blocks(self, range(len(self)), call, shared)
         while len(keys) > FAN_IN:

@@ -20,8 +20,7 @@ from skatter._checks import check_integer, n_rows
 from skatter._out_of_core import Place
 from skatter._tensors import Array
 
-CHUNK_VALUES = 2**22
-"""Numbers in a chunk where the user asks for no size: 32 MiB in double precision."""
+CHUNK_VALUES = 2**22  # numbers in a chunk where no size is asked for: 32 MiB in double precision
 CHUNK_ROWS = 2**16  # rows of such a chunk at most: labels and domains take memory as well
 NPY = ".npy"
 GIVEN = ("y", "sample_domain", "labelled")  # what a chunk may hold beside its samples

@@ -49,8 +49,10 @@ def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
     names = _names(model, method, example)
     example = example if sparse.issparse(example) else np.asarray(example)
     call = MethodCall(model, method, example, names, blocks.places_of(blocks.block_sizes(X)))
-    apply_to = _apply_to_frame if blocks.is_frame(X) else _apply_to_array
-    return apply_to(call, X, sample_domain)
+    domains = []
+    if sample_domain is not None:
+        domains.append(blocks.column_like(X, "sample_domain", sample_domain))
+    return (_apply_to_frame if blocks.is_frame(X) else _apply_to_array)(call, X, domains)
 
 
 def total(call: Callable[..., Any], model: Any, X: Any, **columns: Any) -> tuple[float, ...]:
@@ -114,34 +116,27 @@ def check_columns(piece: Piece) -> None:
         check_length(name, len(values), piece.n_rows)
 
 
-def _apply_to_array(call: MethodCall, X: Any, sample_domain: Any) -> Any:
-    domains = []
-    if sample_domain is not None:
-        column = blocks.column_like(X, "sample_domain", sample_domain)
-        domains = [(column.to_dask_array() if blocks.is_frame(column) else column)[:, None]]
+def _apply_to_array(call: MethodCall, X: Any, domains: list[Any]) -> Any:
+    arrays = [each.to_dask_array() if blocks.is_frame(each) else each for each in domains]
     example = call.example
     out = X.map_blocks(
         call_on_array,
-        *domains,
+        *(array[:, None] for array in arrays),
         call=blocks.once(call),
         dtype=example.dtype,
-        chunks=(X.chunks[0], (1 if example.ndim == 1 else example.shape[1],)),
+        chunks=(X.chunks[0], example.shape[1:] or (1,)),
         meta=np.empty((0, 0), dtype=example.dtype),
     )
     return out[:, 0] if example.ndim == 1 else out
 
 
-def _apply_to_frame(call: MethodCall, X: Any, sample_domain: Any) -> Any:
+def _apply_to_frame(call: MethodCall, X: Any, domains: list[Any]) -> Any:
     import pandas
 
-    domains = []
-    if sample_domain is not None:
-        column = blocks.column_like(X, "sample_domain", sample_domain)
-        domains = [column if blocks.is_frame(column) else column.to_dask_dataframe()]
     index = pandas.Index([], dtype=X.index.dtype, name=X.index.name)
     return X.map_partitions(
         call_on_frame,
-        *domains,
+        *(each if blocks.is_frame(each) else each.to_dask_dataframe() for each in domains),
         call=blocks.once(call),
         meta=call.framed(call.example[:0], index),
         align_dataframes=False,

@@ -27,7 +27,6 @@ from skatter.pieces._survey import Call, Labels, Piece, Survey, join_surveys, su
 from skatter.pipeline import call_step
 
 Model = TypeVar("Model")
-
 SAMPLE_VALUES = 2**24  # numbers in the rows of a sample, at most: 128 MiB in double precision
 CHANGED = "the stream is not what it was when it was first read; it must yield the same rows again."
 

@@ -20,9 +20,7 @@ from skatter._tensors import Array
 from skatter.domains import Codes, Domains, is_missing, plain_column, read_domains, read_part
 
 Call = Callable[..., Any]  # what is done with a piece, or with the results of several
-
-Columns = Mapping[str, Any]
-"""What is known of the rows of a piece: those of y, sample_domain ... that were given."""
+Columns = Mapping[str, Any]  # what is given of the rows of a piece: y, sample_domain, labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +61,7 @@ class Piece:
 
 
 class Survey(NamedTuple):
-    """The sizes of some pieces, the distinct rows of their columns, and how often each comes.
-
-    Without columns, all rows are alike.
-    """
+    """Sizes of pieces, the distinct rows of their columns (one without any), and their counts."""
 
     sizes: list[int]
     columns: dict[str, Array]

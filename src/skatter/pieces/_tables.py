@@ -36,11 +36,9 @@ from skatter.tables._text import (
 )
 
 Columns = dict[str, Array]  # values of some rows by the name of their column
-
 CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz")
 PARQUET = (".parquet", ".pq")
-NAMELESS = ("Unnamed: ", "__index_level_")
-"""How pandas calls columns that have no name, in CSV and in Parquet."""
+NAMELESS = ("Unnamed: ", "__index_level_")  # how pandas names the nameless
 
 
 class TableChunks:
@@ -185,10 +183,7 @@ class TableChunks:
 
 
 class _Header(NamedTuple):
-    """The type of each column ("float32", "float64", "other") and the number of rows.
-
-    None where the file does not say.
-    """
+    """The type of each column ("float32", "float64", "other") and the number of rows, if known."""
 
     columns: dict[str, str | None]
     n_rows: int | None
@@ -210,10 +205,7 @@ def _numbers(path: Path, first_row: int, values: Columns, features: list[str], d
 
 
 def _kind_of(values: Array) -> str | None:
-    """Return "text" or "numbers"; None where all values are missing.
-
-    The values of one batch are of one kind: a column of text is read as text throughout.
-    """
+    """Return "text" or "numbers", for a batch holds one kind; None where all values are missing."""
     if values.dtype.kind != "O":
         return None if values.dtype.kind == "f" and np.isnan(values).all() else "numbers"
     present = (value for value in values if isinstance(value, str) or not _is_missing(value))

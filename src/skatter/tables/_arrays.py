@@ -21,7 +21,6 @@ from skatter.tables._opening import Data
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-
 MAX_ARRAYS = 10_000
 MAX_COLUMNS = 1_000_000
 MAX_TEXT = 2**28  # characters of a column of text that is written

@@ -17,11 +17,8 @@ from skatter.tables._plans import row_numbers
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-
 MAX_NAME = 500  # characters of a class or a domain: arrays of text are as wide as the longest
-
-FEW_DOMAINS = 10
-"""Domains that even a table of as many rows may have; an id of each row is no domain."""
+FEW_DOMAINS = 10  # domains that a table of as many rows may have; an id of each row is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +109,13 @@ def read_columns(
     if not len(frame):
         raise TableError("the table has no rows.")
     chosen = _features(names, label, domain, features, ignore)
-    y, labelled = None, np.zeros(len(frame), dtype=bool)
+    y, labelled, sample_domain = None, np.zeros(len(frame), dtype=bool), None
     if label is not None:
         y, labelled = read_labels(frame[label])
         _check_spelling(y[labelled], "label", label)
-    sample_domain = None if domain is None else read_domain_names(frame[domain])
-    if sample_domain is not None:
-        _check_spelling(sample_domain, "domain", str(domain))
+    if domain is not None:
+        sample_domain = read_domain_names(frame[domain])
+        _check_spelling(sample_domain, "domain", domain)
     return Samples(frame[chosen], y, labelled, sample_domain, label, domain)
 
 

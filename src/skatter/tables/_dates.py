@@ -14,10 +14,7 @@ FARTHEST = 3e6  # days before or after 1970 that a calendar holds
 
 
 class DateParts(TransformerMixin, BaseEstimator):
-    """Turn days since 1970 into four features each.
-
-    The year, the month from 1, the weekday from 0 (Monday), and the days themselves.
-    """
+    """Turn days into year, month from 1, weekday from 0 (Monday), and days since 1970."""
 
     def fit(self, X: Any, y: Any = None) -> DateParts:
         validate_data(self, X, dtype=np.float64)

@@ -70,9 +70,8 @@ def alike_but_for_case(names: Iterable[str]) -> list[str]:
     spelt: dict[str, set[str]] = {}
     for name in names:
         spelt.setdefault(name.casefold(), set()).add(name)
-    return min(
-        (sorted(each) for key, each in spelt.items() if len(each) > 1 < len(key)), default=[]
-    )
+    alike = (sorted(each) for key, each in spelt.items() if len(each) > 1 < len(key))
+    return min(alike, default=[])
 
 
 def missing_column(name: str, names: Sequence[str], what: str = "column") -> str:

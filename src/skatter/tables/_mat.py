@@ -13,7 +13,8 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from struct import unpack, unpack_from
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.io import loadmat, whosmat
@@ -29,14 +30,10 @@ from skatter.tables._opening import Data
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Order = Literal["little", "big"]
-
 HDF5 = (b"MATLAB 7.3", b"\x89HDF")
-
 HEADER = 128
 TAG = 8
 MATRIX, COMPRESSED = 14, 15  # types of elements: an array, and one that is compressed
-
 INT8, INT32, UINT32 = 1, 5, 6
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"}
 NUMBERS |= {12: "i8", 13: "u8"}
@@ -44,7 +41,6 @@ NUMBERS |= {12: "i8", 13: "u8"}
 
 TEXTS = {1: "utf-8", 2: "utf-8", 16: "utf-8", 4: "utf-16", 17: "utf-16", 18: "utf-32"}
 """Types of text in a part, as Python calls them."""
-
 CELL, CHARACTERS, NUMERIC = 1, 4, range(6, 16)  # classes of arrays that are read
 
 REFUSED = {
@@ -109,7 +105,7 @@ class Part(NamedTuple):
 
 
 def read_variables(data: Data) -> dict[str, Array]:
-    order: Order = "little" if data.head(HEADER)[126:128] == b"IM" else "big"
+    order = "<" if data.head(HEADER)[126:128] == b"IM" else ">"
     variables: dict[str, Array] = {}
     for element in _elements(data, order):
         reader = Reader(element, order, data.budget)
@@ -121,12 +117,11 @@ def read_variables(data: Data) -> dict[str, Array]:
     return variables
 
 
-def _elements(data: Data, order: Order) -> Iterator[bytes]:
+def _elements(data: Data, order: str) -> Iterator[bytes]:
     data.file.seek(HEADER)
     total = 0
     while len(tag := data.file.read(TAG)) == TAG:
-        kind = int.from_bytes(tag[:4], order)
-        n_bytes = int.from_bytes(tag[4:], order)
+        kind, n_bytes = unpack(f"{order}II", tag)
         body = data.file.read(min(n_bytes, data.size))
         if len(body) < n_bytes:
             raise TableError(f"{data.name}: ends within a variable; it is cut off or damaged.")
@@ -146,7 +141,7 @@ class Reader:
     """Reads the one array that an element, given with its tag, holds."""
 
     buffer: bytes
-    order: Order
+    order: str
     budget: Budget
 
     @property
@@ -194,7 +189,7 @@ class Reader:
             raise self._damaged()
         if flags & COMPLEX:
             raise TableError(f"{called} holds complex numbers; save others.")
-        values = np.frombuffer(part.content, np.dtype(NUMBERS[part.kind]).newbyteorder(self.order))
+        values = np.frombuffer(part.content, self.order + NUMBERS[part.kind])
         if values.size != prod(shape):
             raise self._damaged()
         values = values.astype(bool) if flags & LOGICAL else values
@@ -202,7 +197,7 @@ class Reader:
 
     def _characters(self, part: Part, shape: tuple[int, ...]) -> Array:
         coding = TEXTS[part.kind]
-        ending = "" if coding == "utf-8" else "-le" if self.order == "little" else "-be"
+        ending = "" if coding == "utf-8" else "-le" if self.order == "<" else "-be"
         text = part.content.decode(coding + ending)
         if len(text) != prod(shape) or len(shape) != 2:
             raise self._damaged()
@@ -213,26 +208,24 @@ class Reader:
 
     def _header(self, at: int) -> tuple[int, tuple[int, ...], str, int]:
         """Return flags, shape and name of the array whose tag is at ``at``, and where they end."""
-        if self._number(at) != MATRIX:
+        if self._tag(at)[0] != MATRIX:
             raise self._damaged()
         flags = self._part(at + TAG)
         shape = self._part(flags.end)
         name = self._part(shape.end)
         if (flags.kind, shape.kind, name.kind) != (UINT32, INT32, INT8) or len(flags.content) != 8:
             raise self._damaged()
-        whole = np.dtype(np.int32).newbyteorder(self.order)
-        lengths = tuple(np.frombuffer(shape.content, whole).tolist())
+        lengths = tuple(np.frombuffer(shape.content, f"{self.order}i4").tolist())
         if len(lengths) < 2 or min(lengths) < 0:
             raise self._damaged()
-        bits = int.from_bytes(flags.content[:4], self.order)
+        bits, _ = unpack(f"{self.order}II", flags.content)
         return bits, lengths, name.content.decode("latin-1"), name.end
 
     def _part(self, at: int) -> Part:
         """Return the part at ``at``; small ones are in their tag, others filled up to eights."""
-        kind, n_bytes, start = self._number(at), self._number(at + 4), at + TAG
+        (kind, n_bytes), start = self._tag(at), at + TAG
         if kind >> 16:
-            kind, n_bytes, start = kind & 0xFFFF, kind >> 16, at + 4
-            end = at + TAG
+            kind, n_bytes, start, end = kind & 0xFFFF, kind >> 16, at + 4, at + TAG
         else:
             end = start + -(-n_bytes // TAG) * TAG
         stop = start + n_bytes
@@ -240,10 +233,11 @@ class Reader:
             raise self._damaged()
         return Part(kind, self.buffer[start:stop], end)
 
-    def _number(self, at: int) -> int:
-        if at + 4 > len(self.buffer):
+    def _tag(self, at: int) -> tuple[int, int]:
+        if at + TAG > len(self.buffer):
             raise self._damaged()
-        return int.from_bytes(self.buffer[at : at + 4], self.order)
+        kind, n_bytes = unpack_from(f"{self.order}II", self.buffer, at)
+        return kind, n_bytes
 
     def _damaged(self) -> TableError:
         return TableError(f"{self.budget.name}: a variable is damaged; save the file again.")

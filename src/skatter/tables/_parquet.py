@@ -15,22 +15,18 @@ from skatter.tables._opening import Data
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PIECE_ROWS, PIECE_CELLS = 16_384, 1 << 22
-"""Rows that are read at a time, few since repeated texts unpack whole, and cells at most."""
-
-INDEX = re.compile(r"__index_level_\d+__")
-"""How pandas calls an index without a name, which is no column of the table."""
+PIECE_ROWS, PIECE_CELLS = 16_384, 1 << 22  # read at a time; few, for repeated texts unpack
+INDEX = re.compile(r"__index_level_\d+__")  # as pandas calls an index without a name
 
 
 def read_columns_of(data: Data) -> Any:
     pyarrow = load("pyarrow", "Parquet files")
     with _opened(data) as (file, schema):
-        if not any(_is_text(field.type) for field in schema):
-            # Rows and columns say how large numbers are.
-            table = file.read(columns=schema.names)
-            table.validate(full=True)
-            return table
-        return pyarrow.Table.from_batches(_batches(file, data, schema.names), schema=schema)
+        if any(_is_text(field.type) for field in schema):
+            return pyarrow.Table.from_batches(_batches(file, data, schema.names), schema=schema)
+        table = file.read(columns=schema.names)  # rows and columns say how large numbers are
+        table.validate(full=True)
+        return table
 
 
 def read_pieces_of(data: Data, columns: Sequence[str] | None = None) -> Iterator[Any]:

@@ -33,29 +33,21 @@ from skatter.tables._values import (
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-
 MAX_CATEGORIES = 20  # categories of a column that get a feature each; rarer ones share one
 MOSTLY = 0.95  # share of the cells from which on a column of text is meant to hold numbers or dates
 LARGEST = 1e100  # numbers beyond it overflow when they are squared and summed
-
-COUNTER_ROWS = 20
-"""Rows from which on whole numbers without gap or repetition are taken for a counter of rows."""
-
+COUNTER_ROWS = 20  # rows from which on whole numbers without gap or repetition count them
 ROW = "row of the table"  # name of an index that says which rows were drawn
 COLUMNS_AT_ONCE = 1000  # columns of numbers that are copied at a time
-
 NUMBER, COMMA_NUMBER, BOOLEAN = "number", "number with decimal comma", "boolean"
 DATE, CATEGORY = "date", "category"
 DATES = {DATE: "", **{f"{DATE} with {order}": order for order in ORDERS}}
 """Kinds of dates, and what comes first in those with slashes."""
-
+_FILLED = "median where missing, then standardised"
 ACTIONS = {
-    NUMBER: "median where missing, then standardised",
-    COMMA_NUMBER: "median where missing, then standardised",
+    **dict.fromkeys((NUMBER, COMMA_NUMBER), _FILLED),
     BOOLEAN: "0 or 1, median where missing",
-    **dict.fromkeys(
-        DATES, "year, month, weekday and days, median where missing, then standardised"
-    ),
+    **dict.fromkeys(DATES, f"year, month, weekday and days, {_FILLED}"),
     CATEGORY: "one feature per category",
 }
 LEFT_OUT = "left out"
@@ -318,24 +310,26 @@ def leave_out_unseen(
     plans: list[ColumnPlan], X: DataFrame, y: Any, labelled: Any
 ) -> list[ColumnPlan]:
     """Leave out columns that are empty, or dates from another time, in all rows to predict."""
-    return [_unless_unseen(plan, X[plan.name], y, labelled) for plan in plans]
+    if labelled.all() or not labelled.any():
+        return plans
+    found = []
+    for plan in plans:
+        why = _why_unseen(plan, X[plan.name], y, labelled) if plan.used else ""
+        found.append(replace(plan, action=LEFT_OUT, why=why) if why else plan)
+    return found
 
 
-def _unless_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> ColumnPlan:
-    if not plan.used or labelled.all() or not labelled.any():
-        return plan
+def _why_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> str:
     if plan.kind in DATES:
         days = days_in(column, DATES[plan.kind]).to_numpy()
         known, asked = days[labelled & ~np.isnan(days)], days[~labelled & ~np.isnan(days)]
         if len(known) and len(asked) and (known.max() < asked.min() or asked.max() < known.min()):
-            why = "no row to predict is of the time of the labelled ones"
-            return replace(plan, action=LEFT_OUT, why=why)
+            return "no row to predict is of the time of the labelled ones"
     if not plan.n_missing or not as_text(column[~labelled]).isna().all():
-        return plan
-    why = "empty in every row to predict"
-    if gives_label_away(as_text(column[labelled]), np.asarray(y)[labelled]):
-        why += ", and gives the label away in the others"
-    return replace(plan, action=LEFT_OUT, why=why)
+        return ""
+    away = gives_label_away(as_text(column[labelled]), np.asarray(y)[labelled])
+    told = ", and gives the label away in the others" if away else ""
+    return f"empty in every row to predict{told}"
 
 
 def gives_label_away(text: Series, labels: Array) -> bool:

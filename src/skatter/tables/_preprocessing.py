@@ -7,7 +7,6 @@ shape that they were made for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +39,7 @@ from skatter.tables._values import COMMA, POINT, days_in, numbers_in, read_numbe
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-
 MISSING = "missing"  # the category of empty cells
-
 WIDE = 2000
 """Columns of a step from which on they are given by place, not by name: scikit-learn's search for
 the places of names takes time that grows with their square."""
@@ -56,11 +53,8 @@ STEPS = {
 }
 """Names of the parts of the transformer, by the kind of their columns."""
 
-DECIMALS = {STEPS[NUMBER]: POINT, STEPS[COMMA_NUMBER]: COMMA}
-"""Marks of the fraction in the numbers of a step."""
-
-DATE_ORDERS = {STEPS[kind]: order for kind, order in DATES.items()}
-"""What comes first in the dates of a step, day or month."""
+DECIMALS = {STEPS[NUMBER]: POINT, STEPS[COMMA_NUMBER]: COMMA}  # marks of the fraction
+DATE_ORDERS = {STEPS[kind]: order for kind, order in DATES.items()}  # day or month first
 
 
 def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> ColumnTransformer:
@@ -113,9 +107,8 @@ def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> Co
             wide = len(names) >= WIDE
             places = X.columns.get_indexer(names).tolist() if wide else names
             steps.append((STEPS[kind], _step(kind), places))
-    return ColumnTransformer(
-        steps, sparse_threshold=0, verbose_feature_names_out=_collide(X, columns)
-    )
+    collide = _collide(X, columns)
+    return ColumnTransformer(steps, sparse_threshold=0, verbose_feature_names_out=collide)
 
 
 def _step(kind: str) -> Any:
@@ -293,17 +286,17 @@ def _all_numbers(columns: DataFrame, decimal: str) -> DataFrame:
 def _read_numbers(column: Series, decimal: str) -> Series:
     if load("pandas", "Tables").api.types.infer_dtype(column, skipna=True) == "boolean":
         return column.map({True: 1.0, False: 0.0}).astype(np.float64)
-    return _read(as_text(column), lambda text: numbers_in(text, decimal), "number")
+    text = as_text(column)
+    return _complete(text, numbers_in(text, decimal), "number")
 
 
 def _read_dates(column: Series, order: str) -> Series:
     if not load("pandas", "Tables").api.types.is_datetime64_any_dtype(column.dtype):
         column = as_text(column)
-    return _read(column, lambda cells: days_in(cells, order), "date")
+    return _complete(column, days_in(column, order), "date")
 
 
-def _read(cells: Series, read: Callable[[Series], Series], what: str) -> Series:
-    numbers = read(cells)
+def _complete(cells: Series, numbers: Series, what: str) -> Series:
     foreign = np.flatnonzero(cells.notna() & numbers.isna())
     if len(foreign):
         raise TableError(

@@ -29,29 +29,16 @@ KINDS: dict[str, tuple[str, Callable[[Data], Any]]] = {
 }
 """What can be read: how messages call it, and what reads it."""
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".mat": "mat",
-    ".xlsx": WORKBOOK,
-}
-
+SUFFIXES = {f".{kind}": kind for kind in (*KINDS, WORKBOOK)} | {".tab": "tsv", ".pq": "parquet"}
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"MATLAB": "mat", b"\x89HDF": "mat"}
 """First bytes, where a kind has any; what has none is text."""
 
 REMEDIES = {
-    ".xls": "save the sheet as .xlsx or CSV",
-    ".ods": "save the sheet as .xlsx or CSV",
+    **dict.fromkeys((".xls", ".ods"), "save the sheet as .xlsx or CSV"),
+    **dict.fromkeys((".pkl", ".pickle"), "pickles can run code; save the table as Parquet"),
+    **dict.fromkeys((".feather", ".h5"), "save the table as Parquet"),
     ".npy": "save it by numpy.savez",
-    ".pkl": "pickles can run code; save the table as Parquet",
-    ".pickle": "pickles can run code; save the table as Parquet",
     ".json": "save the table as CSV or Parquet",
-    ".feather": "save the table as Parquet",
-    ".h5": "save the table as Parquet",
 }
 """What to do with files that are often tables, and that we do not read."""
 

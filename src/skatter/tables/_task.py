@@ -17,12 +17,8 @@ from skatter.tables._errors import TableError
 from skatter.tables._values import looks_like_date, number_style, read_number
 
 TASKS: tuple[Task, ...] = get_args(Task)
-
 FEW_VALUES = 20  # different whole numbers up to which they are classes
-
-MANY_VALUES = 50
-"""Different whole numbers beyond which they are numbers, where most rows have one of their own."""
-
+MANY_VALUES = 50  # whole numbers from which on they are numbers, if few rows share one
 SAY_CLASSES = "Say so by task='classes' (--task classes in the shell)."
 
 MISSING_MARKS = {
@@ -68,19 +64,19 @@ def tell_task(samples: Samples, task: Task | None) -> tuple[Samples, Task]:
     """Tell classes from numbers wherever there are labels, also in every row or all the same."""
     if task is not None:
         check_choice("task", task, TASKS)
-    labelled = samples.labelled
+    labelled, column = samples.labelled, quoted(samples.label)
     known = np.asarray(samples.y)[labelled]
     numbers, unit = written_numbers(known)
     values = np.unique(np.asarray(known.tolist()))
     if unit and len(values) > 1 and not np.isnan(numbers).any():
-        found = _task_of_numbers(np.unique(numbers), len(known), quoted(samples.label), task, unit)
+        found = _task_of_numbers(np.unique(numbers), len(known), column, task, unit)
     elif known.dtype.kind not in "biuf":
-        _check_names(values, len(known), quoted(samples.label))
+        _check_names(values, len(known), column)
         found = _task_of_text(samples, known, numbers, task)
     elif len(values) == 1:
         found = task or "classes"
     else:
-        found = _task_of_numbers(values, len(known), quoted(samples.label), task)
+        found = _task_of_numbers(values, len(known), column, task)
     if found == "classes":
         return _named(samples), found
     y = np.full(len(labelled), np.nan)
@@ -111,12 +107,11 @@ def _task_of_text(samples: Samples, known: Array, numbers: Array, task: Task | N
     mostly = len(bad) < len(numbers) / 2 and len(np.unique(numbers)) > FEW_VALUES
     if not (task == "numbers" or mostly):
         return "classes"
-    column = quoted(samples.label)
     if not len(bad):
         return "numbers"
     row = np.flatnonzero(samples.labelled)[bad[0]]
     raise TableError(
-        f"column {column} holds text among numbers, {quoted(known[bad[0]])} in row "
+        f"column {quoted(samples.label)} holds text among numbers, {quoted(known[bad[0]])} in row "
         f"{row + 1:,}: empty such cells or write numbers"
         + (", or leave the task out." if task else ", or say task='classes'.")
     )

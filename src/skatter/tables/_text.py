@@ -27,27 +27,20 @@ if TYPE_CHECKING:
 
 DELIMITERS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-
 SNIFFED_ROWS = 100
 SNIFFED_CHARACTERS = 1 << 20
-
 MANY_COLUMNS = 1000
-
 EXACT_FLOAT = 2.0**53  # whole numbers from here on are not all floats
 
 # Possessive: a long cell of digits is never tried a second time.
 NUMBER = re.compile(r"\s*+[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?\s*+")
 DECIMAL_COMMA = re.compile(r"\s*+[+-]?\d*+,\d++(?:[eE][+-]?\d++)?\s*+")
 DECIMAL_POINT = re.compile(r"\s*+[+-]?\d*+\.\d++(?:[eE][+-]?\d++)?\s*+")
-
 SPREADSHEET_ERRORS = ["#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"]
 """What a formula that failed leaves in its cell, beside #N/A, which pandas knows."""
-
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
 Row = list[str]
-Widths = Generator[tuple[int, int], None, None]
-"""Line at which a row starts, and how many cells it has."""
+Widths = Generator[tuple[int, int], None, None]  # line of a row, and how many cells it has
 
 
 @dataclass(frozen=True)
@@ -207,9 +200,8 @@ def _blank(row: Row) -> bool:
 
 def check_header(layout: Layout, name: str) -> None:
     """Refuse a first row of numbers alone, unless it counts as pandas does: 0, 1, 2."""
-    if not all(map(NUMBER.fullmatch, layout.header)):
-        return
-    if layout.header != [str(place) for place in range(len(layout.header))]:
+    counts = layout.header == [str(place) for place in range(len(layout.header))]
+    if not counts and all(map(NUMBER.fullmatch, layout.header)):
         raise TableError(
             f"{name}: line 1 holds numbers ({quoted(layout.delimiter.join(layout.header))}), not "
             "the names of columns; add a line of names."
@@ -233,9 +225,7 @@ def check_rows(data: Data, layout: Layout, *, plain: bool) -> int:
 
 def read_cells(data: Data, delimiter: str) -> Iterator[Row]:
     with _text(data) as text:
-        for row in csv.reader(text, delimiter=delimiter):
-            if not _blank(row):
-                yield row
+        yield from (row for row in csv.reader(text, delimiter=delimiter) if not _blank(row))
 
 
 def _count_cells(data: Data, delimiter: str) -> Widths:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 POINT, COMMA = ".", ","
 LOOKED_AT = 200  # different texts after which a column without a number is taken for text
-
 _MONEY = r"[$€£¥₹₽₩₺₪₫₴฿]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|kr|zł|Fr\.?"
 # Behind a blank a unit may be any word; right behind the digits, 12A is rather a code.
 _UNIT = r"%|(?:(?<=\s)[^\W\d_]|[a-zµ°])[^\W\d_]*+(?:[/²³][^\W\d_]*+)*+"
@@ -81,10 +80,7 @@ def _read_rest(numbers: Series, text: Series, read: Callable[[str], float]) -> S
 
 
 def number_style(distinct: Sequence[str]) -> NumberStyle | None:
-    """Tell how the numbers among some texts are written.
-
-    None: they are no numbers, or of several units, which nobody should add up.
-    """
+    """Tell how numbers are written; None where there is none, or several units that do not add."""
     some = distinct[:LOOKED_AT]
     best = max(PATTERNS, key=lambda mark: sum(map(bool, map(PATTERNS[mark].fullmatch, some))))
     if not any(map(PATTERNS[best].fullmatch, some)):
@@ -134,9 +130,8 @@ def looks_like_date(cell: str) -> bool:
 
 def looks_slashed(cell: str) -> bool:
     """Tell whether a text is a date such as 01/02/2024, of which the order must be known."""
-    return bool(_SHORT_YEAR.fullmatch(cell)) or any(
-        not np.isnan(read_day(cell, order)) for order in ORDERS
-    )
+    read = any(not np.isnan(read_day(cell, order)) for order in ORDERS)
+    return read or bool(_SHORT_YEAR.fullmatch(cell))
 
 
 def date_order(cells: Sequence[str]) -> str | None:

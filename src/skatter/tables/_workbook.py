@@ -11,7 +11,7 @@ import io
 import warnings
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile, ZipFile
 
 from skatter._formatting import listed, quoted
@@ -66,8 +66,7 @@ def stack_cells(data: Data) -> BinaryIO:
     if width is None:
         raise TableError(f"{data.name}: its first sheet is empty.")
     found.seek(0)
-    kept: BinaryIO = found
-    return kept
+    return cast(BinaryIO, found)
 
 
 def _check_members(data: Data) -> None:
@@ -75,14 +74,13 @@ def _check_members(data: Data) -> None:
     total = 0
     with ZipFile(data.file) as archive:
         for member in archive.infolist():
+            end, is_xml = b"", not member.filename.startswith(PICTURES)
             with archive.open(member) as file:
-                end = b""
                 while block := file.read(BLOCK):
                     total += len(block)
                     data.budget.check_bytes(total, data.size)
                     data.budget.check_time(total)
-                    defines = any(word in end + block for word in DEFINITIONS)
-                    if defines and not member.filename.startswith(PICTURES):
+                    if is_xml and any(word in end + block for word in DEFINITIONS):
                         raise TableError(f"{data.name}: has XML that no workbook has.")
                     end = block[-20:]
 

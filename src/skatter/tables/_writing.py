@@ -26,16 +26,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WRITTEN = {"csv": ",", "tsv": "\t"}  # what divides cells that are written
-
 PACKING: dict[str, Any] = {"": None, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """What packs a file, by the last ending of its name."""
-
 KINDS = (*(text + packed for text in WRITTEN for packed in PACKING), "parquet", "npz")
 """What can be written: endings of names without their first point."""
-
 FORMULA = frozenset("=+-@\t\r")  # first characters of what spreadsheets run
 LARGEST_WHOLE = 2.0**53  # whole numbers below it are exact as floats
-
 Target = str | Path | BinaryIO
 
 
@@ -151,18 +147,15 @@ def _write(frame: DataFrame, target: IO[bytes] | Path, kind: str) -> None:
         write_arrays({str(name): array_of(frame[name]) for name in frame}, target)
         return
     columns = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    cells = (columns[name].astype(str).str for name in columns)
     # A carriage return is not quoted by itself.
     has_return = any("\r" in str(name) for name in frame.columns) or any(
-        columns[name].astype(str).str.contains("\r", regex=False).any() for name in columns
+        texts.contains("\r", regex=False).any() for texts in cells
     )
+    quoting = csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
+    form: dict[str, Any] = {"sep": WRITTEN[kind.partition(".")[0]], "lineterminator": "\n"}
     with open_packed(target, kind) as file:
-        _whole_beside_gaps(frame).to_csv(
-            file,
-            index=False,
-            sep=WRITTEN[kind.partition(".")[0]],
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
-        )
+        _whole_beside_gaps(frame).to_csv(file, index=False, quoting=quoting, **form)
     texts = (text for name in columns for text in map(str, columns[name].dropna()))
     warn_of_formula(find_formula([*map(str, frame.columns), *texts]))
 
