@@ -146,9 +146,10 @@ def is_private(name):
 
 def test_importing_skatter_loads_nothing_beyond_its_foundations():
     # scikit-learn itself loads some optional packages (pandas, rich) where they are installed
-    assert loaded_by(CORE) - loaded_by(FOUNDATIONS) == {"skatter"}
+    foundations = loaded_by(FOUNDATIONS)
+    assert loaded_by(CORE) - foundations == {"skatter"}
     experiments = loaded_by(f"{CORE}, skatter_bench.results")
-    assert experiments - loaded_by(FOUNDATIONS) == {"skatter", "skatter_bench"}
+    assert experiments - foundations == {"skatter", "skatter_bench"}
 
 
 def test_the_core_works_where_no_optional_package_is_installed():

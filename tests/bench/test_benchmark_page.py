@@ -20,15 +20,28 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "benchmark.md").read_text()
 
 
-@pytest.fixture
-def paper(monkeypatch):
+@pytest.fixture(scope="module")
+def paper():
     """The script that makes the tables."""
     pytest.importorskip("matplotlib", reason='pip install "skatter[plot]"')
     spec = importlib.util.spec_from_file_location("paper", ROOT / "benchmarks" / "paper.py")
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "paper", module)
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "paper", module)
+        spec.loader.exec_module(module)
+        yield module
+
+
+@pytest.fixture(scope="module")
+def store(paper):
+    """The packed records."""
+    return PackedStore(paper.STORE)
+
+
+@pytest.fixture(scope="module")
+def sections(paper, store):
+    """What the page of results is made of."""
+    return list(paper.sections(store))
 
 
 def test_grids_and_data_sets_of_the_page_are_those_of_the_code(paper):
@@ -45,17 +58,15 @@ def test_the_page_of_results_is_made_of_suites_and_their_protocols(paper):
         assert set(protocols) <= set(SUITES[name].protocols)
 
 
-def test_the_tables_of_the_page_of_results_are_those_of_the_packed_records(paper):
+def test_the_tables_of_the_page_of_results_are_those_of_the_packed_records(sections):
     page = (ROOT / "docs" / "results.md").read_text()
-    found = list(paper.sections(PackedStore(paper.STORE)))
-    assert {"table1", "table2", "table3", "figure1"} <= {section.suite.name for section in found}
-    for section in found:
+    assert {"table1", "table2", "table3", "figure1"} <= {each.suite.name for each in sections}
+    for section in sections:
         assert to_markdown(table_of(section.suite, section.outcomes)).strip() in page
 
 
-def test_a_row_whose_records_were_not_kept_is_marked(paper):
-    store = PackedStore(paper.STORE)
-    for section in paper.sections(store):
+def test_a_row_whose_records_were_not_kept_is_marked(paper, store, sections):
+    for section in sections:
         rows = section.suite.contestants(section.protocol)
         kept = outcomes(section.suite, rows, section.protocol, store)
         known = {(each.label, each.task) for each in kept}
@@ -63,12 +74,9 @@ def test_a_row_whose_records_were_not_kept_is_marked(paper):
             assert each.label.endswith(paper.MARK) != ((each.label, each.task) in known)
 
 
-def test_a_number_far_from_the_papers_has_a_reason_or_is_called_unexplained(paper):
-    store = PackedStore(paper.STORE)
+def test_a_number_far_from_the_papers_has_a_reason_or_is_called_unexplained(paper, store, sections):
     (section,) = (
-        each
-        for each in paper.sections(store)
-        if (each.suite.name, each.protocol) == ("table1", "source-cv")
+        each for each in sections if (each.suite.name, each.protocol) == ("table1", "source-cv")
     )
     text = "\n".join(paper.far_from_the_paper(section, store))
     printed = published("table1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,8 +11,8 @@ from skatter.methods import MTAE
 
 pytestmark = pytest.mark.long
 
-ANGLES = ("0", "75")
-"""Left out in turn: the ends, which lie outside of what was seen."""
+UNSEEN = "0"
+"""The angle that is left out: an end, which lies outside of what was seen."""
 
 SIZE = {"n_components": 200, "max_iter": 20}
 """Less than the defaults, for time."""
@@ -21,12 +20,12 @@ SIZE = {"n_components": 200, "max_iter": 20}
 
 @pytest.fixture(scope="module")
 def accuracy(rotated_mnist, require):
-    """Percent correct of a linear machine on the angle left out, averaged over angles."""
+    """Percent correct of a linear machine on the angle left out."""
     require("torch", extra="torch")
     X, y, angle = rotated_mnist.X, rotated_mnist.y, rotated_mnist.domain
+    seen = angle != UNSEEN
 
-    def of(model, unseen, *, pooled):
-        seen = angle != unseen
+    def of(model, *, pooled):
         model.fit(X[seen], y[seen], sample_domain=None if pooled else angle[seen])
         Z, Z_new = model.transform(X[seen]), model.transform(X[~seen])
         machine = make_pipeline(StandardScaler(), LinearSVC(dual=False)).fit(Z, y[seen])
@@ -38,10 +37,7 @@ def accuracy(rotated_mnist, require):
         "same class": (MTAE(pairs="class", **SIZE), False),
         "plain": (MTAE(batch_size=5 * MTAE().batch_size, **SIZE), True),
     }
-    return {
-        name: np.mean([of(model, unseen, pooled=pooled) for unseen in ANGLES])
-        for name, (model, pooled) in models.items()
-    }
+    return {name: of(model, pooled=pooled) for name, (model, pooled) in models.items()}
 
 
 def test_a_decoder_for_each_angle_beats_a_plain_autoencoder_of_the_same_size(accuracy):
@@ -53,11 +49,8 @@ def test_the_same_digit_at_another_angle_teaches_more_than_another_digit_of_its_
 
 
 def test_features_generalise_better_than_pixels(accuracy, rotated_mnist):
-    X, y, angle = rotated_mnist.X, rotated_mnist.y, rotated_mnist.domain
-    pixels = []
-    for unseen in ANGLES:
-        seen = angle != unseen
-        machine = LinearSVC(dual=False).fit(X[seen], y[seen])
-        pixels.append(100 * machine.score(X[~seen], y[~seen]))
-    assert accuracy["same digit"] > np.mean(pixels) + 15
-    assert accuracy["same class"] > np.mean(pixels) + 10
+    X, y, seen = rotated_mnist.X, rotated_mnist.y, rotated_mnist.domain != UNSEEN
+    machine = LinearSVC(dual=False).fit(X[seen], y[seen])
+    pixels = 100 * machine.score(X[~seen], y[~seen])
+    assert accuracy["same digit"] > pixels + 15
+    assert accuracy["same class"] > pixels + 10
