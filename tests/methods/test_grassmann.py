@@ -8,14 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm, null_space, subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 
-from skatter.methods._grassmann import (
-    CURVATURE,
-    DECREASE,
-    Geodesic,
-    Point,
-    line_search,
-    minimise,
-)
+from skatter.methods._geodesic import Geodesic
+from skatter.methods._grassmann import CURVATURE, DECREASE, Point, line_search, minimise, reach
 from skatter.methods._iteration import Iterations
 
 SHAPES = [(6, 2), (5, 4), (3, 1), (9, 6)]
@@ -57,14 +51,14 @@ def test_a_geodesic_is_the_exponential_of_a_rotation(p, d):
     generator = np.block([[np.zeros((d, d)), -B.T], [B, np.zeros((p - d, p - d))]])
     for step in (0.0, 0.3, 1.7):
         expected = np.hstack([W, rest]) @ expm(step * generator)[:, :d]
-        assert_allclose(Geodesic(W, D).at(step), expected, atol=1e-12)
+        assert_allclose(Geodesic.along(W, D).at(step), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("p", "d"), SHAPES)
 def test_the_velocity_is_the_derivative_of_the_geodesic(p, d):
     rng = np.random.default_rng(p)
     W = basis(rng, p, d)
-    geodesic = Geodesic(W, tangent(rng, W))
+    geodesic = Geodesic.along(W, tangent(rng, W))
     slope = (geodesic.at(0.4 + 1e-6) - geodesic.at(0.4 - 1e-6)) / 2e-6
     assert_allclose(geodesic.velocity(0.4), slope, atol=1e-8)
 
@@ -74,7 +68,7 @@ def test_transport_keeps_inner_products_and_ends_in_the_tangent_space(p, d):
     rng = np.random.default_rng(p)
     W = basis(rng, p, d)
     D, E, F = (tangent(rng, W) for _ in range(3))
-    geodesic = Geodesic(W, D)
+    geodesic = Geodesic.along(W, D)
     moved = [geodesic.transport(tangent, 0.7) for tangent in (D, E, F)]
     for there in moved:
         assert_allclose(geodesic.at(0.7).T @ there, 0, atol=1e-12)
@@ -85,7 +79,7 @@ def test_transport_keeps_inner_products_and_ends_in_the_tangent_space(p, d):
 def test_a_direction_of_low_rank_moves_only_what_it_names():
     W, D = np.eye(5, 3), np.zeros((5, 3))
     D[4, 0] = 2.0
-    moved = Geodesic(W, D).at(0.25)
+    moved = Geodesic.along(W, D).at(0.25)
     expected = W.copy()
     expected[:, 0] = [np.cos(0.5), 0, 0, 0, np.sin(0.5)]
     assert_allclose(moved, expected, atol=1e-14)
@@ -101,12 +95,12 @@ def test_a_step_meets_the_wolfe_conditions_or_is_as_long_as_it_may_be(seed, firs
     A, W = symmetric(rng, 7), basis(rng, 7, 3)
     value, partial = variance(A)(W)
     gradient = partial - W @ (W.T @ partial)
-    geodesic = Geodesic(W, -gradient)
+    geodesic = Geodesic.along(W, -gradient)
     start = Point(0.0, value, -float(np.vdot(gradient, gradient)), W, gradient)
     found = line_search(variance(A), geodesic, start, first)
     assert found.value <= start.value + DECREASE * found.step * start.slope
     flat = abs(found.slope) <= CURVATURE * abs(start.slope)
-    assert flat or found.step == geodesic.reach
+    assert flat or found.step == reach(geodesic)
     assert_allclose(found.W, geodesic.at(found.step))
     assert_allclose(found.value, variance(A)(found.W)[0])
 
@@ -123,8 +117,8 @@ def test_an_overshoot_is_corrected_by_two_more_trials():
     value, partial = cosine(W)
     gradient = partial - W @ (W.T @ partial)
     start = Point(0.0, value, -float(np.vdot(gradient, gradient)), W, gradient)
-    geodesic = Geodesic(W, -gradient)
-    found = line_search(cosine, geodesic, start, geodesic.reach)
+    geodesic = Geodesic.along(W, -gradient)
+    found = line_search(cosine, geodesic, start, reach(geodesic))
     assert abs(found.W[0, 0]) < 0.01
     assert len(trials) <= 3
 
@@ -134,7 +128,9 @@ def test_no_step_is_taken_where_none_lowers_the_value():
     W = basis(rng, 5, 2)
     D = tangent(rng, W)
     start = Point(0.0, 1.0, -1.0, W, -D)
-    found = line_search(lambda V: (1.0 + np.linalg.norm(V - W), -D), Geodesic(W, D), start, 0.1)
+    found = line_search(
+        lambda V: (1.0 + np.linalg.norm(V - W), -D), Geodesic.along(W, D), start, 0.1
+    )
     assert found is start
 
 

@@ -8,22 +8,13 @@ The correction has no intercept, hence no equality in its dual, a quadratic prog
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.special import softmax
 
-from skatter._parameters import POSITIVE, named_or, parameter
+from skatter._parameters import POSITIVE, parameter
 from skatter._tensors import Array
 from skatter.methods._base import Transfer, one_against_rest, semidefinite_on
 from skatter.methods._iteration import Iterations
-from skatter.methods._machines import (
-    Expansion,
-    KernelMachine,
-    average_of_sources,
-    read_log_weights,
-    source_weights,
-)
+from skatter.methods._machines import Expansion, SourceMachines
 from skatter.methods._quadratic import Region, minimise
 from skatter.methods._record import method
 
@@ -37,7 +28,7 @@ ITERATIONS = 200  # of the interior-point method, which takes one or two dozen
     cost="n_l² p + C support vector machines per source + C t³, t target labels",
     grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "C_source": (0.1, 1.0, 10.0)},
 )
-class AdaptiveSVM(KernelMachine):
+class AdaptiveSVM(SourceMachines):
     """Adaptive SVM (A-SVM): source classifiers with a small correction from target labels.
 
         f(x) = Σ_s t_s f_s(x) + wᵀφ(x)
@@ -54,10 +45,6 @@ class AdaptiveSVM(KernelMachine):
     C : float > 0
         Cost of a labelled target sample on the wrong side of the margin: how much the target may
         change. Towards 0, nothing changes.
-    C_source : float > 0
-        Cost of a source sample on the wrong side of the margin of its source's classifier.
-    source_weights : "uniform" or array-like of shape (n_sources,)
-        t_s, positive, in the sorted order of the sources' ids; normalised to sum to one.
     kernel : str or callable
         As in :class:`~skatter.SCA`. With ``"linear"``, centre the features first: without an
         intercept, the correction depends on where the origin is.
@@ -68,8 +55,6 @@ class AdaptiveSVM(KernelMachine):
 
     Attributes
     ----------
-    source_weights_ : ndarray of shape (n_sources,)
-        t_s.
     intercept_ : ndarray of shape (n_machines,)
         Averaged intercepts of the source classifiers.
 
@@ -95,23 +80,19 @@ class AdaptiveSVM(KernelMachine):
     """
 
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
-    C_source: float = parameter(POSITIVE, default=1.0)
-    source_weights: Any = parameter(named_or(source_weights, "uniform"), default="uniform")
-
     needs = ("source labels", "one target", "target labels")
 
     def _learn(self, transfer: Transfer) -> Expansion:
-        log_weights = read_log_weights(self.source_weights, self.source_ids_)
+        log_weights = self._given_log_weights()
         rows = np.flatnonzero(transfer.labelled)
         K, domains = self._gram(transfer.X, rows), transfer.domains.take(rows)
-        coef, intercept = average_of_sources(K, domains, log_weights, C=self.C_source, tol=self.tol)
+        coef, intercept = self._average(K, domains, log_weights)
         here = np.flatnonzero(transfer.target[rows])
         signs = one_against_rest(domains.label[here], len(domains.classes))
         average = K[here] @ coef + intercept
         K_here = K[np.ix_(here, here)]
         for column, (y, f) in enumerate(zip(signs.T, average.T, strict=True)):
             coef[here, column] += y * correction_dual(K_here, y, f, self.C, self.tol)
-        self.source_weights_ = softmax(log_weights)
         return rows, coef, intercept
 
 

@@ -101,18 +101,12 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
     tol: float = 0.0
 
     def _check_together(self) -> None:
-        if self._precomputed:
-            raise ValueError(
-                "kernel must be a name or a callable, got 'precomputed': the neighbours are those "
-                "of the samples themselves. Give a callable that looks the kernel up."
-            )
+        self._refuse_precomputed("the neighbours are those of the samples themselves")
 
     def _learn_map(self, transfer: Transfer) -> None:
-        """Learn the features in which samples are compared."""
         self.mean_ = feature_mean(transfer.X.astype(np.float64))
 
     def _map(self, X: Array) -> Array:
-        """Return the features of samples."""
         return X.astype(np.float64) - self.mean_
 
     def _balance(self, Z: Array, transfer: Transfer, guess: Codes) -> tuple[float, float]:
@@ -138,8 +132,9 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))
-        F = np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
-        return in_columns(F)
+        return in_columns(
+            np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
+        )
 
 
 class StructuralRisk:

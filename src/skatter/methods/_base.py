@@ -40,19 +40,12 @@ class Transfer:
     target: Mask
     rows: Codes
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples, of source and target together."""
-        return len(self.source)
-
     @cached_property
     def X_source(self) -> Any:
-        """Samples of the sources."""
         return self.X[self.source]
 
     @cached_property
     def X_target(self) -> Any:
-        """Samples of the target."""
         return self.X[self.target]
 
     @cached_property
@@ -68,12 +61,10 @@ class Transfer:
 
     @property
     def labelled(self) -> Mask:
-        """Which samples have a label."""
         return self.domains.labelled
 
     @property
     def classes(self) -> Array:
-        """The classes by name."""
         return self.domains.classes
 
 
@@ -91,7 +82,6 @@ class Rival(Declared, BaseEstimator):
     """
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
-
     needs: ClassVar[tuple[Need, ...]] = ("one target",)
     _takes_sparse: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
@@ -131,6 +121,13 @@ class Rival(Declared, BaseEstimator):
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
 
+    def _refuse_precomputed(self, reason: str) -> None:
+        if self._precomputed:
+            raise ValueError(
+                f"kernel must be a name or a callable, got 'precomputed': {reason}. Give a "
+                "callable that looks the kernel up."
+            )
+
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
         """Check everything the user gave before any heavy work."""
         self.check_parameters()
@@ -146,10 +143,9 @@ class Rival(Declared, BaseEstimator):
             )
         transfer = self._pair(X, domains, unnamed=unnamed)
         self._check_labels(transfer)
-        seen = transfer.domains
-        self.classes_ = np.array(seen.classes)
-        self.domain_ids_ = np.array(seen.domain_ids)
-        self.source_ids_ = np.array(seen.domain_ids[~seen.is_target])
+        ids = transfer.domains.domain_ids
+        self.classes_, self.domain_ids_ = np.array(transfer.classes), np.array(ids)
+        self.source_ids_ = np.array(ids[~transfer.domains.is_target])
         return transfer
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
@@ -206,20 +202,12 @@ class Rival(Declared, BaseEstimator):
             return np.zeros(n_samples, dtype=bool)
         return which_domain(sample_domain, self.source_ids_, n_samples=n_samples) >= 0
 
-    def _new_samples(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._checked(X, reset=False)
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        precomputed, sparse = self._precomputed, self._takes_sparse
-        return check_samples(
-            self,
-            X,
-            reset=reset,
-            precomputed=precomputed,
-            sparse=sparse,
-            tensors=self._takes_tensors,
-        )
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Check samples: new ones, unless this is the first step of a fit."""
+        if not reset:
+            check_is_fitted(self)
+        takes = {"sparse": self._takes_sparse, "tensors": self._takes_tensors}
+        return check_samples(self, X, reset=reset, precomputed=self._precomputed, **takes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -272,14 +260,13 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
         ndarray or CSR matrix of shape (n_samples, n_components_)
             Features; sparse ones where a method says so.
         """
-        return self._features(self._new_samples(X), sample_domain)
+        return self._features(self._checked(X), sample_domain)
 
     def _features(self, X: Any, sample_domain: Any) -> Array:
         """Return the features of validated samples, for those that know several sources."""
         return self._transform(X, self._from_source(sample_domain, X.shape[0]))
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
-        """Return the features of validated samples."""
         raise NotImplementedError
 
     @property
@@ -301,7 +288,6 @@ class RivalClassifier(ScoresLabelled, Rival):
 
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__decision_function: ClassVar = {"sample_domain": True}
-
     needs: ClassVar[tuple[Need, ...]] = ("source labels", "one target")
 
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -311,7 +297,7 @@ class RivalClassifier(ScoresLabelled, Rival):
         the samples, for methods that treat source and target differently; None, and ids that
         ``fit`` has not seen, are the target.
         """
-        values = self._values(self._new_samples(X), sample_domain)
+        values = self._values(self._checked(X), sample_domain)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -325,7 +311,6 @@ class RivalClassifier(ScoresLabelled, Rival):
         return self._decide(X, self._from_source(sample_domain, X.shape[0]))
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
-        """Return decision values of validated samples, in columns."""
         raise NotImplementedError
 
     def _check_labels(self, transfer: Transfer) -> None:
@@ -355,7 +340,6 @@ class SourceClassifier(RivalClassifier):
 
 
 def require_two_classes(classes: Array, name: str, samples: str = "samples") -> None:
-    """Raise where labelled samples are all of one class."""
     if len(classes) < 2:
         raise ValueError(
             f"{name} needs {samples} of at least two classes, got 1 class ({classes[0]}). Give "
@@ -412,7 +396,6 @@ def semidefinite_on(samples: str) -> Iterator[None]:
 
 
 def check_dimension(wanted: int | None, available: int, reason: str) -> None:
-    """Refuse more components than the samples allow."""
     if wanted is not None and wanted > available:
         raise ValueError(
             f"n_components={wanted} exceeds what the samples allow: at most {available} here "
@@ -421,7 +404,6 @@ def check_dimension(wanted: int | None, available: int, reason: str) -> None:
 
 
 def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
-    """Say where fewer components were found than a user asked for."""
     if wanted is not None and found < wanted:
         warnings.warn(
             f"n_components={wanted} exceeds the rank of the problem; {found} components are "
@@ -430,10 +412,9 @@ def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
         )
 
 
-def one_against_rest(label: Array, n_classes: int, dtype: Any = np.float64) -> Array:
+def one_against_rest(label: Array, n_classes: int) -> Array:
     """Return columns of +1 and -1, one for each class against the rest; one for two classes."""
-    codes = np.arange(n_classes) if n_classes > 2 else np.array([1])
-    signs = np.where(label[:, None] == codes, 1, -1).astype(dtype)
+    signs = np.where(label[:, None] == (np.arange(n_classes) if n_classes > 2 else 1), 1.0, -1.0)
     signs[label < 0] = 0
     return signs
 

@@ -95,7 +95,6 @@ class CIDG(RidgedComponents, LabelledComponents):
         return Factors(domain=balanced_domain_factor)
 
     def objective(self, domains: Domains, total: float) -> Objective:
-        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(
             total=1 - self.beta,
             between_class=self.beta,

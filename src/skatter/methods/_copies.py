@@ -88,13 +88,11 @@ class FeatureCopies(Copies):
         self._regulariser[-1] = 0
 
     def values(self, coef: Array) -> Array:
-        """Return wᵀφ of first copies and (w + D_d)ᵀφ of second ones."""
         sums = self._transposed(coef) * self._regulariser
         w = sums.sum(axis=0)
         return self._scores([w, *(w + own / self.bias_weight for own in sums[1:])])
 
     def factored(self, T: Array) -> Solver:
-        """Return the solver, in the weights of the features; see :class:`Copies`."""
         pull = self.bias_weight * self._regulariser
         blocks = zip(self._blocks, self.split(T), self._norms, strict=True)
         first, *others = (self._weighted_gram(*block) for block in blocks)
@@ -161,7 +159,6 @@ class GramCopies(Copies):
         self._K = K
 
     def values(self, coef: Array) -> Array:
-        """Return wᵀφ of first copies and (w + D_d)ᵀφ of second ones."""
         first, *second = self.split(coef)
         total = first.copy()
         for part, own in zip(self.parts, second, strict=True):
@@ -172,28 +169,37 @@ class GramCopies(Copies):
         return np.concatenate([f, *bent])
 
     def factored(self, T: Array) -> Solver:
-        """Return the solver, in the coefficients of the samples; see :class:`Copies`."""
         first, *second = self.split(T)
         V = [self._own(part, t) for part, t in zip(self.parts, second, strict=True)]
-        L = [self._root(first[part], own) for part, own in zip(self.parts, V, strict=True)]
+        L = [_root(first[part], own) for part, own in zip(self.parts, V, strict=True)]
         root = np.sqrt(first)
-        factor = _factor(self._inner(root, L))
-        lower_solve = partial(solve_triangular, lower=True, check_finite=False)
+        single = np.ones(len(first), dtype=bool)
+        for part in self.parts:
+            single[part] = False
 
         def blockwise(act: Callable[[Array, Array], Array], x: Array, alone: Array) -> Array:
-            out = alone[:, None] * x
+            """Let the blocks of L act on ``x`` in place; ``alone`` is for samples without one."""
             for part, block in zip(self.parts, L, strict=True):
-                out[part] = act(block, x[part])
-            return out
+                x[part] = act(block, x[part])
+            x[single] *= alone[single, None]
+            return x
+
+        def times_transposed(block: Array, x: Array) -> Array:
+            return dot(block.T, x)
+
+        inner = blockwise(times_transposed, self._K.copy(), root).T
+        inner = blockwise(times_transposed, inner, root)
+        inner[np.diag_indices_from(inner)] += 1
+        factor = _factor(np.asfortranarray(inner))
+        lower_solve = partial(solve_triangular, lower=True, check_finite=False)
 
         def respond(h: Array) -> Array:
             h_first, *h_second = self.split(h)
             q = first[:, None] * h_first
             for part, own, rest in zip(self.parts, V, h_second, strict=True):
                 q[part] += dot(own, rest)
-            inner = blockwise(lower_solve, q, 1 / root)
-            v = blockwise(dot, cholesky_solve(factor, np.asfortranarray(inner)), root)
-            f = dot(self._K, v)
+            solved = cholesky_solve(factor, np.asfortranarray(blockwise(lower_solve, q, 1 / root)))
+            f = dot(self._K, blockwise(dot, solved, root))
             triples = zip(self.parts, V, h_second, strict=True)
             bent = [dot(own, rest - f[part]) for part, own, rest in triples]
             return np.concatenate([first[:, None] * (h_first - f), *bent])
@@ -217,30 +223,17 @@ class GramCopies(Copies):
         lower = np.tril(_inverse(_factor(M)))
         return (lower + np.tril(lower, -1).T) * np.outer(root, root)
 
-    def _root(self, t: Array, own: Array) -> Array:
-        """Return the Cholesky factor of T₁ + V."""
-        G = np.array(own, order="F")
-        G[np.diag_indices_from(G)] += t
-        return np.asfortranarray(np.tril(_factor(G)))
 
-    def _inner(self, root: Array, L: list[Array]) -> Array:
-        """Return I + LᵀKL; where a sample has no second copy, L is the root of T₁."""
-        N = np.asfortranarray(self._K * root)
-        for part, block in zip(self.parts, L, strict=True):
-            N[:, part] = dot(self._K[:, part], block)
-        mixed = np.zeros(len(N), dtype=bool)
-        for part, block in zip(self.parts, L, strict=True):
-            N[part] = dot(block.T, N[part])
-            mixed[part] = True
-        N[~mixed] *= root[~mixed, None]
-        N[np.diag_indices_from(N)] += 1
-        return N
+def _root(t: Array, own: Array) -> Array:
+    """Return the Cholesky factor of T₁ + V."""
+    G = np.array(own, order="F")
+    G[np.diag_indices_from(G)] += t
+    return np.asfortranarray(np.tril(_factor(G)))
 
 
 def _inverse(factor: Array) -> Array:
     """Return the lower triangle of the inverse, from the lower Cholesky factor."""
-    potri = get_lapack_funcs("potri", dtype=factor.dtype)
-    return potri(factor, lower=True)[0]
+    return get_lapack_funcs("potri", dtype=factor.dtype)(factor, lower=True)[0]
 
 
 def _factor(M: Array) -> Array:

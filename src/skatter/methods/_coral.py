@@ -90,7 +90,6 @@ class CORAL(RivalTransformer):
 
     ridge: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
     align_means: bool = parameter(choice(False, True), default=False)
-
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
@@ -115,7 +114,6 @@ class FullPower:
     matrix: Array
 
     def after(self, X: Array) -> Array:
-        """Return X times the matrix."""
         return X @ self.matrix
 
 
@@ -128,7 +126,6 @@ class ThinPower:
     H: Array
 
     def after(self, X: Array) -> Array:
-        """Return X times the matrix."""
         return self.multiple * X + ((X @ self.X.T) @ self.H) @ self.X
 
 
@@ -148,18 +145,15 @@ def covariance_power(X: Any, mean: Array, power: float, ridge: float) -> FullPow
     gram = _double_centred((X @ X.T).toarray()) if sparse.issparse(X) else X @ X.T
     s, V = _spectrum(gram, divisor, rounding)
     H = _compose(V, _divided_difference(s, ridge, power) / divisor, X.dtype)
-    multiple = ridge**power if ridge else 0.0
-    return ThinPower(multiple, X, _double_centred(H))
+    return ThinPower(ridge**power if ridge else 0.0, X, _double_centred(H))
 
 
 def _double_centred(K: Array) -> Array:
-    """Return K with the means of rows and columns taken out."""
     K = K - K.mean(axis=0)
     return K - K.mean(axis=1, keepdims=True)
 
 
 def _spectrum(S: Array, divisor: int, rounding: float) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors of S / divisor."""
     s, V = np.linalg.eigh(S.astype(np.float64, copy=False))
     # What rounding has made of zeros would be blown up by an inverse.
     return np.where(s > rounding * s[-1], s, 0.0) / divisor, V

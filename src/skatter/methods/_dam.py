@@ -13,54 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.svm import SVR
 
-from skatter._parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, declared, named_or, parameter
+from skatter._parameters import BOOLEAN, NON_NEGATIVE, named_or, parameter
 from skatter._tensors import Array
-from skatter.kernels import centre
 from skatter.methods._base import Transfer, one_against_rest
-from skatter.methods._machines import (
-    Expansion,
-    KernelMachine,
-    average_of_sources,
-    fit_columns,
-    read_log_weights,
-    source_weights,
-)
+from skatter.methods._machines import Expansion, SourceMachines, TargetRegression, source_weights
 from skatter.methods._record import Tuning, method
-
-
-@declared
-class TargetRegression(KernelMachine):
-    """Base of what regresses on the target: support vectors on virtual labels ỹ, as at the head.
-
-    Parameters
-    ----------
-    C : float > 0
-        Cost of an error of the regression beyond ``epsilon``.
-    theta : float > 0
-        θ, the trust in what the sources say and in target labels.
-    epsilon : float >= 0
-        Errors of the regression up to this one cost nothing.
-
-    Attributes
-    ----------
-    support_ : ndarray of shape (n_support,)
-        Which training samples the regressors are made of; all are the target's.
-    """
-
-    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
-    theta: float = parameter(POSITIVE, default=1.0)
-    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
-
-    def _regress(self, K: Array, virtual: Array, *, tol: float) -> tuple[Array, Array]:
-        """Fit one regressor to each column of virtual labels, with the kernel K + I/θ."""
-        means = centre(K)  # the same regressors, in smaller numbers
-        K[np.diag_indices_from(K)] += 1 / self.theta
-        machine = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=tol)
-        machine.random_state = 0  # no parameter; None draws from the global random state
-        return fit_columns(machine, K, means, virtual)
 
 
 @method(
@@ -78,7 +36,7 @@ class TargetRegression(KernelMachine):
         {"C": (0.1, 1.0, 10.0), "theta": (0.1, 1.0)}, why="Duan et al. 2012, fewer values"
     ),
 )
-class DAM(TargetRegression):
+class DAM(TargetRegression, SourceMachines):
     """Domain adaptation machine: a regressor on the target that follows source classifiers.
 
         minimise  ½ ‖w‖² + C Σ_i |wᵀφ(x_i) + b − f_i|_ε
@@ -93,8 +51,6 @@ class DAM(TargetRegression):
 
     Parameters
     ----------
-    C_source : float > 0
-        Cost of a source sample on the wrong side of the margin of its source's classifier.
     source_weights : "mmd", "uniform" or array-like of shape (n_sources,)
         γ_s. ``"mmd"``: proportional to exp(−β MMD_s^ρ), with the maximum mean discrepancy between
         source and target in the feature space of ``kernel``. Numbers: positive, in the sorted
@@ -141,7 +97,6 @@ class DAM(TargetRegression):
     (['far', 'near'], [0.0, 1.0])
     """
 
-    C_source: float = parameter(POSITIVE, default=1.0)
     source_weights: Any = parameter(named_or(source_weights, "mmd", "uniform"), default="mmd")
     beta: float = parameter(NON_NEGATIVE, default=1000.0)
     rho: float = parameter(NON_NEGATIVE, default=2.0)
@@ -150,31 +105,23 @@ class DAM(TargetRegression):
 
     def _learn(self, transfer: Transfer) -> Expansion:
         X, domains = transfer.X, transfer.domains
-        log_weights = read_log_weights(self.source_weights, self.source_ids_)
+        log_weights = self._given_log_weights()
         if self.kernel_.linear and isinstance(X, np.ndarray):
             # All machines here have an intercept: blind to a shift, but not to the digits it costs.
             self.kernel_ = replace(self.kernel_, origin=X.mean(axis=0, dtype=np.float64))
         K = self._gram(X, np.arange(len(domains.label)))
-        unit = scatter_of_gram(K) if self.normalize else 1.0
+        unit = self._scatter(K) if self.normalize else 1.0
         K /= unit
         self.mmd_ = _discrepancies(K, transfer)
         if isinstance(self.source_weights, str) and self.source_weights == "mmd":
             # Logarithms, since the weights themselves may be too small to be numbers.
             log_weights = -self.beta * self.mmd_**self.rho
-        self.source_weights_ = softmax(log_weights)
-        coef, intercept = average_of_sources(K, domains, log_weights, C=self.C_source, tol=self.tol)
+        coef, intercept = self._average(K, domains, log_weights)
         labels = one_against_rest(domains.label, len(domains.classes))
         virtual = np.where(domains.labelled[:, None], labels, K @ coef + intercept)
         target = np.flatnonzero(transfer.target)
-        K_target = K[np.ix_(target, target)]
-        coef, intercept = self._regress(K_target, virtual[target], tol=self.tol)
+        coef, intercept = self._regress(K[np.ix_(target, target)], virtual[target], tol=self.tol)
         return target, coef / unit, intercept
-
-
-def scatter_of_gram(K: Array) -> float:
-    """Return the mean squared distance from the mean in feature space; 1 where that is zero."""
-    scatter = float(np.trace(K)) / len(K) - float(K.mean())
-    return scatter if scatter > 0 else 1.0
 
 
 def _discrepancies(K: Array, transfer: Transfer) -> Array:

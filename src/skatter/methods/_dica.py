@@ -142,7 +142,6 @@ class DICA(_InvariantComponents, LabelledComponents):
         return Factors(between=partial(central_factor, epsilon=float(self.epsilon)))
 
     def objective(self, domains: Domains, total: float) -> Objective:
-        """Return the weights of the scatters, given the total scatter in feature space."""
         between = float(domains.n_labelled)
         return Objective(total=0.0, between_class=between, domain=1.0, ridge=float(self.ridge))
 
@@ -201,5 +200,4 @@ class UDICA(_InvariantComponents):
     """
 
     def objective(self, domains: Domains, total: float) -> Objective:
-        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(total=float(domains.n_samples), domain=1.0, ridge=float(self.ridge))

@@ -21,7 +21,6 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from skatter._parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, parameter
-from skatter._solve.small import column_signs
 from skatter._solve.symmetric import principal_axes
 from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Mask
@@ -30,6 +29,7 @@ from skatter.methods._base import RivalTransformer, Transfer, WithComponents, ch
 from skatter.methods._grassmann import minimise
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import SUBSPACES, Tuning, method
+from skatter.methods._subspaces import turned
 
 DEFAULT_COMPONENTS = 20  # dimension of the subspace where none is given and the samples allow it
 BLOCK = 256  # rows of the kernel at a time: large enough for BLAS, small enough for the cache
@@ -44,7 +44,6 @@ class Discrepancy:
         self._e, self._sigma = e[:, None], sigma
 
     def __call__(self, Z: Array) -> tuple[float, Array]:
-        """Return the value, and a derivative of the shape of ``Z``."""
         sums = self._kernel_times(Z, self._e * np.hstack([np.ones((len(Z), 1)), Z]))
         witness, moments = sums[:, :1], sums[:, 1:]
         value = float(np.vdot(self._e, witness))
@@ -60,8 +59,7 @@ class Discrepancy:
         out = np.zeros_like(M)
         for rows in gen_batches(len(Z), BLOCK):
             K = left[rows] @ right[:, rows.start :]
-            np.minimum(K, 0, out=K)
-            np.exp(K, out=K)
+            np.exp(np.minimum(K, 0, out=K), out=K)
             out[rows] += K @ M[rows.start :]
             out[rows.stop :] += K[:, BLOCK:].T @ M[rows]
         return out
@@ -78,7 +76,6 @@ class ClassSpread:
         self._weight = weight
 
     def __call__(self, Z: Array) -> tuple[float, Array]:
-        """Return the value, and a derivative of the shape of ``Z``."""
         known = Z[self._rows]
         residuals = known - self._member @ (self._average @ known)
         derivative = np.zeros_like(Z)
@@ -180,25 +177,17 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         most = max(rank - 1, 1)
         reason = f"one less than their rank {rank}, since the whole space leaves nothing to choose"
         check_dimension(self.n_components, most, reason)
-        d = self.n_components or min(DEFAULT_COMPONENTS, most)
+        self.n_components_ = d = int(self.n_components or min(DEFAULT_COMPONENTS, most))
         self.sigma_ = median_distance(X[:, :d]) if self.sigma == "median" else float(self.sigma)
         terms = self._terms(transfer)
 
         def objective(W: Array) -> tuple[float, Array]:
-            """Return the sum of terms at Z = X W, and its derivative by W."""
             Z = X @ W
             values, derivatives = zip(*(term(Z) for term in terms), strict=True)
             return sum(values), X.T @ sum(derivatives)
 
-        iterations = Iterations.of(self)
-        W = minimise(objective, np.eye(rank, d), iterations, tol=self.tol)
-        # In this basis of the subspace, projections are uncorrelated.
-        Z = X @ W
-        _, rotation = np.linalg.eigh(Z.T @ Z)
-        directions = axes.directions @ (W @ rotation[:, ::-1])
-        self.mean_ = axes.mean
-        self.components_ = (directions * column_signs(directions)).T
-        self.n_components_ = int(d)
+        W = minimise(objective, np.eye(rank, d), Iterations.of(self), tol=self.tol)
+        self.mean_, self.components_ = axes.mean, turned(axes.directions @ W, X @ W).T
         return self._transform(given, transfer.source)
 
     def _terms(self, transfer: Transfer) -> list[Term]:
@@ -206,8 +195,7 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         return [Discrepancy(transfer.mean_difference, self.sigma_)]
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
-        Z = (X - self.mean_) @ self.components_.T
-        return np.asarray(Z, dtype=X.dtype)
+        return np.asarray((X - self.mean_) @ self.components_.T, dtype=X.dtype)
 
 
 @method(
@@ -258,7 +246,6 @@ class DIPCC(DIP):
 
     lam: float = parameter(NON_NEGATIVE, default=1.0)
     normalize: bool = parameter(BOOLEAN, default=True)
-
     needs = ("source labels", "one target")
 
     def _terms(self, transfer: Transfer) -> list[Term]:

@@ -40,7 +40,6 @@ class _Copies(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """Number of copies, the shared one included."""
         return 1 + len(self.ids)
 
     def coefficients(self, sample_domain: Any, n_samples: int) -> Array:
@@ -53,12 +52,6 @@ class _Copies(NamedTuple):
         known = np.flatnonzero(private >= 0)
         c[known, 1 + private[known]] = 1
         return c
-
-    def disagreements(self, n_samples: int) -> Array:
-        """Return c of the differences between each source and the target, for every sample."""
-        own = np.eye(len(self.ids) - 1)
-        shared = np.tile([0.0, -1.0], (len(own), 1))
-        return np.repeat(np.hstack([shared, own]), n_samples, axis=0)
 
 
 @method(
@@ -109,7 +102,6 @@ class EasyAdapt(RivalTransformer):
     """
 
     shared_weight: float = parameter(POSITIVE, default=1.0)
-
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> Any:
@@ -197,7 +189,6 @@ class EasyAdaptSVM(KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     unlabelled_weight: float = parameter(NON_NEGATIVE, default=1.0)
     shared_weight: float = parameter(POSITIVE, default=1.0)
-
     needs = ("source labels", "one target", "target labels")
 
     def _learn(self, transfer: Transfer) -> Expansion:
@@ -208,9 +199,7 @@ class EasyAdaptSVM(KernelMachine):
         require_memory(len(sample), np.dtype(np.float64).itemsize)
         weight = np.where(transfer.labelled[rows][sample], 1.0, self.unlabelled_weight)
         K = (c @ c.T) * self._gram(transfer.X, rows)[np.ix_(sample, sample)]
-        coef, intercept = support_vector_machines(
-            K, signs, C=self.C, tol=self.tol, sample_weight=weight
-        )
+        coef, intercept = support_vector_machines(K, signs, self.C, self.tol, weight)
         in_copies = np.zeros((len(rows), self._copies.n_copies, coef.shape[1]))
         np.add.at(in_copies, sample, c[:, :, None] * coef[:, None, :])
         return rows, in_copies, intercept
@@ -225,11 +214,11 @@ def _training_set(domains: Domains, copies: _Copies) -> tuple[Codes, Array, Arra
     labelled, unlabelled = np.flatnonzero(domains.labelled), np.flatnonzero(~domains.labelled)
     signs = one_against_rest(domains.label[labelled], len(domains.classes))
     own_copies = copies.coefficients(domains.domain_ids[domains.domain[labelled]], len(labelled))
-    disagreements = copies.disagreements(len(unlabelled))
-    again = np.tile(unlabelled, len(copies.ids) - 1)
+    n_sources = len(copies.ids) - 1
+    less_target = np.hstack([np.tile([0.0, -1.0], (n_sources, 1)), np.eye(n_sources)])
+    disagreements = np.repeat(less_target, len(unlabelled), axis=0)
+    again = np.tile(unlabelled, n_sources)
     both = np.ones((len(again), signs.shape[1]))
-    return (
-        np.concatenate([labelled, again, again]),
-        np.vstack([own_copies, disagreements, disagreements]),
-        np.vstack([signs, both, -both]),
-    )
+    samples = np.concatenate([labelled, again, again])
+    c = np.vstack([own_copies, disagreements, disagreements])
+    return samples, c, np.vstack([signs, both, -both])

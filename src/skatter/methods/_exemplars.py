@@ -54,7 +54,7 @@ class Exemplars:
     tie: float = 0.0
 
     def likelihoods(self, W: Array) -> Array:
-        """Return s(w_iᵀx_l) of all positives, one row for each exemplar."""
+        """Return s(w_iᵀx_l) of all positives."""
         return np.asarray(expit(W @ self.X[: self.n_positives].T))
 
     def losses(self, A: Array, own: Array, F: Array) -> Array:
@@ -91,7 +91,6 @@ class Exemplars:
 
 
 def _softplus(a: Array) -> Array:
-    """Return log(1 + exp(a))."""
     return np.asarray(np.maximum(a, 0) + np.log1p(np.exp(-np.abs(a))))
 
 
@@ -145,14 +144,14 @@ class _Search:
             far = -slope > 2 * tol * self.values
             if not far.all():
                 yield self._leave(~far)
+                if not len(self.own):
+                    return
                 direction, slope = direction[far], slope[far]
-            if not len(self.own):
-                return
             moved = self._move(direction, slope)
             if not moved.all():
                 yield self._leave(~moved)
-            if not len(self.own):
-                return
+                if not len(self.own):
+                    return
         yield self._leave(np.ones(len(self.own), dtype=bool))
 
     def _direction(self) -> Array:
@@ -170,14 +169,14 @@ class _Search:
 
     def _move(self, direction: Array, slope: Array) -> Array:
         """Take a step along the directions, and tell which exemplars it has lowered."""
-        X = self.problem.X
-        along = direction @ X.T
-        t, values = self._line_search(direction, along, slope)
+        along = direction @ self.problem.X.T
+        t, self.values = self._line_search(direction, along, slope)
         step = t[:, None] * direction
-        self.W, self.values = self.W + step, values
+        self.W = self.W + step
         along *= t[:, None]
         self.A += along
-        gradient = 2 * self.W + self.problem.slopes(self.A, self.own, self.F) @ X
+        slopes = self.problem.slopes(self.A, self.own, self.F)
+        gradient = 2 * self.W + slopes @ self.problem.X
         change = gradient - self.gradient
         product = np.einsum("if,if->i", step, change)
         # Where the objective is not convex along the step, there is nothing to learn from it.
@@ -206,7 +205,6 @@ class _Search:
         return t, values
 
     def _leave(self, done: Array) -> tuple[Array, Array, Array]:
-        """Take exemplars out of the search."""
         left = self.own[done], self.W[done], self.values[done]
         keep = ~done
         self.own, self.W, self.F = self.own[keep], self.W[keep], self.F[keep]

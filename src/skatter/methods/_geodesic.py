@@ -22,6 +22,11 @@ the geodesic and across it:
     Ψ(t) = −A diag(sin tθ) + B diag(cos tθ).
 
 Nothing here needs the orthogonal complement of P_s, and 2d may exceed p.
+
+Where a basis W and a velocity D, with WᵀD = 0 and the thin SVD D = B diag(θ) Vᵀ, are given instead,
+A is W V, and the basis that starts at W and does not turn on the way is
+
+    W(t) = Φ(t) Vᵀ,    with velocity  Ψ(t) diag(θ) Vᵀ    and Δ carried along as  Δ + (Ψ(t) − B) BᵀΔ.
 """
 
 from __future__ import annotations
@@ -47,18 +52,36 @@ class Geodesic:
     angles: Array
     rotation: Array
 
+    @classmethod
+    def along(cls, W: Array, direction: Array) -> Geodesic:
+        """Return the path that starts at a basis with a velocity."""
+        U, speeds, Vt = np.linalg.svd(direction, full_matrices=False)
+        return cls(W @ Vt.T, U, speeds, Vt.T)
+
     @property
     def dimension(self) -> int:
-        """Dimension d of the subspaces."""
         return len(self.angles)
 
     def point(self, t: float) -> Array:
-        """Return Φ(t), an orthonormal basis of the subspace at ``t`` in [0, 1]."""
+        """Return Φ(t), an orthonormal basis of the subspace at ``t``."""
         return self.A * np.cos(t * self.angles) + self.Bq * np.sin(t * self.angles)
 
     def across(self, t: float) -> Array:
         """Return Ψ(t), the directions at ``t`` in which the path moves: dΦ/dt = Ψ diag(θ)."""
         return self.Bq * np.cos(t * self.angles) - self.A * np.sin(t * self.angles)
+
+    def at(self, t: float) -> Array:
+        """Return the basis at ``t`` that does not turn on the way."""
+        return self.point(t) @ self.rotation.T
+
+    def velocity(self, t: float) -> Array:
+        return (self.across(t) * self.angles) @ self.rotation.T
+
+    def transport(self, tangent: Array, t: float) -> Array:
+        """Return a tangent at the start, moved in parallel to ``t``."""
+        angles = t * self.angles
+        turned = self.Bq * (np.cos(angles) - 1) - self.A * np.sin(angles)  # Ψ(t) − B
+        return tangent + turned @ (self.Bq.T @ tangent)
 
     @property
     def weights(self) -> tuple[Array, Array]:
@@ -76,7 +99,6 @@ class Geodesic:
 
 
 def geodesic(P_source: Array, P_target: Array) -> Geodesic:
-    """Return the geodesic between the spans of two orthonormal bases."""
     P_source, P_target = P_source.astype(np.float64), P_target.astype(np.float64)
     U, cosine, Vt = svd(P_source.T @ P_target, check_finite=False)
     A = P_source @ U

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh, svdvals
+from scipy.linalg import svdvals
 
 from skatter._checks import check_integer
 from skatter._parameters import choice, declared, parameter
 from skatter._solve import principal_axes
-from skatter._solve.small import column_signs
 from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import RivalTransformer, Transfer
@@ -28,6 +27,7 @@ from skatter.methods._subspaces import (
     feature_mean,
     partial_least_squares,
     require_classes,
+    turned,
 )
 
 PLS = "source_basis='pls'"
@@ -129,15 +129,18 @@ class GFK(GeodesicFeatures):
         if self.n_components is None:
             P_source, P_target = _bases_until_they_disagree(transfer)
         else:
-            source, target = domain_axes(transfer, self.n_components)
-            P_source, P_target = source.directions, target.directions
+            axes = domain_axes(transfer, self.n_components)
+            P_source, P_target = (each.directions for each in axes)
         if self.source_basis == "pls":
             pls = partial_least_squares(transfer.X_source, transfer, P_source.shape[1], PLS)
             # Its rotations span the same space and are not orthonormal.
             P_source = np.linalg.qr(pls.x_weights_)[0]
         path = geodesic(P_source, P_target)
-        self.mean_ = feature_mean(transfer.X)
-        self.metric_factor_ = _turned(path.factor(), transfer.X, self.mean_)
+        X, R, self.mean_ = transfer.X, path.factor(), feature_mean(transfer.X)
+        # If not turned, equal angles, such as those of shared directions, would leave it to
+        # rounding how the columns lie. At most p columns can differ from zero.
+        Z = centred_times(X, self.mean_, R.astype(X.dtype)).astype(np.float64)
+        self.metric_factor_ = turned(R, Z)[:, : len(R)].astype(X.dtype)
         self.angles_, self.dimension_ = path.angles, path.dimension
         self.n_components_ = self.metric_factor_.shape[1]
 
@@ -200,15 +203,3 @@ def _bases_until_they_disagree(transfer: Transfer) -> tuple[Array, Array]:
         if len(disagree) or source.shape[1] < wanted or wanted == largest:
             d = disagree[0] + 1 if len(disagree) else source.shape[1]
             return source[:, :d], target[:, :d]
-
-
-def _turned(R: Array, X: Any, mean: Array) -> Array:
-    """Turn a factor of the metric so that the features are uncorrelated, largest variance first.
-
-    Without this, equal angles, such as those of shared directions, would leave it to rounding how
-    the columns lie. At most p columns can differ from zero.
-    """
-    Z = centred_times(X, mean, R.astype(X.dtype)).astype(np.float64)
-    _, Q = eigh(Z.T @ Z, check_finite=False)
-    turned = R @ Q[:, ::-1][:, : len(R)]
-    return (turned * column_signs(turned)).astype(X.dtype)

@@ -3,14 +3,12 @@
 A subspace of dimension d is held as a basis W of shape (p, d) with WᵀW = I; a function of it
 does not tell W from W Q for any rotation Q. With ∂ the matrix of its partial derivatives at W:
 
-    gradient              G = ∂ − W Wᵀ∂, a tangent: WᵀG = 0
-    geodesic along D      W(t) = W V cos(tΣ) Vᵀ + U sin(tΣ) Vᵀ,  D = U Σ Vᵀ (thin SVD)
-    its velocity          D(t) = U Σ cos(tΣ) Vᵀ − W V Σ sin(tΣ) Vᵀ
-    parallel transport    τΔ = Δ − U (I − cos(tΣ)) UᵀΔ − W V sin(tΣ) UᵀΔ
-    next direction        D₊ = −G₊ + β D(t),  β = max(0, ⟨G₊ − τG, G₊⟩ / ⟨G, G⟩)   (Polak-Ribière+)
+    gradient          G = ∂ − W Wᵀ∂, a tangent: WᵀG = 0
+    next direction    D₊ = −G₊ + β D(t),  β = max(0, ⟨G₊ − τG, G₊⟩ / ⟨G, G⟩)   (Polak-Ribière+)
 
-A step ends where the strong Wolfe conditions hold along the geodesic, so that the value never
-rises.
+with the velocity D(t) of the geodesic along D and parallel transport τ
+(:mod:`skatter.methods._geodesic`). A step ends where the strong Wolfe conditions hold along the
+geodesic, so that the value never rises.
 
 References
 ----------
@@ -27,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skatter._tensors import Array
+from skatter.methods._geodesic import Geodesic
 from skatter.methods._iteration import Iterations
 
 # W -> f(W) and the matrix of partial derivatives ∂f/∂W; f(W Q) = f(W) for rotations Q.
@@ -50,35 +49,9 @@ class Point(NamedTuple):
     gradient: Array
 
 
-class Geodesic:
-    """The straightest curve of subspaces that starts at ``W`` with velocity ``direction``."""
-
-    def __init__(self, W: Array, direction: Array) -> None:
-        self._U, self._speeds, self._Vt = np.linalg.svd(direction, full_matrices=False)
-        self._WV = W @ self._Vt.T
-
-    @property
-    def reach(self) -> float:
-        """The longest step to take: by ``ANGLE``, so that no valley nearby is jumped over."""
-        return float(ANGLE / self._speeds[0])
-
-    def at(self, step: float) -> Array:
-        """Return the basis after a step."""
-        angles = step * self._speeds
-        return (self._WV * np.cos(angles) + self._U * np.sin(angles)) @ self._Vt
-
-    def velocity(self, step: float) -> Array:
-        """Return the direction after a step: it is transported along itself."""
-        angles = step * self._speeds
-        turned = self._U * np.cos(angles) - self._WV * np.sin(angles)
-        return (turned * self._speeds) @ self._Vt
-
-    def transport(self, tangent: Array, step: float) -> Array:
-        """Return a tangent at the start, moved in parallel along the geodesic."""
-        angles = step * self._speeds
-        along = self._U.T @ tangent
-        turned = self._U * (np.cos(angles) - 1) - self._WV * np.sin(angles)
-        return tangent + turned @ along
+def reach(geodesic: Geodesic) -> float:
+    """Return the longest step to take: by ``ANGLE``, so that no valley nearby is jumped over."""
+    return float(ANGLE / geodesic.angles[0])
 
 
 def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, tol: float) -> Array:
@@ -93,19 +66,18 @@ def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, to
         slope = _inner(direction, here.gradient)
         if slope >= 0:
             direction, slope = -here.gradient, -_inner(here.gradient, here.gradient)
-        geodesic = Geodesic(here.W, direction)
+        geodesic = Geodesic.along(here.W, direction)
         # A parabola with this slope that falls as far as the last step did is lowest here.
-        first = -2 * gain / slope if gain > 0 else geodesic.reach / 4
+        first = -2 * gain / slope if gain > 0 else reach(geodesic) / 4
         there = line_search(function, geodesic, here._replace(step=0.0, slope=slope), first)
         # −G₊ + β D(t) is tangent at the new basis up to rounding, which is taken out.
         change = there.gradient - geodesic.transport(here.gradient, there.step)
         squared = _inner(here.gradient, here.gradient)
         beta = max(0.0, _inner(change, there.gradient) / squared)
         direction = _tangent(there.W, beta * geodesic.velocity(there.step) - there.gradient)
-        gain = here.value - there.value
-        here = there
+        gain, here = here.value - there.value, there
         # On a plateau steps are as long as they may be and gain little: that is not the end.
-        iterations.record(here.value, settled=gain <= enough and there.step < geodesic.reach)
+        iterations.record(here.value, settled=gain <= enough and there.step < reach(geodesic))
     return here.W
 
 
@@ -117,8 +89,8 @@ def line_search(
     ``low`` is the best point that falls enough; the minimum lies between it and ``high``, once
     there is one.
     """
-    low, high = start, None
-    step = min(first, geodesic.reach)
+    low, high, longest = start, None, reach(geodesic)
+    step = min(first, longest)
     for _ in range(TRIALS):
         W = geodesic.at(step)
         value, partial = function(W)
@@ -134,9 +106,9 @@ def line_search(
             if trial.slope * onward >= 0:
                 high = low
             low = trial
-        if high is None and low.step >= geodesic.reach:
+        if high is None and low.step >= longest:
             return low
-        step = min(2 * step, geodesic.reach) if high is None else _lowest_between(low, high)
+        step = min(2 * step, longest) if high is None else _lowest_between(low, high)
     return low
 
 

@@ -45,7 +45,6 @@ class _Side(NamedTuple):
     samples: Any
 
     def similarity(self, X: Any) -> Array:
-        """Return the kernel between samples and those of the side."""
         if self.kernel.precomputed:
             return np.asarray(X[:, self.rows], dtype=np.float64)
         return self.kernel(X, self.samples).astype(np.float64, copy=False)
@@ -124,39 +123,32 @@ class HFA(WithKernel, RivalClassifier):
     C_source: float = parameter(POSITIVE, default=1.0)
     C_target: float = parameter(POSITIVE, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-3)
-
     needs = ("source labels", "one target", "target labels")
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = (self._side(transfer, part) for part in (transfer.source, transfer.target))
-        n_source, n_target = len(source.rows), len(target.rows)
-        require_memory(n_source + n_target, np.dtype(np.float64).itemsize)
-        X = transfer.X
-        K = block_diag(source.similarity(X[source.rows]), target.similarity(X[target.rows]))
+        sizes = [len(source.rows), len(target.rows)]
+        require_memory(sum(sizes), np.dtype(np.float64).itemsize)
+        K = block_diag(*(side.similarity(transfer.X[side.rows]) for side in (source, target)))
         label = transfer.label[np.concatenate([source.rows, target.rows])]
         signs = one_against_rest(label, len(transfer.classes))
-        costs = np.repeat([self.C_source, self.C_target], [n_source, n_target])
+        costs = np.repeat([self.C_source, self.C_target], sizes)
         # K and (1 + λ) C in place of (1 + λ) K and C
-        coef, self.intercept_ = support_vector_machines(
-            K, signs, C=1 + self.lam, tol=self.tol, sample_weight=costs
-        )
-        self.source_coef_, self.target_coef_ = coef[:n_source], coef[n_source:]
+        coef, self.intercept_ = support_vector_machines(K, signs, 1 + self.lam, self.tol, costs)
+        self.source_coef_, self.target_coef_ = np.split(coef, sizes[:1])
         self._source, self._target = source, target
 
     def _side(self, transfer: Transfer, part: Mask) -> _Side:
         kernel, rows = kernel_of(self, transfer.X[part]), np.flatnonzero(part & transfer.labelled)
         if kernel.precomputed:
             check_gram(transfer.X)
-            return _Side(kernel, rows, None)
-        return _Side(kernel, rows, transfer.X[rows])
+        return _Side(kernel, rows, None if kernel.precomputed else transfer.X[rows])
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         values = np.empty((X.shape[0], len(self.intercept_)))
-        for side, coef, here in (
-            (self._source, self.source_coef_, from_source),
-            (self._target, self.target_coef_, ~from_source),
-        ):
+        source = self._source, self.source_coef_, from_source
+        for side, coef, here in (source, (self._target, self.target_coef_, ~from_source)):
             if here.any():
                 values[here] = side.similarity(X[here]) @ coef
         return values + self.intercept_

@@ -45,7 +45,6 @@ class Optimum(NamedTuple):
 
 
 def maximise_dual(copies: Copies, signs: Array, costs: Array, tol: float) -> Optimum:
-    """Maximise the dual."""
     point = _first_point(copies, signs, costs)
     best = _optimum(copies, signs, costs, point.x)
     waited, unit = 0, 0.5 / copies.size if copies.size > 0 else np.inf

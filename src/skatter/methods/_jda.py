@@ -46,17 +46,16 @@ class JointMatching(Guessing, TransferComponents):
     tol: float = 1e-2
 
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
-        """Return E with M = E Eᵀ, given the classes that target samples are taken for."""
+        """Return E with M = E Eᵀ."""
         raise NotImplementedError
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         guesses = Guesses(self, transfer, transfer.label)
         for _ in guesses.rounds:
             E = self._differences(transfer, guesses.last)
-            found = self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL)
-            pairs = self._scaled(found)
+            pairs = self._scaled(self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL))
             Z = self._finish(product(fortran(pairs.vectors)))
-            guesses.record(float(np.sum(1 / found.values)), nearest_classes(Z, transfer))
+            guesses.record(float(np.sum(1 / pairs.values)), nearest_classes(Z, transfer))
         return pairs
 
     def _finish(self, Z: Tall) -> Tall:

@@ -146,7 +146,6 @@ class Landmarks(OnSubspaces, SourceClassifier):
     scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
     balance: str = parameter(choice("half", "exact"), default="half")
     mixing: str = parameter(choice("alignment", "uniform"), default="alignment")
-
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
@@ -180,7 +179,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
             weights, slope = match_means(delta, label, balance=self.balance)
             chosen = choose_landmarks(weights, slope, label)
             if chosen is not None:
-                landmarks = np.isin(np.arange(transfer.n_samples), candidates[chosen])
+                landmarks = np.isin(np.arange(len(transfer.source)), candidates[chosen])
                 factor = _flow_to_target(transfer, landmarks, flow.dimension)
                 if factor is not None:
                     tasks.append((scale, landmarks, factor))
@@ -193,13 +192,12 @@ class Landmarks(OnSubspaces, SourceClassifier):
             "fewer.",
             stacklevel=4,
         )
-        everyone = np.isin(np.arange(transfer.n_samples), candidates)
+        everyone = np.isin(np.arange(len(transfer.source)), candidates)
         return [(np.inf, everyone, flow.factor())]
 
     def _train(self, X: Any, label: Array, factors: list[Array]) -> None:
         """Train the machines on landmarks, with the kernels of all tasks."""
-        traces = [np.sum(centred_times(X, self.mean_, R) ** 2) for R in factors]
-        factors = [R / np.sqrt(trace) for R, trace in zip(factors, traces, strict=True)]
+        factors = [R / np.sqrt(np.sum(centred_times(X, self.mean_, R) ** 2)) for R in factors]
         self.kernel_weights_ = np.full(len(factors), 1 / len(factors))
         if self.mixing == "alignment":
             features = [centred_times(X, self.mean_, R) for R in factors]
@@ -207,7 +205,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
         R = np.hstack([np.sqrt(w) * R for w, R in zip(self.kernel_weights_, factors, strict=True)])
         Z = centred_times(X, self.mean_, R)
         signs = one_against_rest(label, len(self.classes_))
-        coef, self.intercept_ = support_vector_machines(Z @ Z.T, signs, C=self.C, tol=1e-3)
+        coef, self.intercept_ = support_vector_machines(Z @ Z.T, signs, self.C, 1e-3)
         self.coef_ = (R @ (Z.T @ coef)).T
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
@@ -277,9 +275,8 @@ def aligned_weights(features: list[Array], label: Array) -> Array:
     ⟨Σ w_r K_r, Y Yᵀ⟩/‖Σ w_r K_r‖, which is largest at the minimum over w ≥ 0 of
     ‖Σ w_r K_r‖² − 2 ⟨Σ w_r K_r, Y Yᵀ⟩, a least-squares problem.
     """
-    Y = (label[:, None] == np.unique(label)).astype(float)
-    Y -= Y.mean(axis=0)
-    centred = [Z - Z.mean(axis=0) for Z in features]
+    indicators = (label[:, None] == np.unique(label)).astype(float)
+    Y, *centred = (Z - Z.mean(axis=0) for Z in (indicators, *features))
     products = np.array([[np.sum((Z.T @ W) ** 2) for W in centred] for Z in centred])
     with_classes = np.array([np.sum((Z.T @ Y) ** 2) for Z in centred])
     values, V = eigh(products)

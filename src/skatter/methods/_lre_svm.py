@@ -30,11 +30,10 @@ from skatter.methods._base import (
     one_against_rest,
     source_classes,
 )
-from skatter.methods._dam import TargetRegression, scatter_of_gram
 from skatter.methods._exemplars import Exemplars, common_start, solve
 from skatter.methods._generalization import Generalizer
 from skatter.methods._iteration import Iterations, Iterative
-from skatter.methods._machines import Expansion, canonical
+from skatter.methods._machines import Expansion, TargetRegression, canonical
 from skatter.methods._record import Tuning, method
 from skatter.methods._subspaces import in_span
 
@@ -93,30 +92,29 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         frame = Frame.of(X) if self.normalize else Frame(np.zeros(X.shape[1]), 1.0)
         Z, basis = in_span(frame(X))
         members = [np.flatnonzero(label == code) for code in np.unique(label)]
-        W, self.ranks_ = self._alternate(Z, members)
+        W = np.vstack(self._alternate(Z, members))
         order = np.concatenate(members)
         self.exemplars_, self.exemplar_class_ = rows[order], np.array(label[order])
-        self.exemplar_coef_, self.exemplar_intercept_ = frame.undo(
-            np.vstack(W) if basis is None else np.vstack(W) @ basis.T
-        )
+        W = W if basis is None else W @ basis.T
+        self.exemplar_coef_, self.exemplar_intercept_ = frame.undo(W)
         return order
 
-    def _alternate(self, Z: Array, members: list[Array]) -> tuple[list[Array], Array]:
-        """Return the exemplars of each class, in its order, and the rank of F for each class."""
+    def _alternate(self, Z: Array, members: list[Array]) -> list[Array]:
+        """Return the exemplars of each class, in its order."""
         W = [_independent(self._problem(Z, own, tie=0.0)) for own in members]
         rounds = Iterations.of(self)
         ratio = self.rank_weight / (2 * self.tie_weight) if self.tie_weight else np.inf
         threshold = ratio if self.rank_weight else 0.0
-        ranks = np.zeros(len(members), dtype=int)
+        self.ranks_ = np.zeros(len(members), dtype=int)
         for _ in rounds:
             objective = 0.0
             for k, own in enumerate(members):
                 problem = self._problem(Z, own, tie=self.tie_weight)
-                F, nuclear_norm, ranks[k] = shrink(problem.likelihoods(W[k]), threshold)
+                F, nuclear_norm, self.ranks_[k] = shrink(problem.likelihoods(W[k]), threshold)
                 W[k], values = solve(problem, W[k], F, tol=GAIN, max_iter=STEPS)
                 objective += float(values.sum()) + self.rank_weight * nuclear_norm
-            rounds.record(objective, note=f"rank {ranks.mean():.1f} on average")
-        return W, ranks
+            rounds.record(objective, note=f"rank {self.ranks_.mean():.1f} on average")
+        return W
 
     def _problem(self, Z: Array, own: Array, *, tie: float) -> Exemplars:
         samples = np.vstack([Z[own], np.delete(Z, own, axis=0)])
@@ -257,7 +255,6 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     epsilon: float = 0.01
     beta: float = parameter(NON_NEGATIVE, default=1.0)
     n_neighbors: int = parameter(COUNT, default=5)
-
     _takes_sparse: ClassVar[bool] = False
 
     def _check_together(self) -> None:
@@ -276,7 +273,7 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
         self.exemplar_weights_ = self._weights(X[rows[order]], X[transfer.source], X[target])
         opinions = self._virtual_labels(X[target], transfer.label[target])
         K = self._gram(X, target)
-        unit = scatter_of_gram(K) if self.normalize else 1.0
+        unit = self._scatter(K) if self.normalize else 1.0
         coef, intercept = self._regress(K / unit, opinions, tol=REGRESSION_TOL)
         return target, coef / unit, intercept
 

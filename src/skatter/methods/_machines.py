@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.utils import gen_batches
 
 from skatter._components import BATCH
-from skatter._parameters import POSITIVE, declared, parameter
+from skatter._parameters import NON_NEGATIVE, POSITIVE, declared, named_or, parameter
 from skatter._spaces import ordered_gram
 from skatter._tensors import Array
 from skatter.domains import Domains, Mask
@@ -29,7 +29,8 @@ Expansion = tuple[Array, Array, Array]  # training samples, their coefficients, 
 class KernelMachine(WithKernel, RivalClassifier):
     """Base of classifiers f(x) = Σ_i α_i k(x_i, x) + b, with a column of α for each class.
 
-    One implements ``_learn``; where α has a column for each domain too, also ``_values``.
+    One implements ``_learn``, to which samples come in canonical order, with ``kernel_`` set;
+    where α has a column for each domain too, also ``_values``.
 
     Parameters
     ----------
@@ -47,11 +48,9 @@ class KernelMachine(WithKernel, RivalClassifier):
     """
 
     tol: float = parameter(POSITIVE, default=1e-3)
-
     _takes_sparse: ClassVar[bool] = True
 
     def _learn(self, transfer: Transfer) -> Expansion:
-        """Return the machines, given samples in canonical order; ``kernel_`` is set."""
         raise NotImplementedError
 
     def _fit(self, transfer: Transfer) -> None:
@@ -59,7 +58,8 @@ class KernelMachine(WithKernel, RivalClassifier):
         self.kernel_ = kernel_of(self, transfer.X)
         rows, coef, self.intercept_ = self._learn(transfer)
         used = np.flatnonzero(coef.reshape(len(coef), -1).any(axis=1))
-        used = used if len(used) else np.array([0])
+        if not len(used):
+            used = np.array([0])
         self.support_ = transfer.rows[rows[used]]
         self.dual_coef_ = coef[used]
         self.X_fit_ = None if self._precomputed else transfer.X[rows[used]].astype(np.float64)
@@ -101,7 +101,7 @@ def canonical(transfer: Transfer, *, precomputed: bool) -> Transfer:
 
 
 def support_vector_machines(
-    K: Array, signs: Array, *, C: float, tol: float, sample_weight: Array | None = None
+    K: Array, signs: Array, C: float, tol: float, sample_weight: Array | None = None
 ) -> tuple[Array, Array]:
     """Return the machines that tell the signs in each column apart.
 
@@ -119,37 +119,12 @@ def support_vector_machines(
 def fit_columns(
     machine: Any, K: Array, means: Array, wanted: Array, sample_weight: Array | None = None
 ) -> tuple[Array, Array]:
-    """Fit a machine to each column of what is wanted, on a kernel that was centred by ``means``."""
     coef, intercept = np.zeros(wanted.shape), np.zeros(wanted.shape[1])
     machine.set_params(max_iter=STEPS)
     for column, values in enumerate(wanted.T):
         machine.fit(K, values, sample_weight=sample_weight)
         coef[machine.support_, column] = machine.dual_coef_[0]
         intercept[column] = machine.intercept_[0] - means @ coef[:, column]
-    return coef, intercept
-
-
-def average_of_sources(
-    K: Array, domains: Domains, log_weights: Array, *, C: float, tol: float
-) -> tuple[Array, Array]:
-    """Return Σ_s t_s f_s, a machine for each source, as one kernel expansion.
-
-    A source whose labelled samples are all, or none, of a class has no say about that class: the
-    others share its weight. Only where no source can tell does each say what it sees, +1 or -1.
-    """
-    signs = one_against_rest(domains.label, len(domains.classes))
-    sources = np.flatnonzero(~domains.is_target)
-    rows = [np.flatnonzero((domains.domain == s) & domains.labelled) for s in sources]
-    sees = np.array([len(own) > 0 for own in rows])[:, None]
-    tells = np.array([(signs[own] != signs[own[:1]]).any(axis=0) for own in rows])
-    speaks = np.where(tells.any(axis=0), tells, sees)
-    shares = softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
-    coef, intercept = np.zeros(signs.shape), np.zeros(signs.shape[1])
-    for own, share in zip(rows, shares, strict=True):
-        if len(own):
-            machines = support_vector_machines(K[np.ix_(own, own)], signs[own], C=C, tol=tol)
-            coef[own] = share * machines[0]
-            intercept += share * machines[1]
     return coef, intercept
 
 
@@ -167,15 +142,97 @@ def source_weights(name: str, value: Any) -> None:
         )
 
 
-def read_log_weights(value: Any, source_ids: Array) -> Array:
-    """Return the logarithms of the weights that a user gave; zeros where ``value`` is a rule."""
-    if isinstance(value, str):
-        return np.zeros(len(source_ids))
-    weights = np.asarray(value, dtype=float)
-    if len(weights) != len(source_ids):
-        listed = ", ".join(str(i) for i in source_ids[:5])
-        raise ValueError(
-            f"source_weights has {len(weights)} values for {len(source_ids)} sources ({listed}). "
-            "Give one for each, in the sorted order of their ids."
-        )
-    return np.log(weights)
+@declared
+class SourceMachines(KernelMachine):
+    """Base of what learns from a machine for each source, averaged by ``source_weights``.
+
+    Parameters
+    ----------
+    C_source : float > 0
+        Cost of a source sample on the wrong side of the margin of its source's classifier.
+    source_weights : "uniform" or array-like of shape (n_sources,)
+        t_s, positive, in the sorted order of the sources' ids; normalised to sum to one.
+
+    Attributes
+    ----------
+    source_weights_ : ndarray of shape (n_sources,)
+        t_s.
+    """
+
+    C_source: float = parameter(POSITIVE, default=1.0)
+    source_weights: Any = parameter(named_or(source_weights, "uniform"), default="uniform")
+
+    def _given_log_weights(self) -> Array:
+        """Return the logarithms of the weights of the sources, zeros where a rule is named."""
+        if isinstance(self.source_weights, str):
+            return np.zeros(len(self.source_ids_))
+        weights = np.asarray(self.source_weights, dtype=float)
+        if len(weights) != len(self.source_ids_):
+            listed = ", ".join(str(i) for i in self.source_ids_[:5])
+            raise ValueError(
+                f"source_weights has {len(weights)} values for {len(self.source_ids_)} sources "
+                f"({listed}). Give one for each, in the sorted order of their ids."
+            )
+        return np.log(weights)
+
+    def _average(self, K: Array, domains: Domains, log_weights: Array) -> tuple[Array, Array]:
+        """Return Σ_s t_s f_s, a machine for each source, as one kernel expansion.
+
+        A source whose labelled samples are all, or none, of a class has no say about that class:
+        the others share its weight. Only where no source can tell does each say what it sees, +1
+        or -1.
+        """
+        self.source_weights_ = softmax(log_weights)
+        signs = one_against_rest(domains.label, len(domains.classes))
+        sources = np.flatnonzero(~domains.is_target)
+        rows = [np.flatnonzero((domains.domain == s) & domains.labelled) for s in sources]
+        sees = np.array([len(own) > 0 for own in rows])[:, None]
+        tells = np.array([(signs[own] != signs[own[:1]]).any(axis=0) for own in rows])
+        speaks = np.where(tells.any(axis=0), tells, sees)
+        shares = softmax(np.where(speaks, log_weights[:, None], -np.inf), axis=0)
+        coef, intercept = np.zeros(signs.shape), np.zeros(signs.shape[1])
+        for own, share in zip(rows, shares, strict=True):
+            if len(own):
+                own_K = K[np.ix_(own, own)]
+                machine = support_vector_machines(own_K, signs[own], self.C_source, self.tol)
+                coef[own] = share * machine[0]
+                intercept += share * machine[1]
+        return coef, intercept
+
+
+@declared
+class TargetRegression(KernelMachine):
+    """Base of what regresses on the target: support vectors on virtual labels ỹ, as in DAM.
+
+    Parameters
+    ----------
+    C : float > 0
+        Cost of an error of the regression beyond ``epsilon``.
+    theta : float > 0
+        θ, the trust in what the sources say and in target labels.
+    epsilon : float >= 0
+        Errors of the regression up to this one cost nothing.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Which training samples the regressors are made of; all are the target's.
+    """
+
+    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    theta: float = parameter(POSITIVE, default=1.0)
+    epsilon: float = parameter(NON_NEGATIVE, default=0.1)
+
+    def _regress(self, K: Array, virtual: Array, *, tol: float) -> tuple[Array, Array]:
+        """Fit one regressor to each column of virtual labels, with the kernel K + I/θ."""
+        means = centre(K)  # the same regressors, in smaller numbers
+        K[np.diag_indices_from(K)] += 1 / self.theta
+        machine = SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=tol)
+        machine.random_state = 0  # no parameter; None draws from the global random state
+        return fit_columns(machine, K, means, virtual)
+
+    @staticmethod
+    def _scatter(K: Array) -> float:
+        """Return the mean squared distance from the mean in feature space; 1 where it is zero."""
+        scatter = float(np.trace(K)) / len(K) - float(K.mean())
+        return scatter if scatter > 0 else 1.0

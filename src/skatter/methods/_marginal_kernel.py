@@ -124,7 +124,6 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)
     marginal_gamma: Any = parameter(named_or(NON_NEGATIVE, "median"), default="median")
     embedding_gamma: Any = parameter(named_or(POSITIVE, "median"), default="median")
-
     needs = ("source labels", "several sources", "a set of new samples")
 
     def _values(self, X: Any, sample_domain: Any) -> Array:
@@ -143,21 +142,18 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         domains = transfer.domains_given
         targets = np.flatnonzero(domains.is_target & (domains.domain_counts > 1))
         rows = [np.flatnonzero(domains.domain == target) for target in targets]
-        distances = [self._embeddings.to(*self._sets(transfer.X_given, own)) for own in rows]
+        distances = [self._distances_to_sources(transfer.X_given, own) for own in rows]
         self.marginal_ids_ = np.concatenate([self.source_ids_, domains.domain_ids[targets]])
         self.marginal_distances_ = np.vstack([self._embeddings.between(), *distances])
-        self._unnamed: int | None = None
-        if len(targets) == 1:
-            self._unnamed = len(self.source_ids_)
-        elif transfer.unnamed and domains.n_domains == 1:
-            self._unnamed = 0
+        single = 0 if transfer.unnamed and domains.n_domains == 1 else None
+        self._unnamed = len(self.source_ids_) if len(targets) == 1 else single
 
     def _learn(self, transfer: Transfer) -> Expansion:
         domains, n_sources = transfer.domains, transfer.domains.n_domains
         kernel = self.kernel_
         if not self._precomputed:
-            gamma, seed = self.embedding_gamma, self.random_state
-            kernel = resolve_kernel(transfer.X, "rbf", gamma=gamma, random_state=seed)
+            settings = {"gamma": self.embedding_gamma, "random_state": self.random_state}
+            kernel = resolve_kernel(transfer.X, "rbf", **settings)
         self._embeddings = MeanEmbeddings.of(transfer, kernel)
         distances = self._embeddings.between()
         named = isinstance(self.marginal_gamma, str)
@@ -165,22 +161,18 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         rows = np.arange(domains.n_samples)
         K = self._gram(transfer.X, rows)
         times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
-        coef, intercept = support_vector_machines(
-            K,
-            one_against_rest(domains.label, len(domains.classes)),
-            C=self.C,
-            tol=self.tol,
-            sample_weight=(domains.n_samples / n_sources / domains.domain_counts)[domains.domain],
-        )
+        signs = one_against_rest(domains.label, len(domains.classes))
+        weight = (domains.n_samples / n_sources / domains.domain_counts)[domains.domain]
+        coef, intercept = support_vector_machines(K, signs, self.C, self.tol, weight)
         by_source = np.zeros((len(rows), n_sources, coef.shape[1]))
         by_source[rows, domains.domain] = coef
         return rows, by_source, intercept
 
-    def _sets(self, X: Any, own: Codes) -> tuple[Any, Any]:
-        """Return samples for :meth:`MeanEmbeddings.to`."""
+    def _distances_to_sources(self, X: Any, own: Codes) -> Array:
         if self._precomputed:
-            return X[np.ix_(own, self._embeddings.rows)], X[np.ix_(own, own)]
-        return X[own], X[own]
+            rows = self._embeddings.rows
+            return self._embeddings.to(X[np.ix_(own, rows)], X[np.ix_(own, own)])
+        return self._embeddings.to(X[own], X[own])
 
     def _squared_distances(self, X: Any, sample_domain: Any) -> Array:
         """Return ‖μ_P − μ_d‖² for the domain P of each new sample and each source d."""
@@ -199,7 +191,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         distances[seen >= 0] = self.marginal_distances_[seen[seen >= 0]]
         for name, own in new.items():
             self._check_set(name, len(own))
-            distances[own] = self._embeddings.to(*self._sets(X, own))
+            distances[own] = self._distances_to_sources(X, own)
         return distances
 
     def _check_set(self, domain: str, n_samples: int) -> None:
@@ -248,7 +240,7 @@ class MeanEmbeddings(NamedTuple):
         return cls(kernel, kept, sources.rows, shares, (inner + inner.T) / 2)
 
     def between(self) -> Array:
-        """Return ‖μ_d − μ_e‖² of all pairs of sources."""
+        """Return ‖μ_d − μ_e‖²."""
         norms = np.diagonal(self.inner)
         return _squared_distance(norms[:, None], norms, self.inner)
 
@@ -282,6 +274,5 @@ def median_bandwidth(distances: Array) -> float:
 
 def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
     """Multiply a Gram matrix in place by the factor of each pair of domains."""
-    factors = factors[:, domain]
     for row, d in zip(K, domain, strict=True):
-        row *= factors[d]
+        row *= factors[d, domain]

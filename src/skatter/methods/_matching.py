@@ -57,17 +57,17 @@ def mean_differences(
 
 def nearest_classes(Z: Tall, transfer: Transfer) -> Codes:
     """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
-    known, guess = transfer.labelled, transfer.label.copy()
+    guess = transfer.label.copy()
+    new, old = np.flatnonzero(guess < 0), np.flatnonzero(guess >= 0)
+    if not len(new):
+        return guess
     if is_tensor(Z):
-        new, old = np.flatnonzero(~known), np.flatnonzero(known)
-        if len(new):
-            guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
-    elif not known.all():
-        new = np.flatnonzero(~known)
-        # Distances between all labelled samples and some others: as many as fit.
-        for rows in gen_batches(len(new), max(BATCH // int(known.sum()), 1)):
-            found = nearest_labels(Z[known], guess[known], Z[new[rows]], [Z.shape[1]])
-            guess[new[rows]] = next(found)
+        guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
+        return guess
+    # Distances between all labelled samples and some others: as many as fit.
+    for rows in gen_batches(len(new), max(BATCH // len(old), 1)):
+        found = nearest_labels(Z[old], guess[old], Z[new[rows]], [Z.shape[1]])
+        guess[new[rows]] = next(found)
     return guess
 
 
@@ -99,7 +99,6 @@ class Guesses:
         self._seen: set[bytes] = set()
 
     def record(self, objective: float, guess: Codes) -> None:
-        """Keep what a round has found."""
         model, target = self._model, self._transfer.target
         changed = float(np.mean(guess[target] != self.last[target]))
         settled = bool(self._seen) and (changed <= model.tol or guess.tobytes() in self._seen)

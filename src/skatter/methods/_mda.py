@@ -58,9 +58,9 @@ def between_factor(domains: Domains, beta: float) -> Array:
 def nuisance_factor(domains: Domains, gamma: float, alpha: float) -> Array:
     """Return a factor of γ G and of what α Q has beyond within-class scatter."""
     means, _ = class_means(domains)
-    counts = domains.class_counts[domains.class_counts > 0]
-    own = indicator_means(domains.label, len(domains.classes), domains.count)
-    own = own[:, domains.class_counts > 0]
+    there = domains.class_counts > 0
+    counts = domains.class_counts[there]
+    own = indicator_means(domains.label, len(domains.classes), domains.count)[:, there]
     away = np.sqrt(alpha * counts / counts.sum()) * (own - means)
     return np.hstack([away, np.sqrt(gamma) * discrepancy_factor(domains)])
 
@@ -150,7 +150,6 @@ class MDA(RidgedComponents, LabelledComponents):
         )
 
     def objective(self, domains: Domains, total: float) -> Objective:
-        """Return the weights of the scatters, given the total scatter in feature space."""
         return Objective(
             total=0.0,
             between_class=1.0,

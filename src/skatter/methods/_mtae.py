@@ -146,7 +146,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
                 '"skatter[torch]"'
             ) from error
         rng = self._rng()
-        rows, pairs_of_epoch, rank = self._pairing(transfer.X, transfer.domains, rng)
+        rows, draw, rank = self._pairing(transfer.X, transfer.domains, rng)
         n_features = transfer.X.shape[1]
         self.n_components_ = int(self.n_components or min(2 * n_features, N_HIDDEN))
         self.minimum_ = transfer.X.min(axis=0).astype(np.float64)
@@ -154,7 +154,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
 
         first = first_weights(n_features, self.n_components_, len(rank), rng)
         X = self._scaled(transfer.X[rows]).astype(np.float32)
-        network = self._train(torch, first, X, pairs_of_epoch, rng)
+        network = self._train(torch, first, X, draw, rng)
         self.coef_, self.intercept_ = network.W, network.b
         self.decoder_coef_, self.decoder_intercept_ = network.V[rank], network.c[rank]
 
@@ -180,14 +180,9 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
         return rows, lambda: draw_pairs(label, domain, rng), domain_rank
 
     def _train(
-        self,
-        torch: ModuleType,
-        first: Network,
-        X: Array,
-        pairs_of_epoch: Callable[[], Codes],
-        rng: np.random.RandomState,
+        self, torch: ModuleType, first: Network, X: Array, draw: Callable[[], Codes], rng: Any
     ) -> Network:
-        """Return the weights after all epochs."""
+        """Return the weights after all epochs, of which each draws its pairs."""
         weights = Network(*(torch.from_numpy(w.astype(np.float32)) for w in first))
         for w in weights:
             w.requires_grad_()
@@ -210,7 +205,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
         iterations = Iterations.of(self)
         with torch.enable_grad():
             for _ in iterations:
-                pairs = pairs_of_epoch()
+                pairs = draw()
                 pairs = pairs[rng.permutation(len(pairs))]
                 batches = np.split(pairs, range(self.batch_size, len(pairs), self.batch_size))
                 losses = [step(batch) for batch in batches]

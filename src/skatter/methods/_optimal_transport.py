@@ -95,8 +95,7 @@ class OptimalTransport(Iterative, RivalTransformer):
         label = transfer.label[transfer.source]
         members = (label == np.arange(len(transfer.classes))[:, None]).astype(float)
         iterations = Iterations.of(self)
-        penalty: Array | float = 0.0
-        g: Array | float = 0.0
+        penalty, g = np.zeros(1), np.zeros(1)
         for _ in iterations:
             log_plan, g = log_transport(cost + self.class_weight * penalty, self.entropy, g)
             plan = np.exp(log_plan)
@@ -111,8 +110,7 @@ class OptimalTransport(Iterative, RivalTransformer):
         self.n_components_ = source.shape[1]
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
-        Z = np.array(X, dtype=np.float64)
-        rows = np.flatnonzero(from_source)
+        Z, rows = np.array(X, dtype=np.float64), np.flatnonzero(from_source)
         # Around their mean, distances lose no digits.
         origin = self.X_source_.mean(axis=0)
         for first in range(0, len(rows), BATCH):
@@ -124,10 +122,8 @@ class OptimalTransport(Iterative, RivalTransformer):
 
 def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[Array, Array]:
     """Return log T of the transport with entropy between uniform weights, and g to start from."""
-    n, m = cost.shape
-    log_kernel = -cost / entropy
-    f: Array | float = 0.0
-    smallest = np.finfo(float).tiny
+    (n, m), log_kernel, smallest = cost.shape, -cost / entropy, np.finfo(float).tiny
+    f = np.zeros((n, 1))
     for _ in range(BLOCKS):
         rows = logsumexp(log_kernel + g, axis=1, keepdims=True)
         done = np.abs(np.exp(f + rows) - 1 / n).sum() < MARGINAL
@@ -194,19 +190,18 @@ class LinearTransport(RivalTransformer):
 
     def _fit(self, transfer: Transfer) -> None:
         dtype = transfer.X.dtype
-        means, covariances = [], []
-        for X in (transfer.X_source, transfer.X_target):
-            mean = X.mean(axis=0, dtype=np.float64)
-            centred = X - mean
-            C = centred.T @ centred / max(len(X) - 1, 1)
-            C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
-            means.append(mean.astype(dtype))
-            covariances.append(C)
-        source, target = covariances
+        m_source, source = self._moments(transfer.X_source)
+        m_target, target = self._moments(transfer.X_target)
         root, inverse = power(source, 0.5), power(source, -0.5)
         self.map_ = (inverse @ power(root @ target @ root, 0.5) @ inverse).astype(dtype)
-        self.source_mean_, self.target_mean_ = means
+        self.source_mean_, self.target_mean_ = m_source.astype(dtype), m_target.astype(dtype)
         self.n_components_ = len(self.map_)
+
+    def _moments(self, X: Array) -> tuple[Array, Array]:
+        mean = X.mean(axis=0, dtype=np.float64)
+        C = (X - mean).T @ (X - mean) / max(len(X) - 1, 1)
+        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
+        return mean, C
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
         moved = (X - self.source_mean_) @ self.map_ + self.target_mean_

@@ -78,7 +78,6 @@ class Point(NamedTuple):
     y: Array
 
     def moved(self, step: float, direction: Point) -> Point:
-        """Return the point at the end of a step."""
         return Point(*(value + step * d for value, d in zip(self, direction, strict=True)))
 
     def longest_step(self, direction: Point) -> float:
@@ -90,7 +89,6 @@ class Point(NamedTuple):
 def minimise(
     Q: Array, q: Array, region: Region, start: Array, iterations: Iterations, *, tol: float
 ) -> Array:
-    """Return the minimiser of ½ xᵀQx − qᵀx over a region."""
     scale = 0.5 * float(np.abs(start) @ np.sqrt(np.maximum(np.diagonal(Q), 0))) ** 2
     gradient, s = times(Q, start) - q, region.slacks(start)
     # Multipliers are of the size of the gradient, which they have to balance.

@@ -16,7 +16,6 @@ from skatter._solve.small import column_signs
 from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import Transfer
-from skatter.methods._geodesic import Geodesic
 from skatter.methods._gfk import GeodesicFeatures
 from skatter.methods._record import SUBSPACES, Tuning, method
 from skatter.methods._subspaces import (
@@ -96,7 +95,11 @@ class SGF(GeodesicFeatures):
 
     def _fit(self, transfer: Transfer) -> None:
         path = domain_geodesic(transfer, self.n_components)
-        basis, coefficients = np.hstack([path.A, path.Bq]), _sampled(path, self.n_subspaces)
+        basis = np.hstack([path.A, path.Bq])
+        # C with [A B] C = [Φ(t_0)Uᵀ, …]: bases that start at P_s and do not turn on the way
+        angles = np.linspace(0, 1, self.n_subspaces)[:, None] * path.angles
+        blocks = [np.vstack([np.diag(np.cos(a)), np.diag(np.sin(a))]) for a in angles]
+        coefficients = np.hstack([block @ path.rotation.T for block in blocks])
         self.mean_ = feature_mean(transfer.X)
         self.basis_ = basis.astype(transfer.X.dtype)
         if self.pls_components is not None:
@@ -113,10 +116,3 @@ class SGF(GeodesicFeatures):
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
         return centred_times(X, self.mean_, self.basis_) @ self.coefficients_
-
-
-def _sampled(path: Geodesic, n_subspaces: int) -> Array:
-    """Return C with [A B] C = [Φ(t_0)Uᵀ, …]: bases that start at P_s and do not turn on the way."""
-    angles = np.linspace(0, 1, n_subspaces)[:, None] * path.angles
-    blocks = [np.vstack([np.diag(np.cos(a)), np.diag(np.sin(a))]) for a in angles]
-    return np.hstack([block @ path.rotation.T for block in blocks])

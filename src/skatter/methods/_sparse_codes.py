@@ -44,7 +44,6 @@ class Coupling:
         return self.adjacency is None and self.contrast is None
 
     def times(self, S: Array) -> Array:
-        """Return T S."""
         out = self.degree[:, None] * S
         if self.adjacency is not None:
             out -= self.adjacency @ S
@@ -82,7 +81,6 @@ class CodeProblem:
         return out
 
     def value(self, S: Array) -> float:
-        """Return φ(S)."""
         return float(self._values(S).sum())
 
     def violation(self, S: Array) -> float:
@@ -268,7 +266,6 @@ class CodeProblem:
 
 
 def _soften(Z: Array, threshold: float, *, out: Array, work: Array) -> None:
-    """Soft-threshold ``Z``."""
     np.clip(Z, -threshold, threshold, out=work)
     np.subtract(Z, work, out=out)
 

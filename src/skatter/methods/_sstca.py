@@ -101,16 +101,13 @@ class SSTCA(TransferComponents):
     n_neighbors: int = parameter(COUNT, default=5)
     width: float | None = parameter(optional(POSITIVE), default=None)
     tol: float = parameter(POSITIVE, default=1e-6)
-
     needs = ("source labels", "one target")
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        same_class = np.asfortranarray(
-            np.eye(len(transfer.classes) + 1)[transfer.label][:, :-1]  # unlabelled: a row of zeros
-        )
+        # unlabelled: a row of zeros
+        same_class = np.asfortranarray(np.eye(len(transfer.classes) + 1)[transfer.label][:, :-1])
 
         def numerator(W: Array) -> Array:
-            """Return H (γ Y_l + (1 − γ) I) H W."""
             W = centred(W)
             along = self.dependence * dot(same_class, dot(same_class.T, W))
             return centred(along + (1 - self.dependence) * W)

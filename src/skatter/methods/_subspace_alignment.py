@@ -129,13 +129,12 @@ def max_dimension_by_bound(
     for X in (X_source, X_target):
         axes = principal_axes(X, min(X.shape))
         gaps.append(-np.diff(axes.variances, append=0.0))
-        centred = X if sparse.issparse(X) else X - axes.mean
-        squares = row_norms(centred, squared=True)
         if sparse.issparse(X):  # not to be filled
-            squares += axes.mean @ axes.mean - 2 * (X @ axes.mean)
+            squares = row_norms(X, squared=True) + axes.mean @ axes.mean - 2 * (X @ axes.mean)
+        else:
+            squares = row_norms(X - axes.mean, squared=True)
         radius = max(radius, float(squares.max()))
-    common = min(map(len, gaps))
-    dimensions = np.arange(1, common + 1)
+    dimensions = np.arange(1, min(map(len, gaps)) + 1)
     needed = (1 + np.sqrt(np.log(2 / alpha) / 2)) * 16 * dimensions**1.5 * radius
-    allowed = np.minimum(gaps[0][:common], gaps[1][:common]) >= needed / (gamma * smallest**0.5)
-    return int(dimensions[allowed].max(initial=0))
+    gap = np.minimum(*(own[: len(dimensions)] for own in gaps))
+    return int(dimensions[gap >= needed / (gamma * smallest**0.5)].max(initial=0))

@@ -12,6 +12,7 @@ from sklearn.cross_decomposition import PLSRegression
 
 from skatter._parameters import declared
 from skatter._solve import principal_axes
+from skatter._solve.small import column_signs
 from skatter._solve.symmetric import PrincipalAxes
 from skatter._tensors import Array
 from skatter.methods._base import Transfer, WithComponents, check_dimension
@@ -32,7 +33,6 @@ class OnSubspaces(WithComponents):
 
 
 def domain_geodesic(transfer: Transfer, n_components: int | None) -> Geodesic:
-    """Return the geodesic from the principal subspace of the source to that of the target."""
     source, target = domain_axes(transfer, n_components)
     return geodesic(source.directions, target.directions)
 
@@ -92,8 +92,13 @@ def centred_times(X: Any, mean: Array, W: Array) -> Array:
     return X @ W - mean @ W if sparse.issparse(X) else (X - mean) @ W
 
 
+def turned(W: Array, Z: Array) -> Array:
+    """Return W turned so that the features Z = X W are uncorrelated, largest variance first."""
+    W = W @ np.linalg.eigh(Z.T @ Z)[1][:, ::-1]
+    return W * column_signs(W)
+
+
 def require_classes(transfer: Transfer, name: str) -> None:
-    """Raise where the labelled source samples are not of two classes, as ``name`` needs them."""
     n_classes = len(np.unique(transfer.label[transfer.source & transfer.labelled]))
     if n_classes < 2:
         raise ValueError(

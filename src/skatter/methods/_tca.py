@@ -67,28 +67,27 @@ class GramProduct:
     def __init__(self, X: Any, kernel: Kernel) -> None:
         X = X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
         self.n, self._device = X.shape[0], device_of(X)
-        self._features = X if kernel.linear and X.shape[1] < self.n else None
+        self._features: Any = X if kernel.linear and X.shape[1] < self.n else None
         self._gram: Tall | None = None
         if self._features is None:
             self._gram = check_gram(X) if kernel.precomputed else gram(X, kernel)
 
     def __call__(self, W: Tall) -> Tall:
-        """Return K W."""
+        X = self._features
         if self._gram is not None:
             return dot(self._gram, W)
-        X: Any = self._features
         if sparse.issparse(X):
             return np.asfortranarray(X @ (X.T @ W))
         return dot(X, dot(X.T, W))
 
     def like(self, array: Array) -> Tall:
-        """Return an array where K is, in double precision."""
+        """Return an array where K is."""
         return to_device(array, self._device)
 
     @cached_property
     def coordinates(self) -> tuple[Operator, Array | None]:
         """The product in an orthonormal basis Q of the range of K, and Q; None: K as it is."""
-        X: Any = self._features
+        X = self._features
         if not isinstance(X, np.ndarray) or X.shape[1] > FEW_FEATURES:
             return self, None
         Q, R = qr(X, mode="economic", check_finite=False)
@@ -96,10 +95,9 @@ class GramProduct:
         return lambda W: dot(gram, W), np.asfortranarray(Q)
 
     def dense(self) -> Array:
-        """Return K as a matrix, which is not to be written to."""
+        """Return K, which is not to be written to."""
         if self._gram is None:
-            X: Any = self._features
-            self._gram = safe_sparse_dot(X, X.T, dense_output=True)
+            self._gram = safe_sparse_dot(self._features, self._features.T, dense_output=True)
         return self._gram
 
 
@@ -142,7 +140,6 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
 
     scale: str = parameter(choice("unit", "constraint"), default="unit")
     normalize_mmd: bool = parameter(BOOLEAN, default=False)
-
     _takes_sparse: ClassVar[bool] = True
     _default_n_components: ClassVar[int] = 30
 
@@ -152,7 +149,7 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         return moved(self, ("X_fit_", "dual_coef_", "components_"), place)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        """Return the leading pairs, W scaled as the method has it."""
+        """Return the leading pairs, scaled."""
         raise NotImplementedError
 
     def _fit(self, transfer: Transfer) -> Tall:
@@ -197,11 +194,10 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         self, product: GramProduct, root: Root, k: int, *, tol: float, numerator: Operator = centred
     ) -> Eigenpairs:
         """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
-
-        def times(W: Array) -> Array:
-            return product(numerator(product(W)))
-
-        return solve_pencil(times, root, product.n, k, tol=tol, random_state=self.random_state)
+        settings = {"tol": tol, "random_state": self.random_state}
+        return solve_pencil(
+            lambda W: product(numerator(product(W))), root, product.n, k, **settings
+        )
 
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""
@@ -233,7 +229,6 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         return like(dense_product(X, self.components_.T), X)
 
     def _finish(self, Z: Tall) -> Tall:
-        """Return projections as the method hands them out."""
         return Z
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from skatter._parameters import POSITIVE, parameter
 from skatter._solve import DiagonalPlusThin, Eigenpairs
-from skatter._tensors import Array
 from skatter.methods._base import Transfer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import COMPONENTS, Tuning, method
@@ -79,7 +78,6 @@ class TJM(Iterative, TransferComponents):
     source_weight: float = parameter(POSITIVE, default=1.0)
     kernel: Any = "linear"
     normalize_mmd: bool = True
-
     _default_n_components: ClassVar[int] = 20
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
@@ -95,14 +93,12 @@ class TJM(Iterative, TransferComponents):
             # Rows that have gone to zero stay there, by a weight that is large but finite.
             size = np.sqrt(self.row_norms_**2 + np.finfo(np.float64).eps)
             weights = np.where(only_source, self.source_weight / size, 1.0)
-            iterations.record(self._objective(found, means, only_source))
+            # The objective, at coefficients that meet the constraint.
+            A = found.vectors / np.sqrt(found.values)
+            rows = np.linalg.norm(A, axis=1)
+            sizes = 2 * self.source_weight * rows[only_source].sum() + np.sum(
+                rows[~only_source] ** 2
+            )
+            iterations.record(float(np.square(means.T @ A).sum() + self.penalty * sizes))
         self.objective_ = np.array(iterations.objective)
         return pairs
-
-    def _objective(self, found: Eigenpairs, means: Array, only_source: Array) -> float:
-        """Return the value of the problem at coefficients that meet its constraint."""
-        A = found.vectors / np.sqrt(found.values)
-        rows = np.linalg.norm(A, axis=1)
-        sparse_part = 2 * self.source_weight * rows[only_source].sum()
-        ridge_part = np.square(rows[~only_source]).sum()
-        return float(np.square(means.T @ A).sum() + self.penalty * (sparse_part + ridge_part))

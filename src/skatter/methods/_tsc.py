@@ -11,14 +11,13 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from skatter._parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, parameter
 from skatter._tensors import Array
-from skatter.domains import Mask
+from skatter.domains import Codes, Mask
 from skatter.methods._base import (
     RivalTransformer,
     Seeded,
@@ -140,15 +139,13 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     unit_norm: bool = parameter(BOOLEAN, default=True)
     max_iter: int = 200
     tol: float = 1e-4
-
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> Array:
         n_samples, n_features = transfer.X.shape
         check_dimension(self.n_components, n_samples, "one atom for each sample")
-        self.n_components_ = int(
-            self.n_components or max(min(128, 2 * n_features, n_samples // 2), 1)
-        )
+        default = max(min(128, 2 * n_features, n_samples // 2), 1)
+        self.n_components_ = int(self.n_components or default)
         X = self._scaled(transfer.X)
         order = _canonical_order(X, transfer.source)
         X = X[order]
@@ -156,13 +153,9 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         e = (self._shares[0] * transfer.source + self._shares[1] * transfer.target)[order]
         self._neighbourhood = Neighbourhood(X, self.n_neighbors)
         graph = self._neighbourhood.graph(X)
-
-        coupling = Coupling(
-            degree=self.smoothness * graph.sum(axis=1),
-            adjacency=self.smoothness * graph if self.smoothness else None,
-            contrast=e if self.mmd > 0 and e.any() else None,
-            mmd=self.mmd,
-        )
+        pulls = self.smoothness * graph if self.smoothness else None
+        contrast = e if self.mmd > 0 and e.any() else None
+        coupling = Coupling(self.smoothness * graph.sum(axis=1), pulls, contrast, self.mmd)
         dictionary, self._anchors = self._learn(X, coupling)
         self.components_ = np.ascontiguousarray(dictionary.atoms.T)
         self._mean_gap = e @ self._anchors
@@ -178,7 +171,6 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         return self.codes_
 
     def _scaled(self, X: Any) -> Any:
-        """Return the samples in double precision, at unit length where asked for."""
         X = X.astype(np.float64) if sparse.issparse(X) else np.array(X, np.float64, order="C")
         return normalize(X, copy=False) if self.unit_norm else X
 
@@ -211,9 +203,8 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         C = X @ self.components_.T
         C += self.smoothness * (edges @ self._anchors)
         C -= np.outer(e, self.mmd * self._mean_gap)
-        pull = Coupling(degree=self.smoothness * edges.sum(axis=1))
-        gram = self.components_ @ self.components_.T
-        problem = CodeProblem(gram, C, pull, self.sparsity)
+        pull, gram = self.smoothness * edges.sum(axis=1), self.components_ @ self.components_.T
+        problem = CodeProblem(gram, C, Coupling(pull), self.sparsity)
         # So exactly that no company makes a difference.
         codes, converged = problem.solve(np.zeros_like(C), tol=1e-12, steps=STEPS_ALONE)
         if not converged:
@@ -226,7 +217,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         return codes
 
 
-def _canonical_order(X: Any, source: Mask) -> NDArray[np.intp]:
+def _canonical_order(X: Any, source: Mask) -> Codes:
     """Return an order of the samples by a random direction, along which no two of them agree."""
     direction = np.random.RandomState(0).standard_normal(X.shape[1])
     # A sum of its own for each row: a BLAS product may round equal rows differently.

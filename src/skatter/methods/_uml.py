@@ -30,7 +30,6 @@ from sklearn.utils import gen_batches
 
 from skatter._parameters import COUNT, NON_NEGATIVE, SHARE, parameter
 from skatter._solve import principal_axes
-from skatter._solve.small import column_signs
 from skatter._solve.symmetric import PrincipalAxes
 from skatter._tensors import Array
 from skatter.domains import Domains, Mask
@@ -39,7 +38,7 @@ from skatter.methods._generalization import GeneralizingTransformer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._machines import canonical
 from skatter.methods._record import Tuning, method
-from skatter.methods._subspaces import centred_times, in_span
+from skatter.methods._subspaces import centred_times, in_span, turned
 
 DEFAULT_COMPONENTS = 100  # rank of the metric where none is given and the samples allow it
 STEPS = 20  # of L-BFGS in a round
@@ -145,7 +144,6 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
     n_impostors: int = parameter(COUNT, default=30)
     max_iter: int = 30
     tol: float = 1e-2
-
     _takes_sparse: ClassVar[bool] = True
 
     def _check_labels(self, transfer: Transfer) -> None:
@@ -174,13 +172,9 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
                 "or more impostors where classes overlap.",
                 stacklevel=3,
             )
-        # Turned to the principal axes of its features.
         Z = _features(X, A)
-        Z -= Z.mean(axis=0)
-        _, rotation = np.linalg.eigh(Z.T @ Z)
-        A = rotation[:, ::-1].T @ A / unit
-        A = A if basis is None else A @ basis.T
-        self.components_ = A * column_signs(A.T)[:, None]
+        A = (A if basis is None else A @ basis.T) / unit
+        self.components_ = turned(A.T, Z - Z.mean(axis=0)).T
         self.mean_, self.n_components_ = axes.mean, len(A)
 
     def _targets(self, X: Any, domains: Domains) -> tuple[Array, Array]:
@@ -300,7 +294,6 @@ class TripletLoss:
         self._weights = weights / triplets
 
     def __call__(self, A: Array) -> tuple[float, Array]:
-        """Return the value, and a derivative of the shape of ``A``."""
         Z = _features(self._X, A)
         impostors, away = self._nearest(Z)
         loss, pull, push = _hinges(_distances(Z, self._targets), away, self._weights)

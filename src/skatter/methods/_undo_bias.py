@@ -127,7 +127,6 @@ class UndoBias(Generalizer, KernelMachine):
     C_domain: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
     bias_weight: float = parameter(POSITIVE, default=1.0, kw_only=False)
     kernel: Any = "linear"
-
     needs = ("source labels", "several sources")
 
     def _fit(self, transfer: Transfer) -> None:

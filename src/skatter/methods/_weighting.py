@@ -22,7 +22,6 @@ BATCH = 1024  # samples whose kernel with others is held at a time
 
 
 def takes_weights(name: str, value: Any) -> None:
-    """Refuse a classifier that cannot be trained with weights."""
     last = value
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
@@ -62,23 +61,17 @@ class WeightedClassifier(SourceClassifier):
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__predict_log_proba: ClassVar = {"sample_domain": True}
-
     _takes_sparse: ClassVar[bool] = True
     estimator: Any = parameter(optional(takes_weights), default=None, kw_only=False)
 
     def _check_together(self) -> None:
-        if self._precomputed:
-            raise ValueError(
-                "kernel must be a name or a callable, got 'precomputed': the classifier needs the "
-                "samples themselves. Give a callable that looks the kernel up."
-            )
+        self._refuse_precomputed("the classifier needs the samples themselves")
 
     def _weigh(self, transfer: Transfer) -> Array:
-        """Return the weights of the source samples."""
         raise NotImplementedError
 
     def _fit(self, transfer: Transfer) -> None:
-        self.weights_ = np.zeros(transfer.n_samples)
+        self.weights_ = np.zeros(len(transfer.source))
         self.weights_[transfer.source] = self._weigh(transfer)
         train = transfer.source & transfer.labelled
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
@@ -91,30 +84,25 @@ class WeightedClassifier(SourceClassifier):
 
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
-        X = self._new_samples(X)
-        return self.estimator_.predict(X)
+        return self.estimator_.predict(self._checked(X))
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.decision_function(X)
+        return self.estimator_.decision_function(self._checked(X))
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the probability of each class; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(self._checked(X))
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
-        X = self._new_samples(X)
-        return self.estimator_.predict_log_proba(X)
+        return self.estimator_.predict_log_proba(self._checked(X))
 
 
 def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
-    """Fit with sample weights; in a pipeline, they are the last step's."""
     if not isinstance(estimator, Pipeline):
         return estimator.fit(X, y, sample_weight=weights)
     if len(estimator) > 1:
