@@ -129,7 +129,6 @@ class Rival(Declared, BaseEstimator):
             )
 
     def _read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Transfer:
-        """Check everything the user gave before any heavy work."""
         self.check_parameters()
         X = self._checked(X, reset=True)
         unnamed = sample_domain is None
@@ -149,7 +148,6 @@ class Rival(Declared, BaseEstimator):
         return transfer
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
-        """Tell source from target, or say why that cannot be done."""
         name = type(self).__name__
         rows = np.arange(domains.n_samples)
         if unnamed and domains.n_domains == 1:
@@ -195,6 +193,19 @@ class Rival(Declared, BaseEstimator):
                 "the target by a negative integer in sample_domain, since a domain with labels "
                 "otherwise counts as a source."
             )
+
+    def _require_two_classes(self, classes: Array, samples: str = "samples") -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs {samples} of at least two classes, got 1 class "
+                f"({classes[0]}). Give labelled {samples} of another one."
+            )
+
+    def _source_classes(self, transfer: Transfer) -> Codes:
+        """Return the codes of the classes that the source has labels of, two at least."""
+        codes = np.unique(transfer.label[transfer.source & transfer.labelled])
+        self._require_two_classes(transfer.classes[codes], "source samples")
+        return codes
 
     def _from_source(self, sample_domain: Any, n_samples: int) -> Mask:
         """Which new samples belong to a source of ``fit``; all others are the target's."""
@@ -315,7 +326,7 @@ class RivalClassifier(ScoresLabelled, Rival):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        require_two_classes(transfer.classes, type(self).__name__)
+        self._require_two_classes(transfer.classes)
 
 
 class SourceClassifier(RivalClassifier):
@@ -329,29 +340,14 @@ class SourceClassifier(RivalClassifier):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        source_classes(transfer, type(self).__name__)
+        self._source_classes(transfer)
 
     def _source_labels(self, transfer: Transfer) -> Codes:
         """Set ``classes_``, and return labels as indices into it, -1 for none or another class."""
-        codes = source_classes(transfer, type(self).__name__)
+        codes = self._source_classes(transfer)
         self.classes_ = transfer.classes[codes]
         known = transfer.labelled & np.isin(transfer.label, codes)
         return np.where(known, np.searchsorted(codes, np.maximum(transfer.label, 0)), -1)
-
-
-def require_two_classes(classes: Array, name: str, samples: str = "samples") -> None:
-    if len(classes) < 2:
-        raise ValueError(
-            f"{name} needs {samples} of at least two classes, got 1 class ({classes[0]}). Give "
-            f"labelled {samples} of another one."
-        )
-
-
-def source_classes(transfer: Transfer, name: str) -> Array:
-    """Return the codes of the classes that the source has labels of, two at least."""
-    codes = np.unique(transfer.label[transfer.source & transfer.labelled])
-    require_two_classes(transfer.classes[codes], name, "source samples")
-    return codes
 
 
 @declared
@@ -365,6 +361,21 @@ class WithComponents(Declared):
     """
 
     n_components: int | None = parameter(optional(COUNT), default=None, kw_only=False)
+
+    def _check_dimension(self, available: int, reason: str) -> None:
+        if self.n_components is not None and self.n_components > available:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds what the samples allow: at most "
+                f"{available} here ({reason}). Choose fewer, or None."
+            )
+
+    def _warn_of_rank(self, found: int, *, stacklevel: int) -> None:
+        if self.n_components is not None and found < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} exceeds the rank of the problem; {found} "
+                "components are returned.",
+                stacklevel=stacklevel,
+            )
 
 
 @declared
@@ -393,23 +404,6 @@ def semidefinite_on(samples: str) -> Iterator[None]:
             f"The kernel is not positive semi-definite on the {samples}. Choose another one (rbf, "
             "linear, polynomial with coef0 >= 0)."
         ) from error
-
-
-def check_dimension(wanted: int | None, available: int, reason: str) -> None:
-    if wanted is not None and wanted > available:
-        raise ValueError(
-            f"n_components={wanted} exceeds what the samples allow: at most {available} here "
-            f"({reason}). Choose fewer, or None."
-        )
-
-
-def warn_of_rank(wanted: int | None, found: int, *, stacklevel: int) -> None:
-    if wanted is not None and found < wanted:
-        warnings.warn(
-            f"n_components={wanted} exceeds the rank of the problem; {found} components are "
-            "returned.",
-            stacklevel=stacklevel,
-        )
 
 
 def one_against_rest(label: Array, n_classes: int) -> Array:

@@ -33,7 +33,6 @@ class Dictionary(NamedTuple):
 
 
 def update_dictionary(dictionary: Dictionary, SS: Array, XS: Array) -> Dictionary:
-    """Return the dictionary that fits the samples best, given their codes."""
     used = np.diagonal(SS) > 0
     if not used.any():
         return dictionary

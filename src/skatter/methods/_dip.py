@@ -25,7 +25,7 @@ from skatter._solve.symmetric import principal_axes
 from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Mask
 from skatter.kernels import median_distance
-from skatter.methods._base import RivalTransformer, Transfer, WithComponents, check_dimension
+from skatter.methods._base import RivalTransformer, Transfer, WithComponents
 from skatter.methods._grassmann import minimise
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import SUBSPACES, Tuning, method
@@ -176,7 +176,7 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         rank = X.shape[1]
         most = max(rank - 1, 1)
         reason = f"one less than their rank {rank}, since the whole space leaves nothing to choose"
-        check_dimension(self.n_components, most, reason)
+        self._check_dimension(most, reason)
         self.n_components_ = d = int(self.n_components or min(DEFAULT_COMPONENTS, most))
         self.sigma_ = median_distance(X[:, :d]) if self.sigma == "median" else float(self.sigma)
         terms = self._terms(transfer)

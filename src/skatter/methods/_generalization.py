@@ -25,7 +25,6 @@ class Generalizer(Rival):
     needs: ClassVar[tuple[Need, ...]] = ("source labels",)
 
     def _pair(self, X: Any, domains: Domains, *, unnamed: bool) -> Transfer:
-        """Keep the labelled samples of the sources."""
         name = type(self).__name__
         kept = domains.source & domains.labelled
         if not kept.any():

@@ -6,11 +6,13 @@ subspaces hold orthogonal directions, in which nothing can flow from source to t
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import svdvals
+from sklearn.cross_decomposition import PLSRegression
 
 from skatter._checks import check_integer
 from skatter._parameters import choice, declared, parameter
@@ -20,17 +22,8 @@ from skatter.domains import Mask
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._geodesic import geodesic
 from skatter.methods._record import SUBSPACES, method
-from skatter.methods._subspaces import (
-    OnSubspaces,
-    centred_times,
-    domain_axes,
-    feature_mean,
-    partial_least_squares,
-    require_classes,
-    turned,
-)
+from skatter.methods._subspaces import OnSubspaces, centred_times, feature_mean, turned
 
-PLS = "source_basis='pls'"
 DISAGREE = 0.99  # subspace disagreement that counts as one
 FIRST_LOOK = 32  # dimensions looked at first; they are doubled until the subspaces disagree
 
@@ -50,6 +43,40 @@ class GeodesicFeatures(OnSubspaces, RivalTransformer):
     """
 
     _takes_sparse: ClassVar[bool] = True
+
+    def _pls_parameter(self) -> str | None:
+        """Return the name of what asks for partial least squares, if anything does."""
+        raise NotImplementedError
+
+    def _check_labels(self, transfer: Transfer) -> None:
+        super()._check_labels(transfer)
+        name = self._pls_parameter()
+        n_classes = len(np.unique(transfer.label[transfer.source & transfer.labelled]))
+        if name and n_classes < 2:
+            raise ValueError(
+                f"{name} needs labels of at least two classes in the source, got {n_classes}. "
+                "Give y, or go without."
+            )
+
+    def _partial_least_squares(self, X: Array, transfer: Transfer, k: int) -> PLSRegression:
+        """Regress the classes, one column each, on labelled source samples."""
+        label = transfer.label[transfer.source]
+        known = label >= 0
+        Y = np.eye(len(transfer.classes))[label[known]]
+        available = min(len(Y) - 1, X.shape[1])
+        if k <= available:
+            with warnings.catch_warnings():
+                # Directions have run out: said below, with a remedy.
+                warnings.filterwarnings("ignore", "[yY] residual is constant")
+                pls = PLSRegression(k, scale=False).fit(X[known], Y)
+            # Beyond the rank the weights are zero or repeat themselves.
+            available = int(np.linalg.matrix_rank(pls.x_weights_))
+        if k > available:
+            raise ValueError(
+                f"{self._pls_parameter()}: {k} directions exceed what the labelled source samples "
+                f"allow: at most {available} here. Choose fewer."
+            )
+        return pls
 
 
 @method(
@@ -115,24 +142,21 @@ class GFK(GeodesicFeatures):
         """Return G, the matrix of shape (n_features_in_, n_features_in_) of the kernel xᵀ G z."""
         return self.metric_factor_ @ self.metric_factor_.T
 
+    def _pls_parameter(self) -> str | None:
+        return "source_basis='pls'" if self.source_basis == "pls" else None
+
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        if self.source_basis == "pls":
-            require_classes(transfer, PLS)
-            if sparse.issparse(transfer.X):
-                raise TypeError(
-                    f"{PLS} takes no sparse samples, since partial least squares changes every "
-                    "entry. Give X.toarray(), or go without."
-                )
+        if self.source_basis == "pls" and sparse.issparse(transfer.X):
+            raise TypeError(
+                "source_basis='pls' takes no sparse samples, since partial least squares changes "
+                "every entry. Give X.toarray(), or go without."
+            )
 
     def _fit(self, transfer: Transfer) -> None:
-        if self.n_components is None:
-            P_source, P_target = _bases_until_they_disagree(transfer)
-        else:
-            axes = domain_axes(transfer, self.n_components)
-            P_source, P_target = (each.directions for each in axes)
+        P_source, P_target = self._bases(transfer)
         if self.source_basis == "pls":
-            pls = partial_least_squares(transfer.X_source, transfer, P_source.shape[1], PLS)
+            pls = self._partial_least_squares(transfer.X_source, transfer, P_source.shape[1])
             # Its rotations span the same space and are not orthonormal.
             P_source = np.linalg.qr(pls.x_weights_)[0]
         path = geodesic(P_source, P_target)
@@ -143,6 +167,21 @@ class GFK(GeodesicFeatures):
         self.metric_factor_ = turned(R, Z)[:, : len(R)].astype(X.dtype)
         self.angles_, self.dimension_ = path.angles, path.dimension
         self.n_components_ = self.metric_factor_.shape[1]
+
+    def _bases(self, transfer: Transfer) -> tuple[Array, Array]:
+        """Return principal axes, as many as the subspace disagreement says where not told."""
+        largest = max(transfer.X.shape[1] // 2, 1)
+        wanted = 0
+        while True:
+            wanted = min(max(2 * wanted, FIRST_LOOK), largest)
+            source, target = (axes.directions for axes in self._axes(transfer, wanted))
+            if self.n_components is not None:
+                return source, target
+            pooled = principal_axes(transfer.X, source.shape[1]).directions
+            disagree = np.flatnonzero(_disagreement(source, target, pooled) > DISAGREE)
+            if len(disagree) or source.shape[1] < wanted or wanted == largest:
+                d = disagree[0] + 1 if len(disagree) else source.shape[1]
+                return source[:, :d], target[:, :d]
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
         return centred_times(X, self.mean_, self.metric_factor_)
@@ -189,17 +228,3 @@ def _disagreement(P_source: Array, P_target: Array, P_pooled: Array) -> Array:
     # Not the last entries of the diagonals: the axes need not come in the same order.
     cosines = [svdvals(P[:d, :d], check_finite=False)[-1] for d in dimensions for P in both]
     return np.sqrt(np.maximum(1 - np.square(cosines), 0)).reshape(-1, 2).mean(axis=1)
-
-
-def _bases_until_they_disagree(transfer: Transfer) -> tuple[Array, Array]:
-    """Principal axes of source and target, as many as the subspace disagreement says."""
-    largest = max(transfer.X.shape[1] // 2, 1)
-    wanted = 0
-    while True:
-        wanted = min(max(2 * wanted, FIRST_LOOK), largest)
-        source, target = (axes.directions for axes in domain_axes(transfer, None, wanted))
-        pooled = principal_axes(transfer.X, source.shape[1]).directions
-        disagree = np.flatnonzero(_disagreement(source, target, pooled) > DISAGREE)
-        if len(disagree) or source.shape[1] < wanted or wanted == largest:
-            d = disagree[0] + 1 if len(disagree) else source.shape[1]
-            return source[:, :d], target[:, :d]

@@ -16,7 +16,7 @@ from skatter._solve import CholeskyRoot, solve_pencil
 from skatter._solve.small import column_signs
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
-from skatter.methods._base import RivalTransformer, Seeded, Transfer, WithComponents, warn_of_rank
+from skatter.methods._base import RivalTransformer, Seeded, Transfer, WithComponents
 from skatter.methods._matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods._record import SUBSPACES, Tuning, method
 from skatter.methods._subspaces import in_span
@@ -123,7 +123,7 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
             A, B = np.vsplit(W, 2)
             Z = np.where(transfer.target[:, None], X @ B, X @ A)
             guesses.record(float(pairs.values.sum()), nearest_classes(Z, transfer))
-        warn_of_rank(self.n_components, len(pairs.values), stacklevel=4)
+        self._warn_of_rank(len(pairs.values), stacklevel=4)
         signs = column_signs(Z)
         self.source_map_, self.target_map_ = (
             (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)

@@ -34,7 +34,7 @@ from skatter.methods._iteration import Iterations
 from skatter.methods._machines import support_vector_machines
 from skatter.methods._quadratic import Region, minimise
 from skatter.methods._record import SUBSPACES, Tuning, method
-from skatter.methods._subspaces import OnSubspaces, centred_times, domain_geodesic, feature_mean
+from skatter.methods._subspaces import OnSubspaces, centred_times, feature_mean
 
 SCALES = tuple(2.0**q for q in range(-6, 7))  # scales r that are looked at unless others are named
 # Share of its mean diagonal that is added to the matrix whose minimum is sought. It makes the
@@ -154,7 +154,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
         candidates = np.flatnonzero(transfer.source & transfer.labelled)
         require_memory(len(candidates) + int(np.count_nonzero(transfer.target)), 8)
         label = self._source_labels(transfer)[candidates]
-        flow = domain_geodesic(transfer, self.n_components)
+        flow = self._geodesic(transfer)
         self.mean_, self.dimension_ = feature_mean(transfer.X), flow.dimension
         tasks = self._tasks(transfer, candidates, label, flow)
         self.scales_ = np.array([scale for scale, _, _ in tasks])
@@ -196,7 +196,6 @@ class Landmarks(OnSubspaces, SourceClassifier):
         return [(np.inf, everyone, flow.factor())]
 
     def _train(self, X: Any, label: Array, factors: list[Array]) -> None:
-        """Train the machines on landmarks, with the kernels of all tasks."""
         factors = [R / np.sqrt(np.sum(centred_times(X, self.mean_, R) ** 2)) for R in factors]
         self.kernel_weights_ = np.full(len(factors), 1 / len(factors))
         if self.mixing == "alignment":

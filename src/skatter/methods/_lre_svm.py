@@ -23,13 +23,7 @@ from skatter._components import BATCH
 from skatter._parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, declared, parameter
 from skatter._tensors import Array
 from skatter.domains import Mask
-from skatter.methods._base import (
-    RivalClassifier,
-    Transfer,
-    in_columns,
-    one_against_rest,
-    source_classes,
-)
+from skatter.methods._base import RivalClassifier, Transfer, in_columns, one_against_rest
 from skatter.methods._exemplars import Exemplars, common_start, solve
 from skatter.methods._generalization import Generalizer
 from skatter.methods._iteration import Iterations, Iterative
@@ -265,7 +259,7 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
             )
 
     def _learn(self, transfer: Transfer) -> Expansion:
-        source_classes(transfer, type(self).__name__)
+        self._source_classes(transfer)
         X = transfer.X.astype(np.float64, copy=False)
         rows = np.flatnonzero(transfer.source & transfer.labelled)
         order = self._learn_exemplars(X[rows], transfer.label[rows], transfer.rows[rows])

@@ -16,7 +16,7 @@ from skatter.domains import Codes
 from skatter.methods._artl import ARTL
 from skatter.methods._base import Transfer
 from skatter.methods._record import SUBSPACES, Tuning, method
-from skatter.methods._subspaces import OnSubspaces, domain_geodesic
+from skatter.methods._subspaces import OnSubspaces
 
 SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the authors' program
 
@@ -84,7 +84,7 @@ class MEDA(OnSubspaces, ARTL):
 
     def _learn_map(self, transfer: Transfer) -> None:
         super()._learn_map(transfer)
-        self.metric_factor_ = domain_geodesic(transfer, self.n_components).factor()
+        self.metric_factor_ = self._geodesic(transfer).factor()
 
     def _map(self, X: Array) -> Array:
         return np.asarray(super()._map(X) @ self.metric_factor_)

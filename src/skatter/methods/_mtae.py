@@ -264,7 +264,6 @@ def stands_still(values: list[Any], tol: float) -> bool:
 
 
 def sorted_rows(X: Array, domains: Domains) -> Codes:
-    """Return the rows sorted by the values in them; equal ones by class and domain."""
     return np.lexsort((domains.domain, domains.label, *X.T[::-1]))
 
 

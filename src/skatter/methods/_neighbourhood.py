@@ -59,7 +59,6 @@ class Neighbourhood:
 
 
 def _smallest(distances: Array, k: int) -> Array:
-    """Return the k-th smallest of every row."""
     return np.partition(distances, k - 1, axis=1)[:, k - 1]
 
 

@@ -18,13 +18,7 @@ from skatter.domains import Mask
 from skatter.methods._base import Transfer
 from skatter.methods._gfk import GeodesicFeatures
 from skatter.methods._record import SUBSPACES, Tuning, method
-from skatter.methods._subspaces import (
-    centred_times,
-    domain_geodesic,
-    feature_mean,
-    partial_least_squares,
-    require_classes,
-)
+from skatter.methods._subspaces import centred_times, feature_mean
 
 
 @method(
@@ -88,13 +82,11 @@ class SGF(GeodesicFeatures):
     n_subspaces: int = parameter(integer(2), default=10)
     pls_components: int | None = parameter(optional(COUNT), default=None)
 
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        if self.pls_components is not None:
-            require_classes(transfer, "pls_components")
+    def _pls_parameter(self) -> str | None:
+        return "pls_components" if self.pls_components is not None else None
 
     def _fit(self, transfer: Transfer) -> None:
-        path = domain_geodesic(transfer, self.n_components)
+        path = self._geodesic(transfer)
         basis = np.hstack([path.A, path.Bq])
         # C with [A B] C = [Φ(t_0)Uᵀ, …]: bases that start at P_s and do not turn on the way
         angles = np.linspace(0, 1, self.n_subspaces)[:, None] * path.angles
@@ -107,7 +99,7 @@ class SGF(GeodesicFeatures):
             # those of z Tᵀ, which has 2d columns instead of N d.
             _, T = qr(coefficients.T, mode="economic", check_finite=False)
             seen = centred_times(transfer.X_source, self.mean_, self.basis_) @ T.T
-            pls = partial_least_squares(seen, transfer, self.pls_components, "pls_components")
+            pls = self._partial_least_squares(seen, transfer, self.pls_components)
             coefficients = T.T @ pls.x_rotations_
             coefficients *= column_signs(basis @ coefficients)
         self.coefficients_ = coefficients.astype(transfer.X.dtype)

@@ -14,7 +14,7 @@ from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._record import SUBSPACES, method
-from skatter.methods._subspaces import OnSubspaces, centred_times, domain_axes
+from skatter.methods._subspaces import OnSubspaces, centred_times
 
 
 @method(
@@ -70,7 +70,7 @@ class SubspaceAlignment(OnSubspaces, RivalTransformer):
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:
-        source, target = domain_axes(transfer, self.n_components)
+        source, target = self._axes(transfer)
         self.alignment_ = source.directions.T @ target.directions
         self.source_map_ = source.directions @ self.alignment_
         self.target_map_ = target.directions

@@ -23,6 +23,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from skatter import _tensors as tensors
 from skatter._components import BATCH
 from skatter._parameters import BOOLEAN, POSITIVE, choice, declared, parameter
 from skatter._solve import Eigenpairs, solve_pencil, solve_squared
@@ -31,24 +32,10 @@ from skatter._solve.lanczos import Operator
 from skatter._solve.small import column_signs
 from skatter._solve.symmetric import Root
 from skatter._spaces import product as dense_product
-from skatter._tensors import (
-    Array,
-    Tall,
-    column_norms,
-    copied_rows,
-    device_of,
-    fortran,
-    is_tensor,
-    like,
-    moved,
-    multiply,
-    require_same_place,
-    to_device,
-    vstack,
-)
+from skatter._tensors import Array, Tall, fortran, is_tensor, like
 from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, gram, kernel_of
-from skatter.methods._base import RivalTransformer, Transfer, WithComponents, warn_of_rank
+from skatter.methods._base import RivalTransformer, Transfer, WithComponents
 from skatter.methods._record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
 
 # Up to this many, a linear kernel is looked at in the coordinates of its features.
@@ -66,7 +53,7 @@ class GramProduct:
 
     def __init__(self, X: Any, kernel: Kernel) -> None:
         X = X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
-        self.n, self._device = X.shape[0], device_of(X)
+        self.n, self._device = X.shape[0], tensors.device_of(X)
         self._features: Any = X if kernel.linear and X.shape[1] < self.n else None
         self._gram: Tall | None = None
         if self._features is None:
@@ -82,7 +69,7 @@ class GramProduct:
 
     def like(self, array: Array) -> Tall:
         """Return an array where K is."""
-        return to_device(array, self._device)
+        return tensors.to_device(array, self._device)
 
     @cached_property
     def coordinates(self) -> tuple[Operator, Array | None]:
@@ -146,7 +133,7 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     def to(self, place: str) -> Any:
         """Return a copy that works elsewhere: ``"numpy"``, or a device such as ``"cuda:0"``."""
         check_is_fitted(self)
-        return moved(self, ("X_fit_", "dual_coef_", "components_"), place)
+        return tensors.moved(self, ("X_fit_", "dual_coef_", "components_"), place)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         """Return the leading pairs, scaled."""
@@ -166,7 +153,7 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
             )
             pairs = Eigenpairs(np.zeros(1), np.zeros((product.n, 1)), np.zeros(1))
         else:
-            warn_of_rank(self.n_components, found, stacklevel=5)
+            self._warn_of_rank(found, stacklevel=5)
         Z = product(fortran(pairs.vectors))
         signs = product.like(column_signs(Z))
         self._keep(transfer.X, kernel, pairs._replace(vectors=pairs.vectors * signs))
@@ -194,15 +181,16 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         self, product: GramProduct, root: Root, k: int, *, tol: float, numerator: Operator = centred
     ) -> Eigenpairs:
         """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
-        settings = {"tol": tol, "random_state": self.random_state}
-        return solve_pencil(
-            lambda W: product(numerator(product(W))), root, product.n, k, **settings
-        )
+
+        def times(W: Array) -> Array:
+            return product(numerator(product(W)))
+
+        return solve_pencil(times, root, product.n, k, tol=tol, random_state=self.random_state)
 
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""
         W = pairs.vectors
-        length = column_norms(W) if self.scale == "unit" else np.sqrt(pairs.values)
+        length = tensors.column_norms(W) if self.scale == "unit" else np.sqrt(pairs.values)
         return pairs._replace(vectors=W / like(length, W))
 
     def _keep(self, X: Any, kernel: Kernel, pairs: Eigenpairs) -> None:
@@ -211,21 +199,20 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         self.kernel_, self.n_components_ = kernel, len(pairs.values)
         self.eigenvalues_, self.residuals_ = pairs.values, pairs.residuals
         self.dual_coef_ = like(pairs.vectors, X)
-        if kernel.linear and is_tensor(X):
-            self.components_ = like(multiply(X.T.double(), pairs.vectors), X).T
-        elif kernel.linear:
-            self.components_ = np.asarray(X.T @ pairs.vectors, dtype=X.dtype).T
+        if kernel.linear:
+            rows = X.T.double() if is_tensor(X) else X.T
+            self.components_ = like(tensors.multiply(rows, pairs.vectors), X).T
         else:
-            self.X_fit_ = None if kernel.precomputed else copied_rows(X)
+            self.X_fit_ = None if kernel.precomputed else tensors.copied_rows(X)
 
     def _transform(self, X: Any, from_source: Mask) -> Tall:
-        require_same_place(X, self.dual_coef_, "X")
+        tensors.require_same_place(X, self.dual_coef_, "X")
         batches = [self._project(X[rows]) for rows in gen_batches(X.shape[0], BATCH)]
-        return self._finish(vstack(batches))
+        return self._finish(tensors.vstack(batches))
 
     def _project(self, X: Any) -> Tall:
         if not hasattr(self, "components_"):
-            return like(multiply(self.kernel_(X, self.X_fit_), self.dual_coef_), X)
+            return like(tensors.multiply(self.kernel_(X, self.X_fit_), self.dual_coef_), X)
         return like(dense_product(X, self.components_.T), X)
 
     def _finish(self, Z: Tall) -> Tall:

@@ -18,13 +18,7 @@ from sklearn.preprocessing import normalize
 from skatter._parameters import BOOLEAN, COUNT, NON_NEGATIVE, POSITIVE, parameter
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
-from skatter.methods._base import (
-    RivalTransformer,
-    Seeded,
-    Transfer,
-    WithComponents,
-    check_dimension,
-)
+from skatter.methods._base import RivalTransformer, Seeded, Transfer, WithComponents
 from skatter.methods._dictionary import Dictionary, update_dictionary
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._neighbourhood import Neighbourhood
@@ -143,7 +137,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
 
     def _fit(self, transfer: Transfer) -> Array:
         n_samples, n_features = transfer.X.shape
-        check_dimension(self.n_components, n_samples, "one atom for each sample")
+        self._check_dimension(n_samples, "one atom for each sample")
         default = max(min(128, 2 * n_features, n_samples // 2), 1)
         self.n_components_ = int(self.n_components or default)
         X = self._scaled(transfer.X)

@@ -33,7 +33,7 @@ from skatter._solve import principal_axes
 from skatter._solve.symmetric import PrincipalAxes
 from skatter._tensors import Array
 from skatter.domains import Domains, Mask
-from skatter.methods._base import Transfer, WithComponents, check_dimension, require_two_classes
+from skatter.methods._base import Transfer, WithComponents
 from skatter.methods._generalization import GeneralizingTransformer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._machines import canonical
@@ -148,11 +148,11 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
-        require_two_classes(transfer.classes, type(self).__name__)
+        self._require_two_classes(transfer.classes)
 
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)
-        axes = _leading_axes(transfer.X, self.n_components)
+        axes = self._leading_axes(transfer.X)
         X, start, basis = transfer.X.astype(np.float64), axes.directions.T, None
         if not sparse.issparse(X):
             # Gradients are combinations of samples: where these are few, their span is enough.
@@ -176,6 +176,19 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
         A = (A if basis is None else A @ basis.T) / unit
         self.components_ = turned(A.T, Z - Z.mean(axis=0)).T
         self.mean_, self.n_components_ = axes.mean, len(A)
+
+    def _leading_axes(self, X: Any) -> PrincipalAxes:
+        """Return as many principal axes as the metric has components."""
+        reason = "the rank of the labelled source samples, centred"
+        bound = min(X.shape[0] - 1, X.shape[1])
+        # What sizes alone rule out is refused before any work.
+        self._check_dimension(bound, reason)
+        wanted = min(self.n_components or DEFAULT_COMPONENTS, bound)
+        axes = principal_axes(X.astype(np.float64, copy=False), wanted)
+        self._check_dimension(len(axes.variances), reason)
+        if not len(axes.variances):
+            raise ValueError("All samples coincide, so that no metric can be learnt. Check X.")
+        return axes
 
     def _targets(self, X: Any, domains: Domains) -> tuple[Array, Array]:
         """Return who shall be near whom, and the weights; a sample's own number is for nobody."""
@@ -207,20 +220,6 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
 
     def _transform(self, X: Any, from_source: Mask) -> Array:
         return np.asarray(centred_times(X, self.mean_, self.components_.T), dtype=X.dtype)
-
-
-def _leading_axes(X: Any, n_components: int | None) -> PrincipalAxes:
-    """Return as many principal axes as the metric has components."""
-    reason = "the rank of the labelled source samples, centred"
-    bound = min(X.shape[0] - 1, X.shape[1])
-    # What sizes alone rule out is refused before any work.
-    check_dimension(n_components, bound, reason)
-    wanted = n_components or DEFAULT_COMPONENTS
-    axes = principal_axes(X.astype(np.float64, copy=False), min(wanted, bound))
-    check_dimension(n_components, len(axes.variances), reason)
-    if not len(axes.variances):
-        raise ValueError("All samples coincide, so that no metric can be learnt. Check X.")
-    return axes
 
 
 def _features(X: Any, A: Array) -> Array:

@@ -82,24 +82,28 @@ class WeightedClassifier(SourceClassifier):
         self.estimator_ = _fit_weighted(estimator, X, y, self.weights_[train])
         self._source_labels(transfer)
 
+    def _ask(self, method: str, X: Any) -> Array:
+        X = self._checked(X)
+        return getattr(self.estimator_, method)(X)
+
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the class of each sample; all are treated alike, whatever ``sample_domain``."""
-        return self.estimator_.predict(self._checked(X))
+        return self._ask("predict", X)
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the decision values of ``estimator_``; takes what :meth:`predict` takes."""
-        return self.estimator_.decision_function(self._checked(X))
+        return self._ask("decision_function", X)
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the probability of each class; takes what :meth:`predict` takes."""
-        return self.estimator_.predict_proba(self._checked(X))
+        return self._ask("predict_proba", X)
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the logarithm of the probabilities; takes what :meth:`predict` takes."""
-        return self.estimator_.predict_log_proba(self._checked(X))
+        return self._ask("predict_log_proba", X)
 
 
 def _fit_weighted(estimator: Any, X: Any, y: Array, weights: Array) -> Any:
