@@ -27,7 +27,7 @@ from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods._base import RivalClassifier, Transfer, in_columns
 from skatter.methods._matching import Guesses, Guessing, mean_differences, nearest_classes
 from skatter.methods._neighbourhood import Neighbourhood
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import feature_mean
 
 
@@ -36,7 +36,6 @@ from skatter.methods._subspaces import feature_mean
     when="classes form clusters, and a first guess of the target is fair",
     uses=("target labels",),
     cost="n²p + 2n³/3 + C n² per round",
-    grid={"mmd": (0.1, 1.0, 10.0, 100.0), "smoothness": (0.0, 0.1, 1.0, 10.0)},
     coarse=Tuning({}, why="Long et al. 2014 fix all"),
 )
 class ARTL(WithKernel, Guessing, RivalClassifier):
@@ -92,8 +91,8 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
     1.0
     """
 
-    mmd: float = parameter(NON_NEGATIVE, default=10.0)
-    smoothness: float = parameter(NON_NEGATIVE, default=1.0)
+    mmd: float = tried(NON_NEGATIVE, 0.1, 1.0, 10.0, 100.0, default=10.0)
+    smoothness: float = tried(NON_NEGATIVE, 0.0, 0.1, 1.0, 10.0, default=1.0)
     shrinkage: float = parameter(POSITIVE, default=0.1)
     n_neighbors: int = parameter(COUNT, default=10)
     gamma: Any = 0.5

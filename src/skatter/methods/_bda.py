@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from skatter._parameters import BOOLEAN, SHARE, parameter
+from skatter._parameters import BOOLEAN, POSITIVE, SHARE, parameter
 from skatter._tensors import Array
 from skatter.domains import Codes
 from skatter.methods._base import Transfer
 from skatter.methods._jda import JointMatching
 from skatter.methods._matching import mean_differences
-from skatter.methods._record import SUBSPACES, Tuning, method
+from skatter.methods._record import SUBSPACES, Tuning, method, tried
 
 
 @method(
@@ -16,11 +16,7 @@ from skatter.methods._record import SUBSPACES, Tuning, method
     when="as jda, and the shares of the classes differ between the domains",
     uses=("target labels",),
     cost="n²p + k n² per round",
-    grid={
-        "n_components": SUBSPACES,
-        "mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
-        "penalty": (0.01, 0.1, 1.0, 10.0),
-    },
+    grid={"n_components": SUBSPACES, "mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)},
     coarse=Tuning(
         {"mu": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)},
         {"max_iter": 10, "tol": 0.0},
@@ -73,7 +69,7 @@ class BDA(JointMatching):
 
     mu: float = parameter(SHARE, default=0.5)
     weighted: bool = parameter(BOOLEAN, default=False)
-    penalty: float = 0.1
+    penalty: float = tried(POSITIVE, 0.01, 0.1, 1.0, 10.0, default=0.1)
 
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
         return mean_differences(

@@ -14,7 +14,7 @@ from skatter._components import LabelledComponents, RidgedComponents
 from skatter._objective import Factors, Objective
 from skatter._parameters import NON_NEGATIVE, SHARE, parameter
 from skatter.domains import Domains
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.sca import ridge_weight
 from skatter.scatter import balanced_domain_factor
 
@@ -25,11 +25,6 @@ from skatter.scatter import balanced_domain_factor
     needs=("source labels",),
     uses=("target labels", "several sources"),
     cost="n²p + n_l³/3 + m C n²",
-    grid={
-        "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-        "conditional_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-        "prior_weight": (0.0, 0.1, 1.0, 10.0, 100.0),
-    },
     nested=True,
     wants=("several sources",),
     coarse=Tuning({"conditional_weight": (0.1, 1.0, 10.0)}, why="Li et al. 2018, fewer values"),
@@ -84,9 +79,9 @@ class CIDG(RidgedComponents, LabelledComponents):
     """
 
     beta: float = parameter(SHARE, default=1.0)
-    within_weight: float = parameter(NON_NEGATIVE, default=1.0)
-    conditional_weight: float = parameter(NON_NEGATIVE, default=1.0)
-    prior_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    within_weight: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0)
+    conditional_weight: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0)
+    prior_weight: float = tried(NON_NEGATIVE, 0.0, 0.1, 1.0, 10.0, 100.0, default=1.0)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return ("beta=1", "choose beta < 1") if self.beta == 1 else None

@@ -27,8 +27,7 @@ from skatter.methods._quadratic import times
 # Changes of coefficients and intercepts; see :meth:`Copies.factored`.
 Solver = Callable[[Array, Array], tuple[Array, Array]]
 
-# Curvature, as a share of the regulariser's, that the samples left out of a step may have.
-NEGLIGIBLE = 1e-2
+NEGLIGIBLE = 1e-2  # curvature, in the regulariser's, that the samples left out of a step may have
 JITTER = 1e-15  # share of itself that is added to the diagonal of a matrix before it is factored
 BATCH = 512  # samples whose outer products are summed at a time: what is copied stays in the cache
 

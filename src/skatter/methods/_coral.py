@@ -25,7 +25,7 @@ from skatter._parameters import NON_NEGATIVE, choice, parameter
 from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import RivalTransformer, Transfer
-from skatter.methods._record import method
+from skatter.methods._record import method, tried
 from skatter.methods._subspaces import feature_mean
 
 
@@ -34,7 +34,6 @@ from skatter.methods._subspaces import feature_mean
     when="features are standardised and all of them shall be kept",
     cost="n p m + m³, m = min(n, p)",
     linear=True,
-    grid={"ridge": (0.01, 0.1, 1.0, 10.0, 100.0)},
 )
 class CORAL(RivalTransformer):
     """Correlation alignment (CORAL): gives the source the covariance of the target.
@@ -88,7 +87,7 @@ class CORAL(RivalTransformer):
     True
     """
 
-    ridge: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
+    ridge: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0, kw_only=False)
     align_means: bool = parameter(choice(False, True), default=False)
     _takes_sparse: ClassVar[bool] = True
 

@@ -22,7 +22,7 @@ from skatter._parameters import NON_NEGATIVE, POSITIVE, choice, declared, parame
 from skatter._spaces import SCALES, MakeSpace, NuggetSpace
 from skatter._tensors import Array
 from skatter.domains import Domains
-from skatter.methods._record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
+from skatter.methods._record import CLASS_COMPONENTS, COMPONENTS, Tuning, method, tried
 from skatter.scatter import class_factor
 
 
@@ -50,8 +50,8 @@ class _InvariantComponents(ScatterComponents):
         ``"numerator"``.
     """
 
-    ridge: float = parameter(POSITIVE, default=1.0)
-    nugget: float = parameter(NON_NEGATIVE, default=0.0)
+    ridge: float = tried(POSITIVE, 1e-3, 1e-2, 1e-1, 1.0, default=1.0)
+    nugget: float = tried(NON_NEGATIVE, 0.0, 1e-3, 1e-1, 1e1, 1e3, default=0.0)
     scale: str = parameter(choice(*SCALES), default="denominator")
 
     def _check_together(self) -> None:
@@ -69,11 +69,7 @@ class _InvariantComponents(ScatterComponents):
     needs=("source labels",),
     uses=("target labels", "several sources"),
     cost="n²p + C n²",
-    grid={
-        "epsilon": (1e-3, 1e-1, 1e1, 1e3),
-        "ridge": (1e-3, 1e-2, 1e-1, 1.0),
-        "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
-    },
+    grid={"epsilon": (1e-3, 1e-1, 1e1, 1e3)},
     nested=True,
     wants=("several sources",),
     coarse=Tuning(
@@ -157,11 +153,7 @@ class DICA(_InvariantComponents, LabelledComponents):
     needs=(),
     uses=("several sources",),
     cost="n²p + k n²",
-    grid={
-        "n_components": COMPONENTS,
-        "ridge": (1e-3, 1e-2, 1e-1, 1.0),
-        "nugget": (0.0, 1e-3, 1e-1, 1e1, 1e3),
-    },
+    grid={"n_components": COMPONENTS},
     nested=True,
     wants=("several sources",),
     coarse=Tuning(

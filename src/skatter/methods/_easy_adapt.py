@@ -23,7 +23,7 @@ from skatter.domains import Codes, Domains, which_domain
 from skatter.kernels import require_memory
 from skatter.methods._base import RivalTransformer, Transfer, one_against_rest
 from skatter.methods._machines import Expansion, KernelMachine, support_vector_machines
-from skatter.methods._record import method
+from skatter.methods._record import method, tried
 
 
 class _Copies(NamedTuple):
@@ -60,7 +60,6 @@ class _Copies(NamedTuple):
     uses=("several sources",),
     cost="n p (m + 1), m domains",
     linear=True,
-    grid={"shared_weight": (0.25, 0.5, 1.0, 2.0, 4.0)},
     wants=("target labels",),
 )
 class EasyAdapt(RivalTransformer):
@@ -101,7 +100,7 @@ class EasyAdapt(RivalTransformer):
            [3., 4., 3., 4., 0., 0.]])
     """
 
-    shared_weight: float = parameter(POSITIVE, default=1.0)
+    shared_weight: float = tried(POSITIVE, 0.25, 0.5, 1.0, 2.0, 4.0, default=1.0)
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> Any:
@@ -132,7 +131,6 @@ def copied(X: Any, c: Array) -> Any:
     when="a few labels in the target, and many target samples without",
     uses=("several sources",),
     cost="n² p + C support vector machines of n_l + 2 S n_u samples, S sources",
-    grid={"C": (0.01, 0.1, 1.0, 10.0, 100.0), "unlabelled_weight": (0.0, 0.1, 1.0)},
 )
 class EasyAdaptSVM(KernelMachine):
     """EasyAdapt SVM (EA++): shared and private machines that agree on unlabelled target samples.
@@ -186,8 +184,8 @@ class EasyAdaptSVM(KernelMachine):
     0.92
     """
 
-    C: float = parameter(POSITIVE, default=1.0, kw_only=False)
-    unlabelled_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    C: float = tried(POSITIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0, kw_only=False)
+    unlabelled_weight: float = tried(NON_NEGATIVE, 0.0, 0.1, 1.0, default=1.0)
     shared_weight: float = parameter(POSITIVE, default=1.0)
     needs = ("source labels", "one target", "target labels")
 

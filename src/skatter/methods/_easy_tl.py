@@ -13,12 +13,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from skatter._parameters import BOOLEAN, NON_NEGATIVE, parameter
+from skatter._parameters import BOOLEAN, NON_NEGATIVE
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.methods._base import SourceClassifier, Transfer, in_columns
 from skatter.methods._coral import CORAL
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.scatter import indicator_means
 
 
@@ -27,7 +27,6 @@ from skatter.scatter import indicator_means
     when="a fast classifier with nothing to tune, on standardised domains",
     cost="n p m + m³, m = min(n, p)",
     linear=True,
-    grid={"align": (True, False), "ridge": (0.01, 0.1, 1.0, 10.0)},
     coarse=Tuning({}, why="Wang et al. 2019 tune nothing"),
 )
 class EasyTL(SourceClassifier):
@@ -74,8 +73,8 @@ class EasyTL(SourceClassifier):
     0.98
     """
 
-    align: bool = parameter(BOOLEAN, default=True)
-    ridge: float = parameter(NON_NEGATIVE, default=1.0)
+    align: bool = tried(BOOLEAN, True, False, default=True)
+    ridge: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, default=1.0)
 
     def _fit(self, transfer: Transfer) -> None:
         X, self.alignment_ = transfer.X.astype(np.float64), None

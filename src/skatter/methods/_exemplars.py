@@ -34,11 +34,9 @@ from sklearn.utils import gen_batches
 
 from skatter._tensors import Array
 
-# Exemplars solved at a time: bounds the memory of what is kept for every exemplar and sample.
-BLOCK = 2048
+BLOCK = 2048  # exemplars solved at a time: bounds what is kept for every exemplar and sample
 MEMORY = 6  # past steps from which an exemplar learns its curvature
-# Share of the decrease that the slope promises, with which a step is good enough (Armijo).
-DECREASE = 1e-4
+DECREASE = 1e-4  # share of what the slope promises that makes a step good enough (Armijo)
 HALVINGS = 30  # of a step that does not decrease the objective, before it counts as none
 START_ITERATIONS = 100  # for the common start, which need not be accurate
 

@@ -38,8 +38,7 @@ from scipy.linalg import svd
 
 from skatter._tensors import Array
 
-# Sine of an angle that rounding may have made: such directions are taken to be shared.
-COINCIDE = 1e-14
+COINCIDE = 1e-14  # sine of an angle that rounding may have made: such directions count as shared
 SMALL = 0.02  # angle below which ½ − sin θ/2θ loses digits and its series does not
 
 

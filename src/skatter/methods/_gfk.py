@@ -21,7 +21,7 @@ from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._geodesic import geodesic
-from skatter.methods._record import SUBSPACES, method
+from skatter.methods._record import method
 from skatter.methods._subspaces import OnSubspaces, centred_times, feature_mean, turned
 
 DISAGREE = 0.99  # subspace disagreement that counts as one
@@ -84,7 +84,6 @@ class GeodesicFeatures(OnSubspaces, RivalTransformer):
     when="the domains vary along different directions, and labels are few or none",
     cost="n p d",
     linear=True,
-    grid={"n_components": SUBSPACES},
 )
 class GFK(GeodesicFeatures):
     """Geodesic flow kernel (GFK): compares samples in all subspaces between source and target.

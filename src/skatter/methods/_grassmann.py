@@ -33,7 +33,6 @@ ValueAndGradient = Callable[[Array], tuple[float, Array]]
 
 # Wolfe conditions: the value falls by a share of what the slope says, and the slope flattens.
 DECREASE, CURVATURE = 1e-4, 0.3
-
 ANGLE = np.pi / 8  # by how much a step may turn the subspace at most
 TRIALS = 20  # steps tried at most in one line search
 ROUNDING = 1e-13  # length of a gradient, relative to the value or to 1, that is not told from zero

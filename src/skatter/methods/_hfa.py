@@ -34,7 +34,7 @@ from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, kernel_of, require_memory
 from skatter.methods._base import RivalClassifier, Transfer, one_against_rest
 from skatter.methods._machines import support_vector_machines
-from skatter.methods._record import method
+from skatter.methods._record import method, tried
 
 
 class _Side(NamedTuple):
@@ -54,11 +54,6 @@ class _Side(NamedTuple):
     "hfa",
     when="a few labels in the target, whose features mean something else",
     cost="n_l² p + C support vector machines of n_l samples",
-    grid={
-        "lam": (1.0, 10.0, 100.0, 1000.0),
-        "C_source": (0.01, 0.1, 1.0, 10.0),
-        "C_target": (0.1, 1.0, 10.0),
-    },
 )
 class HFA(WithKernel, RivalClassifier):
     """Heterogeneous feature augmentation: SVMs of source and target with a common intercept.
@@ -119,9 +114,9 @@ class HFA(WithKernel, RivalClassifier):
     1.0
     """
 
-    lam: float = parameter(NON_NEGATIVE, default=100.0)
-    C_source: float = parameter(POSITIVE, default=1.0)
-    C_target: float = parameter(POSITIVE, default=1.0)
+    lam: float = tried(NON_NEGATIVE, 1.0, 10.0, 100.0, 1000.0, default=100.0)
+    C_source: float = tried(POSITIVE, 0.01, 0.1, 1.0, 10.0, default=1.0)
+    C_target: float = tried(POSITIVE, 0.1, 1.0, 10.0, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-3)
     needs = ("source labels", "one target", "target labels")
     _takes_sparse: ClassVar[bool] = True

@@ -21,13 +21,9 @@ from skatter.methods._copies import Copies
 from skatter.methods._quadratic import BOUNDARY, Point, aim
 
 ITERATIONS = 100  # of the interior-point method, which takes two dozen
-# Of a step's direction, at most: each is cheap beside the factorisation that they share.
-CORRECTIONS = 3
-
-# Of a solution, for the digits that its factors, or the samples left out, have cost it.
-REFINEMENTS = 2
-# Share of its cost that a coefficient of the smaller class begins with, at least.
-SMALLEST_START = 0.01
+CORRECTIONS = 3  # of a direction, at most: each is cheap beside the factorisation that they share
+REFINEMENTS = 2  # of a solution, for the digits that its factors, or samples left out, have cost it
+SMALLEST_START = 0.01  # share of its cost that a coefficient of the smaller class begins with
 ROUNDING = 1e-6  # share of the objective below which a duality gap that no longer falls will do
 PATIENCE = 3  # iterations without a smaller gap after which it is taken for rounding
 # Shares by which a coefficient may miss a bound and count as being there, the largest that does

@@ -18,7 +18,7 @@ from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.methods._base import RivalTransformer, Seeded, Transfer, WithComponents
 from skatter.methods._matching import Guesses, Guessing, mean_differences, nearest_classes
-from skatter.methods._record import SUBSPACES, Tuning, method
+from skatter.methods._record import SUBSPACES, Tuning, method, tried
 from skatter.methods._subspaces import in_span
 from skatter.methods._tca import EIGEN_TOL
 from skatter.scatter import indicator_means
@@ -33,11 +33,7 @@ JITTER = 1e-9  # added to the diagonal of the right-hand side, as in the authors
     uses=("target labels",),
     cost="n p² + (8p³/3 + k p²) per round",
     linear=True,
-    grid={
-        "n_components": SUBSPACES,
-        "discrimination": (0.01, 0.1, 1.0),
-        "target_variance": (0.1, 1.0, 10.0),
-    },
+    grid={"n_components": SUBSPACES},
     coarse=Tuning({"n_components": (20, 30, 100)}, why="Zhang et al. 2017: 30 on objects"),
 )
 class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
@@ -98,8 +94,8 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
     """
 
     needs = ("source labels", "one target")
-    target_variance: float = parameter(POSITIVE, default=1.0)
-    discrimination: float = parameter(NON_NEGATIVE, default=0.1)
+    discrimination: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, default=0.1)
+    target_variance: float = tried(POSITIVE, 0.1, 1.0, 10.0, default=1.0)
     agreement: float = parameter(POSITIVE, default=1.0)
     max_iter: int = 10
     tol: float = 0.0

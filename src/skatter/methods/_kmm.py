@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import gen_batches
 
-from skatter._parameters import NON_NEGATIVE, optional, parameter, real
+from skatter._parameters import NON_NEGATIVE, optional, real
 from skatter._tensors import Array
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods._base import Transfer, semidefinite_on
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._quadratic import Region, minimise
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._weighting import BATCH, WeightedClassifier
 
 
@@ -24,7 +24,6 @@ from skatter.methods._weighting import BATCH, WeightedClassifier
     kind="weights",
     when="the domains overlap and differ in where samples lie, not in their classes",
     cost="n_s² p + n_s n_t p + 20 n_s³/3",
-    grid={"max_weight": (2.0, 5.0, 10.0, 100.0, 1000.0), "eps": (0.01, 0.1, 0.5, 1.0)},
     coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
 )
 class KMM(WithKernel, Iterative, WeightedClassifier):
@@ -83,8 +82,8 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     True
     """
 
-    max_weight: float = parameter(real(1, open_low=True), default=1000.0)
-    eps: float | None = parameter(optional(NON_NEGATIVE), default=None)
+    max_weight: float = tried(real(1, open_low=True), 2.0, 5.0, 10.0, 100.0, 1000.0, default=1000.0)
+    eps: float | None = tried(optional(NON_NEGATIVE), 0.01, 0.1, 0.5, 1.0, default=None)
     tol: float = 1e-8
 
     def _weigh(self, transfer: Transfer) -> Array:

@@ -33,7 +33,7 @@ from skatter.methods._geodesic import Geodesic, geodesic
 from skatter.methods._iteration import Iterations
 from skatter.methods._machines import support_vector_machines
 from skatter.methods._quadratic import Region, minimise
-from skatter.methods._record import SUBSPACES, Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import OnSubspaces, centred_times, feature_mean
 
 SCALES = tuple(2.0**q for q in range(-6, 7))  # scales r that are looked at unless others are named
@@ -60,12 +60,6 @@ def _check_scales(name: str, value: Any) -> None:
     "landmarks",
     when="part of the source resembles the target, and the rest misleads",
     cost="13 (n_s (n_s + n_t) + 20 n_s³/3) + n p d",
-    grid={
-        "n_components": SUBSPACES,
-        "C": (2.0**4, 2.0**7, 2.0**10, 2.0**13),
-        "balance": ("half", "exact"),
-        "mixing": ("alignment", "uniform"),
-    },
     coarse=Tuning({}, why="Gong et al. 2013 tune nothing"),
 )
 class Landmarks(OnSubspaces, SourceClassifier):
@@ -142,10 +136,10 @@ class Landmarks(OnSubspaces, SourceClassifier):
     (27, 1)
     """
 
-    C: float = parameter(POSITIVE, default=2.0**10)
+    C: float = tried(POSITIVE, 2.0**4, 2.0**7, 2.0**10, 2.0**13, default=2.0**10)
     scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
-    balance: str = parameter(choice("half", "exact"), default="half")
-    mixing: str = parameter(choice("alignment", "uniform"), default="alignment")
+    balance: str = tried(choice("half", "exact"), "half", "exact", default="half")
+    mixing: str = tried(choice("alignment", "uniform"), "alignment", "uniform", default="alignment")
     _takes_sparse: ClassVar[bool] = True
 
     def _fit(self, transfer: Transfer) -> None:

@@ -28,16 +28,13 @@ from skatter.methods._exemplars import Exemplars, common_start, solve
 from skatter.methods._generalization import Generalizer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._machines import Expansion, TargetRegression, canonical
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import in_span
 
 GAIN = 1e-5  # share of its objective that an exemplar may still gain when a round leaves it
 STEPS = 50  # of an exemplar's search in one round; it takes a handful
 REGRESSION_TOL = 1e-3  # how far the conditions of optimality of the regressors may be violated
-# Singular values above this share of the norm are as good when found through their squares.
-SQUARES = 1e-6
-_WEIGHTS = ("C_positive", "C_negative", "rank_weight", "tie_weight")
-_GRID = dict.fromkeys(_WEIGHTS, (0.1, 1.0, 10.0))
+SQUARES = 1e-6  # share of the norm above which singular values may be found through their squares
 
 
 @declared
@@ -73,10 +70,10 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         Of the exemplars, after each round: the sum over classes.
     """
 
-    C_positive: float = parameter(POSITIVE, default=10.0)
-    C_negative: float = parameter(POSITIVE, default=1.0)
-    rank_weight: float = parameter(NON_NEGATIVE, default=10.0)
-    tie_weight: float = parameter(NON_NEGATIVE, default=10.0)
+    C_positive: float = tried(POSITIVE, 0.1, 1.0, 10.0, default=10.0)
+    C_negative: float = tried(POSITIVE, 0.1, 1.0, 10.0, default=1.0)
+    rank_weight: float = tried(NON_NEGATIVE, 0.1, 1.0, 10.0, default=10.0)
+    tie_weight: float = tried(NON_NEGATIVE, 0.1, 1.0, 10.0, default=10.0)
     n_best: int = parameter(COUNT, default=5)
     normalize: bool = parameter(BOOLEAN, default=True)
     max_iter: int = 30
@@ -131,7 +128,6 @@ class _ExemplarLearner(Iterative, RivalClassifier):
     "lre-svm",
     when="unseen domains, and sources that are mixtures of unnamed domains",
     cost="n² p per iteration of all n exemplars, + P³ per class of P samples",
-    grid=_GRID,
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
 class LRESVM(Generalizer, _ExemplarLearner):
@@ -186,7 +182,6 @@ class LRESVM(Generalizer, _ExemplarLearner):
     when="sources that are mixtures, some of it like the target",
     uses=("target labels",),
     cost="that of lre-svm + C regressions on the target",
-    grid={**_GRID, "beta": (0.0, 1.0, 10.0)},
     coarse=Tuning({}, why="Xu et al. 2014 fix all"),
 )
 class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
@@ -247,7 +242,7 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     C: float = parameter(POSITIVE, default=10.0, kw_only=False)
     theta: float = 10.0
     epsilon: float = 0.01
-    beta: float = parameter(NON_NEGATIVE, default=1.0)
+    beta: float = tried(NON_NEGATIVE, 0.0, 1.0, 10.0, default=1.0)
     n_neighbors: int = parameter(COUNT, default=5)
     _takes_sparse: ClassVar[bool] = False
 

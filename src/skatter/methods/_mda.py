@@ -24,10 +24,10 @@ import numpy as np
 
 from skatter._components import LabelledComponents, RidgedComponents
 from skatter._objective import Factors, Objective
-from skatter._parameters import NON_NEGATIVE, SHARE, parameter
+from skatter._parameters import NON_NEGATIVE, SHARE
 from skatter._tensors import Array
 from skatter.domains import Domains
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.sca import ridge_weight
 from skatter.scatter import factors_of_classes, indicator_means
 
@@ -80,11 +80,6 @@ def discrepancy_factor(domains: Domains) -> Array:
     needs=("source labels",),
     uses=("target labels", "several sources"),
     cost="n²p + n_l³/3 + m C n²",
-    grid={
-        "beta": (0.1, 0.3, 0.5, 0.7, 0.9),
-        "domain_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-        "within_weight": (0.01, 0.1, 1.0, 10.0, 100.0),
-    },
     nested=True,
     wants=("several sources",),
     coarse=Tuning({"domain_weight": (0.1, 1.0, 10.0)}, why="Hu et al. 2019, fewer values"),
@@ -135,9 +130,9 @@ class MDA(RidgedComponents, LabelledComponents):
     (4, 2)
     """
 
-    beta: float = parameter(SHARE, default=0.5)
-    domain_weight: float = parameter(NON_NEGATIVE, default=1.0)
-    within_weight: float = parameter(NON_NEGATIVE, default=1.0)
+    beta: float = tried(SHARE, 0.1, 0.3, 0.5, 0.7, 0.9, default=0.5)
+    domain_weight: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0)
+    within_weight: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0)
 
     def _two_classes(self) -> tuple[str, str] | None:
         return "MDA", "use USCA, which needs no labels"

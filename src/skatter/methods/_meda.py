@@ -26,11 +26,7 @@ SMALLEST = 1e-3  # a smaller share of the class means counts as none, as in the 
     when="one target of the source's classes, and accuracy matters more than time",
     uses=("target labels",),
     cost="n²d + 2n³/3 + C n² per round",
-    grid={
-        "n_components": SUBSPACES,
-        "mmd": (0.1, 1.0, 10.0, 100.0),
-        "smoothness": (0.0, 0.1, 1.0, 10.0),
-    },
+    grid={"n_components": SUBSPACES},
     coarse=Tuning({}, why="Wang et al. 2018 fix all"),
 )
 class MEDA(OnSubspaces, ARTL):

@@ -22,7 +22,7 @@ from skatter.domains import Codes, Domains, Mask
 from skatter.methods._base import Seeded, Transfer, WithComponents
 from skatter.methods._generalization import GeneralizingTransformer
 from skatter.methods._iteration import Iterations, Iterative
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 
 N_HIDDEN = 500  # hidden units of the published experiments
 WINDOW = 5  # epochs over which the objective is averaged to see it fall: corruption makes it noisy
@@ -34,11 +34,7 @@ WINDOW = 5  # epochs over which the objective is averaged to see it fall: corrup
     uses=("several sources",),
     cost="epochs × n p r m, r hidden units, m sources",
     linear=True,
-    grid={
-        "n_components": (100, 250, 500, 1000),
-        "corruption": (0.0, 0.1, 0.3, 0.5),
-        "weight_decay": (3e-7, 3e-6, 3e-5),
-    },
+    grid={"n_components": (100, 250, 500, 1000)},
     extra="torch",
     coarse=Tuning({}, why="Ghifary et al. 2015 fix all"),
 )
@@ -130,8 +126,8 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     """
 
     pairs: str = parameter(choice("class", "order"), default="class")
-    corruption: float = parameter(real(0, np.nextafter(1, 0)), default=0.3)
-    weight_decay: float = parameter(NON_NEGATIVE, default=3e-6)
+    corruption: float = tried(real(0, np.nextafter(1, 0)), 0.0, 0.1, 0.3, 0.5, default=0.3)
+    weight_decay: float = tried(NON_NEGATIVE, 3e-7, 3e-6, 3e-5, default=3e-6)
     learning_rate: float = parameter(POSITIVE, default=3e-3)
     batch_size: int = parameter(COUNT, default=64)
     max_iter: int = 50

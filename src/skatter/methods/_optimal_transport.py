@@ -13,17 +13,15 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.metrics import pairwise_distances_argmin
 
-from skatter._parameters import NON_NEGATIVE, POSITIVE, parameter
+from skatter._parameters import NON_NEGATIVE, POSITIVE
 from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.kernels import require_memory
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._iteration import Iterations, Iterative
-from skatter.methods._record import method
+from skatter.methods._record import method, tried
 
-# Of sweeps over rows and columns in one round, at most, and sweeps in each.
-BLOCKS, SWEEPS = 100, 20
-
+BLOCKS, SWEEPS = 100, 20  # of sweeps over rows and columns in a round, at most; sweeps in each
 MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
 FLOOR = 1e-3  # added to shares of classes under the root, whose slope at zero is infinite
 BATCH = 1024  # new samples whose distances to the training samples are held at once
@@ -34,7 +32,6 @@ BATCH = 1024  # new samples whose distances to the training samples are held at 
     when="each domain is a moved or bent copy of the other, of like size",
     uses=("source labels",),
     cost="n_s n_t p + n_s n_t per sweep",
-    grid={"entropy": (0.01, 0.05, 0.1, 0.5), "class_weight": (0.0, 0.1, 1.0)},
 )
 class OptimalTransport(Iterative, RivalTransformer):
     """Optimal transport with entropy: source samples moved onto the target, classes kept apart.
@@ -83,8 +80,8 @@ class OptimalTransport(Iterative, RivalTransformer):
     True
     """
 
-    entropy: float = parameter(POSITIVE, default=0.05)
-    class_weight: float = parameter(NON_NEGATIVE, default=0.1)
+    entropy: float = tried(POSITIVE, 0.01, 0.05, 0.1, 0.5, default=0.05)
+    class_weight: float = tried(NON_NEGATIVE, 0.0, 0.1, 1.0, default=0.1)
     max_iter: int = 20
 
     def _fit(self, transfer: Transfer) -> None:
@@ -146,7 +143,6 @@ def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[
     when="as coral, with means to be matched as well",
     cost="n p² + p³",
     linear=True,
-    grid={"ridge": (1e-4, 1e-3, 1e-2, 0.1)},
 )
 class LinearTransport(RivalTransformer):
     """Linear transport: the linear map with the least motion that matches mean and covariance.
@@ -186,7 +182,7 @@ class LinearTransport(RivalTransformer):
     True
     """
 
-    ridge: float = parameter(NON_NEGATIVE, default=1e-3)
+    ridge: float = tried(NON_NEGATIVE, 1e-4, 1e-3, 1e-2, 0.1, default=1e-3)
 
     def _fit(self, transfer: Transfer) -> None:
         dtype = transfer.X.dtype

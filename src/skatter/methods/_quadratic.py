@@ -21,12 +21,9 @@ from skatter._solve.blas import cholesky_in_place, cholesky_solve, dot
 from skatter._tensors import Array
 from skatter.methods._iteration import Iterations
 
-# Share of the mean diagonal that is added to the matrix of each step, never to the objective.
-JITTER = 1e-8
-
+JITTER = 1e-8  # share of the mean diagonal that is added to a step's matrix, never to the objective
 # Duality gap, as a share of the objective's scale, below which a step brings nothing.
 ROUNDING = 100 * np.finfo(np.float64).eps
-
 BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 
 

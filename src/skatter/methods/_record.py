@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, dataclass_transform
 
-from skatter._parameters import declared, parameter
+from skatter._parameters import Rule, declared, parameter
 
 Kind = Literal["features", "classifier", "weights", "regressor"]
 Need = Literal[
@@ -108,23 +108,34 @@ def _first_reference(estimator: type[Any]) -> str:
 _REGISTERED: list[Method] = []
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
+def tried(rule: Rule, *values: Any, default: Any, kw_only: bool = True) -> Any:
+    """Declare a parameter as :func:`parameter` does, and the values worth trying."""
+    return field(default=default, kw_only=kw_only, metadata={"rule": rule, "values": values})
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, tried))
 def method(
-    name: str, *, needs: tuple[Need, ...] | None = None, **facts: Any
+    name: str,
+    *,
+    needs: tuple[Need, ...] | None = None,
+    grid: Mapping[str, tuple[Any, ...]] | None = None,
+    **facts: Any,
 ) -> Callable[[Estimator], Estimator]:
     """Declare the parameters of an estimator, and register it by facts that :class:`Method` lists.
 
     Its summary is what the first line of its docstring says after the name; unless told, it needs
-    what its class says.
+    what its class says. Values in ``grid`` come before those that it, or a base, declares.
     """
 
     def register(estimator: Estimator) -> Estimator:
         known: Any = declared(estimator)
         summary = (known.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
-        needed = known.needs if needs is None else needs
-        _REGISTERED.append(
-            Method(name=name, estimator=estimator, summary=summary, needs=needed, **facts)
-        )
+        facts.update(needs=known.needs if needs is None else needs, grid=dict(grid or {}))
+        for base in reversed(known.__mro__):
+            for each in vars(base).get("__dataclass_fields__", {}).values():
+                if "values" in each.metadata:
+                    facts["grid"].setdefault(each.name, each.metadata["values"])
+        _REGISTERED.append(Method(name=name, estimator=estimator, summary=summary, **facts))
         return estimator
 
     return register

@@ -17,7 +17,7 @@ from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import Transfer
 from skatter.methods._gfk import GeodesicFeatures
-from skatter.methods._record import SUBSPACES, Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import centred_times, feature_mean
 
 
@@ -26,7 +26,6 @@ from skatter.methods._subspaces import centred_times, feature_mean
     when="subspaces on the way are wanted as features, with or without labels",
     cost="n p d + n d² N",
     linear=True,
-    grid={"n_components": SUBSPACES, "n_subspaces": (5, 10, 15)},
     coarse=Tuning({"n_components": (5, 10, 20, 30, 50)}, why="subspace dimensions of GFK and SA"),
 )
 class SGF(GeodesicFeatures):
@@ -79,7 +78,7 @@ class SGF(GeodesicFeatures):
     (80, 10)
     """
 
-    n_subspaces: int = parameter(integer(2), default=10)
+    n_subspaces: int = tried(integer(2), 5, 10, 15, default=10)
     pls_components: int | None = parameter(optional(COUNT), default=None)
 
     def _pls_parameter(self) -> str | None:

@@ -21,7 +21,7 @@ from skatter._solve import principal_axes
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.methods._base import SourceClassifier, Transfer, in_columns
-from skatter.methods._record import SUBSPACES, Tuning, method
+from skatter.methods._record import SUBSPACES, Tuning, method, tried
 from skatter.scatter import indicator_means
 
 
@@ -31,7 +31,6 @@ from skatter.scatter import indicator_means
     uses=("target labels",),
     cost="n p d + T (n d² + d³), d axes, T rounds",
     linear=True,
-    grid={"n_components": SUBSPACES, "structured": (True, False)},
     coarse=Tuning({}, why="Wang and Breckon 2020 fix all"),
 )
 class SPL(SourceClassifier):
@@ -88,9 +87,9 @@ class SPL(SourceClassifier):
     True
     """
 
-    n_components: int = parameter(COUNT, default=128, kw_only=False)
+    n_components: int = tried(COUNT, *SUBSPACES, default=128, kw_only=False)
     n_axes: int = parameter(COUNT, default=512)
-    structured: bool = parameter(BOOLEAN, default=True)
+    structured: bool = tried(BOOLEAN, True, False, default=True)
     n_rounds: int = parameter(COUNT, default=10)
 
     def _fit(self, transfer: Transfer) -> None:

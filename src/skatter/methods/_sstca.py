@@ -9,6 +9,8 @@ thin, so that the matrix on the right is built and factored once.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import laplacian
@@ -20,8 +22,8 @@ from skatter._solve.blas import dot
 from skatter._solve.symmetric import Root
 from skatter._tensors import Array
 from skatter.methods._base import Transfer
-from skatter.methods._record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
-from skatter.methods._tca import GramProduct, TransferComponents, centred
+from skatter.methods._record import CLASS_COMPONENTS, Tuning, method, tried
+from skatter.methods._tca import TCA, GramProduct, centred
 
 
 @method(
@@ -29,19 +31,13 @@ from skatter.methods._tca import GramProduct, TransferComponents, centred
     when="labels are few and unlabelled neighbours tell something",
     uses=("target labels",),
     cost="n²p + 7n³/3 + 2k n²",
-    grid={
-        "n_components": COMPONENTS,
-        "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3),
-        "dependence": (0.0, 0.1, 0.5, 0.9),
-        "smoothness": (0.0, 0.1, 1.0, 10.0),
-    },
     nested=True,
     coarse=Tuning(
         {"n_components": CLASS_COMPONENTS, "mu": (0.1, 10.0), "dependence": (0.1, 0.5)},
         why="Pan et al. 2011, fewer values",
     ),
 )
-class SSTCA(TransferComponents):
+class SSTCA(TCA):
     """Semi-supervised TCA: TCA whose features follow labels and neighbours.
 
         minimise    ‖mean_s(Z) − mean_t(Z)‖² + μ ‖W‖² + (λ/2n²) Σ_ij w_ij ‖z_i − z_j‖²
@@ -52,8 +48,6 @@ class SSTCA(TransferComponents):
 
     Parameters
     ----------
-    mu : float > 0
-        Weight of the size of the coefficients.
     dependence : float in [0, 1]
         γ, the share of label dependence in the constraint.
     smoothness : float >= 0
@@ -67,8 +61,6 @@ class SSTCA(TransferComponents):
     width : float > 0 or None
         s in the weight exp(-d²/(2 s²)) of two neighbours at distance d; None is the mean distance
         of neighbours.
-    tol : float > 0
-        Residual of each component relative to its own eigenvalue.
 
     Notes
     -----
@@ -94,14 +86,13 @@ class SSTCA(TransferComponents):
     (80, 2)
     """
 
-    mu: float = parameter(POSITIVE, default=1.0)
-    dependence: float = parameter(SHARE, default=0.1)
-    smoothness: float = parameter(NON_NEGATIVE, default=1.0)
+    dependence: float = tried(SHARE, 0.0, 0.1, 0.5, 0.9, default=0.1)
+    smoothness: float = tried(NON_NEGATIVE, 0.0, 0.1, 1.0, 10.0, default=1.0)
     mean_smoothness: bool = parameter(BOOLEAN, default=True)
     n_neighbors: int = parameter(COUNT, default=5)
     width: float | None = parameter(optional(POSITIVE), default=None)
-    tol: float = parameter(POSITIVE, default=1e-6)
     needs = ("source labels", "one target")
+    _takes_tensors: ClassVar[bool] = False
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         # unlabelled: a row of zeros

@@ -13,7 +13,7 @@ from skatter._solve import principal_axes
 from skatter._tensors import Array
 from skatter.domains import Mask
 from skatter.methods._base import RivalTransformer, Transfer
-from skatter.methods._record import SUBSPACES, method
+from skatter.methods._record import method
 from skatter.methods._subspaces import OnSubspaces, centred_times
 
 
@@ -22,7 +22,6 @@ from skatter.methods._subspaces import OnSubspaces, centred_times
     when="a quick first try without labels, one number to choose",
     cost="n p d",
     linear=True,
-    grid={"n_components": SUBSPACES},
 )
 class SubspaceAlignment(OnSubspaces, RivalTransformer):
     """Subspace alignment: turns the principal axes of the source towards the target's.

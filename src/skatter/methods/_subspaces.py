@@ -8,13 +8,14 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import qr
 
-from skatter._parameters import declared
+from skatter._parameters import COUNT, declared, optional
 from skatter._solve import principal_axes
 from skatter._solve.small import column_signs
 from skatter._solve.symmetric import PrincipalAxes
 from skatter._tensors import Array
 from skatter.methods._base import Transfer, WithComponents
 from skatter.methods._geodesic import Geodesic, geodesic
+from skatter.methods._record import SUBSPACES, tried
 
 DIMENSION = 20  # dimension of a subspace unless told
 
@@ -28,6 +29,8 @@ class OnSubspaces(WithComponents):
     n_components : int or None
         Dimension d of the subspaces. None is 20, or fewer where the rank of a domain is lower.
     """
+
+    n_components: int | None = tried(optional(COUNT), *SUBSPACES, default=None, kw_only=False)
 
     def _axes(self, transfer: Transfer, default: int = DIMENSION) -> list[PrincipalAxes]:
         """Return equally many principal axes of the source and of the target."""

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
 from skatter._components import BATCH
-from skatter._parameters import BOOLEAN, POSITIVE, choice, declared, parameter
+from skatter._parameters import BOOLEAN, COUNT, POSITIVE, choice, declared, optional, parameter
 from skatter._solve import Eigenpairs, solve_pencil, solve_squared
 from skatter._solve.blas import dot
 from skatter._solve.lanczos import Operator
@@ -36,13 +36,10 @@ from skatter._tensors import Array, Tall, fortran, is_tensor, like
 from skatter.domains import Mask
 from skatter.kernels import Kernel, WithKernel, check_gram, gram, kernel_of
 from skatter.methods._base import RivalTransformer, Transfer, WithComponents
-from skatter.methods._record import CLASS_COMPONENTS, COMPONENTS, Tuning, method
+from skatter.methods._record import CLASS_COMPONENTS, COMPONENTS, Tuning, method, tried
 
-# Up to this many, a linear kernel is looked at in the coordinates of its features.
-FEW_FEATURES = 1000
-
-# Residual of each component relative to its own eigenvalue, inside iterative methods.
-EIGEN_TOL = 1e-8
+FEW_FEATURES = 1000  # up to so many, a linear kernel is looked at in coordinates of its features
+EIGEN_TOL = 1e-8  # residual of a component relative to its eigenvalue, inside iterative methods
 
 
 class GramProduct:
@@ -125,6 +122,7 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         How exactly each component solves its equation, relative to its eigenvalue.
     """
 
+    n_components: int | None = tried(optional(COUNT), *COMPONENTS, default=None, kw_only=False)
     scale: str = parameter(choice("unit", "constraint"), default="unit")
     normalize_mmd: bool = parameter(BOOLEAN, default=False)
     _takes_sparse: ClassVar[bool] = True
@@ -223,7 +221,6 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     "tca",
     when="a fast baseline that needs no labels at all",
     cost="n²p + k n²",
-    grid={"n_components": COMPONENTS, "mu": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3)},
     nested=True,
     coarse=Tuning(
         {"n_components": CLASS_COMPONENTS, "mu": (0.01, 0.1, 1.0, 10.0, 100.0)},
@@ -269,7 +266,7 @@ class TCA(TransferComponents):
     """
 
     _takes_tensors: ClassVar[bool] = True
-    mu: float = parameter(POSITIVE, default=1.0)
+    mu: float = tried(POSITIVE, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-6)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:

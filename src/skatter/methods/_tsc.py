@@ -22,7 +22,7 @@ from skatter.methods._base import RivalTransformer, Seeded, Transfer, WithCompon
 from skatter.methods._dictionary import Dictionary, update_dictionary
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._neighbourhood import Neighbourhood
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._sparse_codes import CodeProblem, Coupling
 
 STEPS = 10  # proximal steps for the codes after each change of the dictionary
@@ -34,12 +34,7 @@ WORK = 10**6  # small problems are given more steps in the end: so many codes ti
     "tsc",
     when="samples are made of parts that recur in both domains, and time is no matter",
     cost="n²p + t (n r p + n r² + r³)",
-    grid={
-        "n_components": (32, 64, 128, 256),
-        "mmd": (0.0, 1e3, 1e4, 1e5, 1e6),
-        "smoothness": (0.1, 1.0, 10.0),
-        "sparsity": (0.02, 0.1, 0.2, 0.5),
-    },
+    grid={"n_components": (32, 64, 128, 256)},
     coarse=Tuning(
         {"mmd": (1000.0, 100000.0)}, {"n_components": 128}, why="Long et al. 2013: 128 atoms"
     ),
@@ -126,9 +121,9 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     True
     """
 
-    mmd: float = parameter(NON_NEGATIVE, default=1e5)
-    smoothness: float = parameter(NON_NEGATIVE, default=1.0)
-    sparsity: float = parameter(POSITIVE, default=0.2)
+    mmd: float = tried(NON_NEGATIVE, 0.0, 1e3, 1e4, 1e5, 1e6, default=1e5)
+    smoothness: float = tried(NON_NEGATIVE, 0.1, 1.0, 10.0, default=1.0)
+    sparsity: float = tried(POSITIVE, 0.02, 0.1, 0.2, 0.5, default=0.2)
     n_neighbors: int = parameter(COUNT, default=5)
     unit_norm: bool = parameter(BOOLEAN, default=True)
     max_iter: int = 200

@@ -37,7 +37,7 @@ from skatter.methods._base import Transfer, WithComponents
 from skatter.methods._generalization import GeneralizingTransformer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._machines import canonical
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import centred_times, in_span, turned
 
 DEFAULT_COMPONENTS = 100  # rank of the metric where none is given and the samples allow it
@@ -51,11 +51,6 @@ BATCH = 2**17  # numbers held at once where pairs of samples are compared: what 
     when="nearest neighbours shall not rely on what is peculiar to a source",
     uses=("several sources",),
     cost="n²p for neighbours, then rounds × (n²r + steps × npr)",
-    grid={
-        "n_neighbors": (3, 5),
-        "own_weight": (0.0, 0.3, 0.5, 0.7, 1.0),
-        "reg": (1e-3, 1e-2, 0.1, 1.0),
-    },
     coarse=Tuning({"own_weight": (0.3, 0.7)}, why="Fang et al. 2013, fewer values"),
 )
 class UML(WithComponents, Iterative, GeneralizingTransformer):
@@ -138,9 +133,9 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
     0
     """
 
-    n_neighbors: int = parameter(COUNT, default=3)
-    own_weight: float = parameter(SHARE, default=0.5)
-    reg: float = parameter(NON_NEGATIVE, default=0.1)
+    n_neighbors: int = tried(COUNT, 3, 5, default=3)
+    own_weight: float = tried(SHARE, 0.0, 0.3, 0.5, 0.7, 1.0, default=0.5)
+    reg: float = tried(NON_NEGATIVE, 1e-3, 1e-2, 0.1, 1.0, default=0.1)
     n_impostors: int = parameter(COUNT, default=30)
     max_iter: int = 30
     tol: float = 1e-2

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skatter._parameters import NON_NEGATIVE, POSITIVE, parameter
+from skatter._parameters import NON_NEGATIVE, POSITIVE
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask, which_domain
 from skatter.kernels import centre
@@ -34,7 +34,7 @@ from skatter.methods._copies import Copies, FeatureCopies, GramCopies
 from skatter.methods._generalization import Generalizer
 from skatter.methods._hinge_dual import maximise_dual, next_to
 from skatter.methods._machines import Expansion, KernelMachine
-from skatter.methods._record import Tuning, method
+from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import feature_mean
 
 
@@ -42,11 +42,6 @@ from skatter.methods._subspaces import feature_mean
     "undo-bias",
     when="several labelled sources with habits of their own, and a linear machine",
     cost="C classes times 20 n p² for p features, or 20 n³ where p > n/2",
-    grid={
-        "C_shared": (0.1, 1.0, 10.0, 100.0),
-        "C_domain": (0.1, 1.0, 10.0, 100.0),
-        "bias_weight": (0.01, 0.1, 1.0, 10.0),
-    },
     coarse=Tuning({}, why="defaults: a fit is slow"),
 )
 class UndoBias(Generalizer, KernelMachine):
@@ -123,9 +118,9 @@ class UndoBias(Generalizer, KernelMachine):
     [0.73, 0.77]
     """
 
-    C_shared: float = parameter(POSITIVE, default=1.0, kw_only=False)
-    C_domain: float = parameter(NON_NEGATIVE, default=1.0, kw_only=False)
-    bias_weight: float = parameter(POSITIVE, default=1.0, kw_only=False)
+    C_shared: float = tried(POSITIVE, 0.1, 1.0, 10.0, 100.0, default=1.0, kw_only=False)
+    C_domain: float = tried(NON_NEGATIVE, 0.1, 1.0, 10.0, 100.0, default=1.0, kw_only=False)
+    bias_weight: float = tried(POSITIVE, 0.01, 0.1, 1.0, 10.0, default=1.0, kw_only=False)
     kernel: Any = "linear"
     needs = ("source labels", "several sources")
 
