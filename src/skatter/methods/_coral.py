@@ -16,7 +16,7 @@ without cancellation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -89,7 +89,7 @@ class CORAL(RivalTransformer):
 
     ridge: float = tried(NON_NEGATIVE, 0.01, 0.1, 1.0, 10.0, 100.0, default=1.0, kw_only=False)
     align_means: bool = parameter(choice(False, True), default=False)
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> None:
         self.source_mean_ = feature_mean(transfer.X_source)

@@ -191,7 +191,6 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         return self._transform(given, transfer.source)
 
     def _terms(self, transfer: Transfer) -> list[Term]:
-        """Return what is minimised, as functions of the projections."""
         return [Discrepancy(transfer.mean_difference, self.sigma_)]
 
     def _transform(self, X: Array, from_source: Mask) -> Array:

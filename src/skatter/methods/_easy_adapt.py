@@ -12,7 +12,7 @@ target are more than one margin apart.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -101,7 +101,7 @@ class EasyAdapt(RivalTransformer):
     """
 
     shared_weight: float = tried(POSITIVE, 0.25, 0.5, 1.0, 2.0, 4.0, default=1.0)
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> Any:
         self._copies = _Copies.of(transfer.domains, self.shared_weight)

@@ -52,7 +52,6 @@ class Exemplars:
     tie: float = 0.0
 
     def likelihoods(self, W: Array) -> Array:
-        """Return s(w_iᵀx_l) of all positives."""
         return np.asarray(expit(W @ self.X[: self.n_positives].T))
 
     def losses(self, A: Array, own: Array, F: Array) -> Array:
@@ -110,7 +109,6 @@ def common_start(problem: Exemplars) -> Array:
 def solve(
     problem: Exemplars, W: Array, F: Array, *, tol: float, max_iter: int
 ) -> tuple[Array, Array]:
-    """Lower the objective of every exemplar until little is left to gain."""
     solved, values = np.empty_like(W), np.empty(len(W))
     for rows in gen_batches(len(W), BLOCK):
         search = _Search(problem, np.arange(rows.start, rows.stop), W[rows], F[rows])

@@ -7,7 +7,7 @@ subspaces hold orthogonal directions, in which nothing can flow from source to t
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -42,7 +42,7 @@ class GeodesicFeatures(OnSubspaces, RivalTransformer):
         Mean of all training samples.
     """
 
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _pls_parameter(self) -> str | None:
         """Return the name of what asks for partial least squares, if anything does."""
@@ -221,7 +221,6 @@ def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> A
 
 
 def _disagreement(P_source: Array, P_target: Array, P_pooled: Array) -> Array:
-    """D(d) for every d that all three bases allow."""
     both = P_source.T @ P_pooled, P_target.T @ P_pooled
     dimensions = range(1, min(*both[0].shape, *both[1].shape) + 1)
     # Not the last entries of the diagonals: the axes need not come in the same order.

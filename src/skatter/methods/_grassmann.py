@@ -54,7 +54,6 @@ def reach(geodesic: Geodesic) -> float:
 
 
 def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, tol: float) -> Array:
-    """Return the basis of a subspace at a local minimum, found by conjugate gradient."""
     value, partial = function(W)
     here = Point(0.0, value, 0.0, W, _tangent(W, partial))
     direction, gain, enough = -here.gradient, 0.0, tol * abs(value)

@@ -23,7 +23,7 @@ the source tells the target is where the common intercept lies.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -119,7 +119,7 @@ class HFA(WithKernel, RivalClassifier):
     C_target: float = tried(POSITIVE, 0.1, 1.0, 10.0, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-3)
     needs = ("source labels", "one target", "target labels")
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = (self._side(transfer, part) for part in (transfer.source, transfer.target))

@@ -32,8 +32,6 @@ NEAR = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
 
 class Optimum(NamedTuple):
-    """What a point of the dual amounts to."""
-
     alpha: Array
     intercepts: Array
     objective: float
@@ -117,7 +115,6 @@ def best_intercepts(signs: Array, scores: Array) -> tuple[float, float]:
 
 
 def next_to(b: float, signs: Array, scores: Array) -> float:
-    """Return that of the best intercepts which is next to b."""
     return float(np.clip(b, *best_intercepts(signs, scores)))
 
 

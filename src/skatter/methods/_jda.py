@@ -6,7 +6,7 @@ few columns, so that each round, of which the first knows no target classes, tak
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import normalize
@@ -36,8 +36,8 @@ class JointMatching(Guessing, TransferComponents):
     """
 
     needs = ("source labels", "one target")
-    _takes_tensors: ClassVar[bool] = True
-    _default_n_components: ClassVar[int] = 100
+    _takes_tensors = True
+    _default_n_components = 100
     penalty: float = parameter(POSITIVE, default=1.0)
     unit_samples: bool = parameter(BOOLEAN, default=True)
     kernel: Any = "linear"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -140,7 +140,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
     scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
     balance: str = tried(choice("half", "exact"), "half", "exact", default="half")
     mixing: str = tried(choice("alignment", "uniform"), "alignment", "uniform", default="alignment")
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> None:
         # Which samples are landmarks is all or nothing: single precision would choose others.

@@ -11,7 +11,7 @@ neither of which raises the objective.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -91,7 +91,6 @@ class _ExemplarLearner(Iterative, RivalClassifier):
         return order
 
     def _alternate(self, Z: Array, members: list[Array]) -> list[Array]:
-        """Return the exemplars of each class, in its order."""
         W = [_independent(self._problem(Z, own, tie=0.0)) for own in members]
         rounds = Iterations.of(self)
         ratio = self.rank_weight / (2 * self.tie_weight) if self.tie_weight else np.inf
@@ -244,7 +243,7 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     epsilon: float = 0.01
     beta: float = tried(NON_NEGATIVE, 0.0, 1.0, 10.0, default=1.0)
     n_neighbors: int = parameter(COUNT, default=5)
-    _takes_sparse: ClassVar[bool] = False
+    _takes_sparse = False
 
     def _check_together(self) -> None:
         if self._precomputed:
@@ -310,7 +309,6 @@ class Frame(NamedTuple):
 
 
 def _independent(problem: Exemplars) -> Array:
-    """Return the exemplars of a problem without a tie."""
     P = problem.n_positives
     start = np.tile(common_start(problem), (P, 1))
     return solve(problem, start, np.zeros((P, P)), tol=GAIN, max_iter=STEPS)[0]

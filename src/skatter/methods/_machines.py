@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -48,7 +48,7 @@ class KernelMachine(WithKernel, RivalClassifier):
     """
 
     tol: float = parameter(POSITIVE, default=1e-3)
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _learn(self, transfer: Transfer) -> Expansion:
         raise NotImplementedError

@@ -240,7 +240,6 @@ class MeanEmbeddings(NamedTuple):
         return cls(kernel, kept, sources.rows, shares, (inner + inner.T) / 2)
 
     def between(self) -> Array:
-        """Return ‖μ_d − μ_e‖²."""
         norms = np.diagonal(self.inner)
         return _squared_distance(norms[:, None], norms, self.inner)
 
@@ -273,6 +272,5 @@ def median_bandwidth(distances: Array) -> float:
 
 
 def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
-    """Multiply a Gram matrix in place by the factor of each pair of domains."""
     for row, d in zip(K, domain, strict=True):
         row *= factors[d, domain]

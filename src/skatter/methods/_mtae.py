@@ -178,7 +178,6 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     def _train(
         self, torch: ModuleType, first: Network, X: Array, draw: Callable[[], Codes], rng: Any
     ) -> Network:
-        """Return the weights after all epochs, of which each draws its pairs."""
         weights = Network(*(torch.from_numpy(w.astype(np.float32)) for w in first))
         for w in weights:
             w.requires_grad_()

@@ -61,7 +61,6 @@ class Region:
         return of_x, of_sums
 
     def force(self, z: Array) -> Array:
-        """Return Tᵀ z."""
         of_x, of_sums = self.net(z)
         return of_x + of_sums @ self.G
 

@@ -92,7 +92,6 @@ class Method:
 
 
 def say_needs(method: Method) -> str:
-    """Say in words what a method needs at fit, and what else it learns from."""
     extra = (f"the extra {method.extra}",) if method.extra else ()
     needs = ", ".join(method.needs + extra) or "nothing"
     return f"{needs}; {', '.join(method.uses)} if there" if method.uses else needs
@@ -142,7 +141,6 @@ def method(
 
 
 def registered_in(module: str) -> list[Method]:
-    """Return the methods whose estimators stand in a module, in their order there."""
     return [each for each in _REGISTERED if each.estimator.__module__ == module]
 
 

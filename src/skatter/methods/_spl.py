@@ -114,7 +114,6 @@ class SPL(SourceClassifier):
         return np.asarray(normalize((X - self.mean_) @ self.axes_))
 
     def _learn(self, U: Array, taught: Codes, label: Codes, source: Mask, target: Mask) -> None:
-        """Learn the projection from what is taught, then the places of the classes."""
         rows = np.flatnonzero(taught >= 0)
         found = locality_projection(U[rows], taught[rows], self.n_components)
         # As it lies in a file: another order in memory may change the last bit of a product.

@@ -9,8 +9,6 @@ thin, so that the matrix on the right is built and factored once.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import laplacian
@@ -92,7 +90,7 @@ class SSTCA(TCA):
     n_neighbors: int = parameter(COUNT, default=5)
     width: float | None = parameter(optional(POSITIVE), default=None)
     needs = ("source labels", "one target")
-    _takes_tensors: ClassVar[bool] = False
+    _takes_tensors = False
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         # unlabelled: a row of zeros

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -66,7 +66,7 @@ class SubspaceAlignment(OnSubspaces, RivalTransformer):
     array([0., 0.])
     """
 
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> None:
         source, target = self._axes(transfer)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -65,7 +65,6 @@ class GramProduct:
         return dot(X, dot(X.T, W))
 
     def like(self, array: Array) -> Tall:
-        """Return an array where K is."""
         return tensors.to_device(array, self._device)
 
     @cached_property
@@ -125,8 +124,8 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     n_components: int | None = tried(optional(COUNT), *COMPONENTS, default=None, kw_only=False)
     scale: str = parameter(choice("unit", "constraint"), default="unit")
     normalize_mmd: bool = parameter(BOOLEAN, default=False)
-    _takes_sparse: ClassVar[bool] = True
-    _default_n_components: ClassVar[int] = 30
+    _takes_sparse = True
+    _default_n_components = 30
 
     def to(self, place: str) -> Any:
         """Return a copy that works elsewhere: ``"numpy"``, or a device such as ``"cuda:0"``."""
@@ -134,7 +133,6 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
         return tensors.moved(self, ("X_fit_", "dual_coef_", "components_"), place)
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        """Return the leading pairs, scaled."""
         raise NotImplementedError
 
     def _fit(self, transfer: Transfer) -> Tall:
@@ -265,7 +263,7 @@ class TCA(TransferComponents):
     True
     """
 
-    _takes_tensors: ClassVar[bool] = True
+    _takes_tensors = True
     mu: float = tried(POSITIVE, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3, default=1.0)
     tol: float = parameter(POSITIVE, default=1e-6)
 

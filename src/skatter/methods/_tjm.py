@@ -7,7 +7,7 @@ one column, so that each iteration takes products alone.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class TJM(Iterative, TransferComponents):
     source_weight: float = parameter(POSITIVE, default=1.0)
     kernel: Any = "linear"
     normalize_mmd: bool = True
-    _default_n_components: ClassVar[int] = 20
+    _default_n_components = 20
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
         means = product(self._mean_difference(transfer))

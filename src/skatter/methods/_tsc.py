@@ -8,7 +8,7 @@ Both halves are convex and solved in turn: the codes of all samples together
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -128,7 +128,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     unit_norm: bool = parameter(BOOLEAN, default=True)
     max_iter: int = 200
     tol: float = 1e-4
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> Array:
         n_samples, n_features = transfer.X.shape
@@ -164,7 +164,6 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         return normalize(X, copy=False) if self.unit_norm else X
 
     def _learn(self, X: Any, coupling: Coupling) -> tuple[Dictionary, Array]:
-        """Change the dictionary and the codes in turn, until the objective stands still."""
         dictionary = _first_dictionary(X, self.n_components_, self._rng())
         problem = _problem(X, dictionary, coupling, self.sparsity)
         S, _ = problem.descend(np.zeros((X.shape[0], self.n_components_)), STEPS)

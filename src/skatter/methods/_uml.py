@@ -20,7 +20,7 @@ graph P + Pᵀ, the derivative is ∂F/∂A = 2 A XᵀL X + 2 (reg / tr M₀) A.
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -139,7 +139,7 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
     n_impostors: int = parameter(COUNT, default=30)
     max_iter: int = 30
     tol: float = 1e-2
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
 
     def _check_labels(self, transfer: Transfer) -> None:
         super()._check_labels(transfer)
@@ -173,7 +173,6 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
         self.mean_, self.n_components_ = axes.mean, len(A)
 
     def _leading_axes(self, X: Any) -> PrincipalAxes:
-        """Return as many principal axes as the metric has components."""
         reason = "the rank of the labelled source samples, centred"
         bound = min(X.shape[0] - 1, X.shape[1])
         # What sizes alone rule out is refused before any work.
@@ -222,7 +221,6 @@ def _features(X: Any, A: Array) -> Array:
 
 
 def target_neighbours(X: Any, domains: Domains, k: int) -> Array:
-    """Return the nearest samples of the same class in each data set."""
     found = np.repeat(np.arange(domains.n_samples)[:, None], domains.n_domains * k, axis=1)
     for code in range(len(domains.classes)):
         of_class = domains.label == code
@@ -244,7 +242,6 @@ def target_weights(rows: Array, domain: Array, n_domains: int, own_weight: float
 
 
 def nearest_impostors(Z: Array, label: Array, k: int) -> Array:
-    """Return the nearest samples of other classes."""
     found = np.repeat(np.arange(len(Z))[:, None], k, axis=1)
     for code in np.unique(label):
         members = label == code
@@ -325,7 +322,6 @@ def rounded_hinge(u: Array) -> tuple[Array, Array]:
 
 
 def _distances(Z: Array, rows: Array) -> Array:
-    """Return the squared distances of every sample to those in its row."""
     out = np.empty(rows.shape)
     for part in gen_batches(len(Z), max(BATCH // (rows.shape[1] * Z.shape[1]), 1)):
         difference = Z[rows[part]] - Z[part, None]
@@ -340,8 +336,6 @@ def laplacian_times(P: Any, Z: Array) -> Array:
 
 
 def _lower(loss: TripletLoss, A: Array) -> Array:
-    """Return a better A: some steps of L-BFGS."""
-
     def flat(a: Array) -> tuple[float, Array]:
         value, derivative = loss(a.reshape(A.shape))
         return value, derivative.ravel()

@@ -175,7 +175,6 @@ class UndoBias(Generalizer, KernelMachine):
     def _machine(
         self, copies_of: Callable[..., Copies], parts: list[slice], signs: Array
     ) -> tuple[Array, Array, float]:
-        """Tell two classes apart; return coefficients, intercepts and the objective."""
         # Without the second loss, or with samples of one sign and an intercept of their own that
         # takes them all beyond the margin, there is nothing that D_d could do.
         useful = [self.C_domain > 0 and len(np.unique(signs[part])) > 1 for part in parts]

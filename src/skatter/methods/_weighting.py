@@ -61,7 +61,7 @@ class WeightedClassifier(SourceClassifier):
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     __metadata_request__predict_log_proba: ClassVar = {"sample_domain": True}
-    _takes_sparse: ClassVar[bool] = True
+    _takes_sparse = True
     estimator: Any = parameter(optional(takes_weights), default=None, kw_only=False)
 
     def _check_together(self) -> None:
