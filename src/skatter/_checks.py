@@ -16,10 +16,8 @@ from skatter._tensors import check_tensor, is_tensor, moments_of_columns
 FLOATS = (np.float64, np.float32)
 LARGEST = {"float64": 1e100, "float32": 1e17}
 """Size of a number that samples may hold: its square, summed over all, must not overflow."""
-MOST_OF_VARIANCE = 0.5
-"""Share of the total variance above which one column decides alone."""
-FEWEST_COLUMNS = 3
-"""With two columns, one always holds half of the variance or more."""
+MOST_OF_VARIANCE = 0.5  # share of the total variance above which one column decides alone
+FEWEST_COLUMNS = 3  # with two columns, one always holds half of the variance or more
 
 
 def check_integer(name: str, value: Any, *, low: int) -> int:

@@ -42,8 +42,7 @@ from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
 from skatter.scatter import Scatters
 
-UNSUPERVISED_COMPONENTS = 20
-"""Components of a method that knows no classes."""
+UNSUPERVISED_COMPONENTS = 20  # components of a method that knows no classes
 FEWEST_COMPONENTS = 10
 """Components of a method that knows classes, however few: with two classes, two say too little."""
 SOLVED = (
@@ -61,8 +60,7 @@ SOLVED = (
 """Attributes that follow from moments, and are worked out when they are asked for."""
 STREAMED = ("moments_", "n_chunks_seen_", "stream_classes_", "_beside", "_fingerprint")
 """Attributes that a stream leaves."""
-POOR_RESIDUAL = 1e-3
-"""Above this residual a component in single precision is not what it should be."""
+POOR_RESIDUAL = 1e-3  # above this residual a component in single precision is not what it should be
 BATCH = 1024
 """New samples mapped at a time: bounds the memory of ``transform``, and stays near the cache."""
 

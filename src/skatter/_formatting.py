@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
-LONGEST = 60
-"""Characters of a user's text that a message shows."""
+LONGEST = 60  # characters of a user's text that a message shows
 
 
 def public_name(kind: type) -> str:

@@ -16,11 +16,9 @@ from sklearn.base import BaseEstimator
 
 from skatter._formatting import join, number, printable, shorten
 
-MOST_NAMES = 10
-"""Domains, classes or candidates that are listed; the others are counted."""
+MOST_NAMES = 10  # domains, classes or candidates that are listed; the others are counted
 
-LONGEST_NAME = 40
-"""Letters of a name."""
+LONGEST_NAME = 40  # letters of a name
 
 _STYLE = """
 .skatter-learnt {font-size: 0.9em; margin: 0.5em 0; line-height: 1.45}

@@ -36,14 +36,11 @@ from skatter.kernels import WithKernel, centre, gram, kernel_of
 DENSE = 1500
 """Samples up to which all components are computed, and then cut: rows in any order then give the
 same basis to rounding."""
-PASSES = 1
-"""Power iterations of the randomised solver."""
-OVERSAMPLED = 10
-"""Directions of the randomised solver beyond the components."""
+PASSES = 1  # power iterations of the randomised solver
+OVERSAMPLED = 10  # directions of the randomised solver beyond the components
 ROUNDING = {"float64": 1e-12, "float32": 2e-7}
 """Share of the largest eigenvalue below which another one is zero, as in KernelPCA."""
-BATCH = 4096
-"""New samples mapped at a time."""
+BATCH = 4096  # new samples mapped at a time
 
 
 @declared

@@ -20,8 +20,7 @@ from sklearn.utils import gen_batches
 from skatter._tensors import Array
 from skatter.domains import Codes
 
-BATCH = 2_048
-"""Samples whose kernel values are held at a time."""
+BATCH = 2_048  # samples whose kernel values are held at a time
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,10 +28,8 @@ from skatter._tensors import Array
 from skatter.kernels import DIAGONAL_BATCH, Kernel
 from skatter.scatter import Geometry
 
-HOST_TILE_BYTES = 2**25
-"""Bytes of a tile in the memory of the host."""
-DEVICE_TILE_BYTES = 2**31
-"""Bytes of a tile in the memory of a graphics card, at most."""
+HOST_TILE_BYTES = 2**25  # bytes of a tile in the memory of the host
+DEVICE_TILE_BYTES = 2**31  # bytes of a tile in the memory of a graphics card, at most
 
 
 class TiledGram:

@@ -24,8 +24,7 @@ __all__ = ["Domains", "read_domains"]
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
 
-FEW = 8
-"""Names that are picked out one by one rather than sorted."""
+FEW = 8  # names that are picked out one by one rather than sorted
 
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]

@@ -26,8 +26,7 @@ from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_doma
 __all__ = ["bin_labels"]
 
 
-Task = Literal["classes", "numbers"]
-"""What labels are."""
+Task = Literal["classes", "numbers"]  # what labels are
 
 NOT_IN_PARTS = (
     "label_splines ranks y where all labels are at hand, and here they come in parts: give "
@@ -38,8 +37,7 @@ NOT_IN_PARTS = (
 MOST_LEVELS = 256
 """Different labels that are told apart: more of them are cut into so many parts of equal counts."""
 
-DEGREE = 3
-"""Of the splines; lower where there are few."""
+DEGREE = 3  # of the splines; lower where there are few
 
 
 def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:

@@ -55,22 +55,16 @@ __all__ = ["LandmarkMap"]
 
 CANDIDATES = 5_000
 """Samples that k-means++ chooses landmarks from, unless ``PER_LANDMARK`` asks for more."""
-PER_LANDMARK = 5
-"""Candidates for each landmark, at least."""
-SCORED = 50_000
-"""Samples whose leverage is estimated, unless ``PER_LANDMARK`` asks for more."""
-PILOT = 256
-"""Landmarks, drawn uniformly, that leverage is estimated from."""
+PER_LANDMARK = 5  # candidates for each landmark, at least
+SCORED = 50_000  # samples whose leverage is estimated, unless ``PER_LANDMARK`` asks for more
+PILOT = 256  # landmarks, drawn uniformly, that leverage is estimated from
 DRAWS_PER_DIRECTION = 10
 """Landmarks that a draw by leverage takes for each direction that it is to resolve."""
-BATCH = 8192
-"""Samples looked at together."""
+BATCH = 8192  # samples looked at together
 
-_EUCLIDEAN = ("linear", "rbf")
-"""Kernels whose distances in feature space grow with Euclidean ones."""
+_EUCLIDEAN = ("linear", "rbf")  # kernels whose distances in feature space grow with Euclidean ones
 _DENSE_ONLY = ("additive_chi2", "chi2")
-_NEGATIVE = 1e-6
-"""Share of negative eigenvalues that rounding does not explain."""
+_NEGATIVE = 1e-6  # share of negative eigenvalues that rounding does not explain
 
 
 @declared

@@ -42,16 +42,13 @@ __all__ = ["Moments", "collect_moments", "merge_moments"]
 
 
 SECOND = ("pooled", "cell")
-MAX_BYTES = 2**34
-"""Size of a file of moments."""
-BATCH_VALUES = 2**23
-"""Features computed at a time: bounds the memory that collecting moments takes."""
+MAX_BYTES = 2**34  # size of a file of moments
+BATCH_VALUES = 2**23  # features computed at a time: bounds the memory that collecting moments takes
 DEVICE_BATCH_VALUES = 2**30
 """The same on a graphics card, where small batches would wait for the host."""
 _OF_CELLS = ("label", "classes", "domain", "domain_ids", "is_target", "counts")
 """What a file of moments holds of the cells, in the order of the fields of :class:`Domains`."""
-DEVICE_SHARE = 2**6
-"""Bytes of its free memory for each of them, at least."""
+DEVICE_SHARE = 2**6  # bytes of its free memory for each of them, at least
 
 
 @dataclass(frozen=True, eq=False)

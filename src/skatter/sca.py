@@ -34,13 +34,11 @@ from skatter.labels import (
 
 __all__ = ["KPCA", "SCA", "USCA", "KernelFisher"]
 
-DEFAULT_RIDGE = 1e-3
-"""Share of the total scatter, where scatters are means."""
+DEFAULT_RIDGE = 1e-3  # share of the total scatter, where scatters are means
 
 DEFAULT_BETA = 0.1
 
-RIDGE = optional(POSITIVE)
-"""Rule of a ridge that has a default."""
+RIDGE = optional(POSITIVE)  # rule of a ridge that has a default
 
 NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
 """The same where labels are numbers; chosen by ``benchmarks/label_splines.py``."""

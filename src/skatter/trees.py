@@ -44,8 +44,7 @@ __all__ = [
 ROWS = 8192
 """Rows evaluated together, so that they and the nodes of one tree stay in the processor's cache."""
 
-WALKERS = 32768
-"""Pairs of a row and a tree that go down together: few rows take many trees at once."""
+WALKERS = 32768  # pairs of a row and a tree that go down together: few rows take many trees at once
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,7 @@ from skatter._tensors import (
     subtract_product,
 )
 
-NARROW = 8
-"""A matrix is narrow where the other one is this many times as large, both ways."""
+NARROW = 8  # a matrix is narrow where the other one is this many times as large, both ways
 
 
 def dot(A: Tall, B: Tall) -> Tall:

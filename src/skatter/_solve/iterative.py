@@ -79,28 +79,19 @@ from skatter.domains import Domains
 
 Progress = Callable[[int, float], None]
 
-MAX_PRODUCTS = 100
-"""Products with K after which the search is given up."""
+MAX_PRODUCTS = 100  # products with K after which the search is given up
 MAX_LANDMARKS = 2048
 """Landmarks of the stand-in at most: a small eigenproblem of this size is solved on the host."""
-RANDOM_DIRECTIONS = 8
-"""Random directions in the first block, for what the stand-in cannot see."""
-AHEAD = 4
-"""Components of the stand-in in the first block for each one that is wanted."""
-FIRST = 128
-"""Components of the stand-in in the first block, at least."""
-GUARD = 16
-"""Pairs that are sought beyond the wanted ones, at least."""
-BLOCKS = 16
-"""Blocks that the basis has room for beside the first one."""
+RANDOM_DIRECTIONS = 8  # random directions in the first block, for what the stand-in cannot see
+AHEAD = 4  # components of the stand-in in the first block for each one that is wanted
+FIRST = 128  # components of the stand-in in the first block, at least
+GUARD = 16  # pairs that are sought beyond the wanted ones, at least
+BLOCKS = 16  # blocks that the basis has room for beside the first one
 NEAR = 0.05
 """Closer to λ than this share of it, an eigenvalue of the stand-in is taken for farther away."""
-PESSIMISM = 2.0
-"""Factor on the estimated residual before a product is spent on the measured one."""
-ROW_BATCH = 2**14
-"""Rows that are turned into double precision at a time."""
-COLUMN_BATCH = 256
-"""Features whose moments are collected at a time."""
+PESSIMISM = 2.0  # factor on the estimated residual before a product is spent on the measured one
+ROW_BATCH = 2**14  # rows that are turned into double precision at a time
+COLUMN_BATCH = 256  # features whose moments are collected at a time
 NOT_POSITIVE = (
     "The kernel is not positive semi-definite on these samples, as the iterative route needs it. "
     "Choose another kernel (rbf, linear, polynomial with coef0 >= 0) or another solver."

@@ -40,14 +40,11 @@ from skatter._tensors import (
 
 Operator = Callable[[Tall], Tall]
 
-BLOCK = 16
-"""Columns of a block: enough to keep the processor busy, few enough to converge deep."""
+BLOCK = 16  # columns of a block: enough to keep the processor busy, few enough to converge deep
 
-ROOM = 640
-"""Columns that a basis has room for before it grows."""
+ROOM = 640  # columns that a basis has room for before it grows
 
-DENSE = 500
-"""Up to this many rows the whole space is used as the basis."""
+DENSE = 500  # up to this many rows the whole space is used as the basis
 
 
 @dataclass(frozen=True)

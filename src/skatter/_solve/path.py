@@ -37,8 +37,7 @@ from skatter._tensors import (
 SINGLE_RANGE = 1e-4
 """Share of the size of an operator below which its eigenvalues drown in single precision."""
 
-SINGLE_TOL = 3e-7
-"""Tolerance that components found in single precision nearly meet."""
+SINGLE_TOL = 3e-7  # tolerance that components found in single precision nearly meet
 
 EXACT_BLOCKS = 4
 """Rounding in the image of a block counts as much as the block does in the components: the first

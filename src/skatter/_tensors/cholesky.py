@@ -12,17 +12,14 @@ from skatter._tensors.halves import halves, products_of_halves_pay, scale_of_hal
 from skatter._tensors.places import host, on_card, torch
 from skatter._tensors.products import full_precision
 
-CHOLESKY_TILE = 1024
-"""Rows of a tile of :class:`TiledCholesky` as it is made."""
+CHOLESKY_TILE = 1024  # rows of a tile of :class:`TiledCholesky` as it is made
 
-SOLVE_TILE = 4096
-"""Rows of its tiles once it is done: the fewer, the fewer steps a solve takes."""
+SOLVE_TILE = 4096  # rows of its tiles once it is done: the fewer, the fewer steps a solve takes
 
 UPDATE_ROWS = 1024
 """Rows up to which a triangle that :class:`TiledCholesky` updates is taken for a square."""
 
-ALIGNED = 32
-"""What the rows of parts of a matrix are a multiple of: matrix units like that."""
+ALIGNED = 32  # what the rows of parts of a matrix are a multiple of: matrix units like that
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,7 @@ from math import frexp
 
 from skatter._tensors.places import on_card, torch
 
-TOP_OF_HALVES = 15
-"""Float16 numbers are scaled to at most two to this power."""
+TOP_OF_HALVES = 15  # float16 numbers are scaled to at most two to this power
 
 HALVES_PAY = frozenset({(7, 0), (7, 5), (8, 0), (9, 0), (10, 0), (10, 3)})
 """Compute capabilities of cards that multiply float16 matrices more than three times as fast as

@@ -16,8 +16,7 @@ GRAM_TILE = 2048
 CROSS_TILE = 2**15
 """The same between two sets of samples: a large product is done soonest in one piece."""
 
-SEGMENT = 64
-"""Float32 entries of a Gram matrix that are added up before float64 takes over."""
+SEGMENT = 64  # float32 entries of a Gram matrix that are added up before float64 takes over
 
 
 def _products(

@@ -29,8 +29,7 @@ else:
 Array = NDArray[Any]
 Tall: TypeAlias = "NDArray[Any] | torch.Tensor"
 
-STRIP_BYTES = 2**28
-"""Bytes of the rows of a tall tensor that are worked on at a time."""
+STRIP_BYTES = 2**28  # bytes of the rows of a tall tensor that are worked on at a time
 
 
 def is_tensor(x: Any) -> TypeGuard[torch.Tensor]:

@@ -19,11 +19,9 @@ from skatter._tensors.places import (
     torch,
 )
 
-SQUARED_ROWS = 2**17
-"""Rows whose products are added up in their own floating type."""
+SQUARED_ROWS = 2**17  # rows whose products are added up in their own floating type
 
-NARROW_QR = 64
-"""Columns up to which a card does a QR by inner products."""
+NARROW_QR = 64  # columns up to which a card does a QR by inner products
 
 INDEPENDENT = 1e-5
 """Share of a column that lies beside those before it, at least, for a QR by inner products."""

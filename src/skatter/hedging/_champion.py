@@ -39,17 +39,13 @@ METRICS = ("accuracy", "balanced accuracy")
 
 N_FOLDS = 5
 
-MAX_ITER = 500
-"""Of logistic regression."""
+MAX_ITER = 500  # of logistic regression
 
-MAX_ROWS = 4_000
-"""Rows that folds see; of more as many are drawn."""
+MAX_ROWS = 4_000  # rows that folds see; of more as many are drawn
 
-MAX_MACHINE = 2_500
-"""Rows that a support vector machine is trained on: its cost is quadratic."""
+MAX_MACHINE = 2_500  # rows that a support vector machine is trained on: its cost is quadratic
 
-MAX_GROWN = 5_000
-"""Rows that a tree of the forest is grown on."""
+MAX_GROWN = 5_000  # rows that a tree of the forest is grown on
 
 WEIGHED_LEAF = 5
 """Samples of a leaf where classes weigh the same; a pure leaf of one sample has no use for it."""
@@ -58,8 +54,7 @@ LARGEST_ROUND = 200
 """Trees × (20 + columns) of a round up to which boosting takes part; beyond, it would take longer
 than all others together."""
 
-OWN = "own"
-"""Name of a classifier that the user gave."""
+OWN = "own"  # name of a classifier that the user gave
 
 
 @declared
@@ -444,8 +439,7 @@ def draw_rows(label: Codes, n_rows: int, seed: int) -> Codes:
     return np.sort(mixed[order[:n_rows]])
 
 
-FEW = 5
-"""Samples of every class that a draw keeps."""
+FEW = 5  # samples of every class that a draw keeps
 
 
 def score_of(metric: Metric, truth: Codes, shares: Array) -> float:

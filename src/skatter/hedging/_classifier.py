@@ -63,17 +63,13 @@ from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
 from skatter.self_training import SCAClassifier, read_frequencies
 
-MAX_JUDGED = 5_000
-"""Target samples that members are compared on; of more as many are drawn."""
+MAX_JUDGED = 5_000  # target samples that members are compared on; of more as many are drawn
 
-MAX_MEASURED = 500
-"""Samples of either side that the scatter between them is measured on."""
+MAX_MEASURED = 500  # samples of either side that the scatter between them is measured on
 
-N_NEIGHBOURS = 15
-"""Behind SCA."""
+N_NEIGHBOURS = 15  # behind SCA
 
-MAX_REHEARSED = 2_000
-"""Labelled samples of the sources that a rehearsal learns from and predicts."""
+MAX_REHEARSED = 2_000  # labelled samples of the sources that a rehearsal learns from and predicts
 
 
 def _check_champion(name: str, value: Any) -> None:

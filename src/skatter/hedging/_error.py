@@ -33,11 +33,9 @@ from skatter._tensors import Array
 from skatter.hedging._expectation import Verdict, decide
 from skatter.selection._asking import Estimate
 
-SHIFT_PRIOR = 2.0
-"""Labels of the target that its shift must outweigh."""
+SHIFT_PRIOR = 2.0  # labels of the target that its shift must outweigh
 
-PRIOR_LABELS = 4.0
-"""Labels of the target that the expected error is worth."""
+PRIOR_LABELS = 4.0  # labels of the target that the expected error is worth
 
 NO_LABELS: Array = np.empty(0)
 

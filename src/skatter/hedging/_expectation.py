@@ -47,14 +47,11 @@ from skatter.selection._asking import Estimate
 
 Verdict = Literal["adapt", "do not adapt", "cannot tell"]
 
-FEWEST = 20
-"""Target samples below which nothing is said."""
+FEWEST = 20  # target samples below which nothing is said
 
-POWERS = (0.1, 10.0)
-"""Least and largest power of the probabilities."""
+POWERS = (0.1, 10.0)  # least and largest power of the probabilities
 
-SURE = 0.995
-"""Largest accuracy that is ever expected."""
+SURE = 0.995  # largest accuracy that is ever expected
 
 
 @cache
@@ -90,8 +87,7 @@ def expected_accuracy(signs: Signs, n_classes: int, metric: str) -> Estimate:
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
 
-SPREAD = 1.2
-"""Intervals are as wide as members disagree: proportional to this less their agreement."""
+SPREAD = 1.2  # intervals are as wide as members disagree: proportional to this less their agreement
 
 
 def calibration_power(shares: Array, accuracy: float) -> float:

@@ -70,17 +70,13 @@ from skatter.scaling import DomainScaler
 Criterion = Literal["mean", "worst"]
 CRITERIA = ("mean", "worst")
 BY_DOMAIN = "leave-one-domain-out"
-Reach = tuple[Array, Array] | None
-"""Least and largest value of each column."""
+Reach = tuple[Array, Array] | None  # least and largest value of each column
 
-SHARPNESS = 45.0
-"""η: how much less a member counts that predicts left-out domains worse."""
+SHARPNESS = 45.0  # η: how much less a member counts that predicts left-out domains worse
 
-DOMAIN_VOICE = 0.5
-"""v: of a member that is scaled in each domain."""
+DOMAIN_VOICE = 0.5  # v: of a member that is scaled in each domain
 
-LEAST_WEIGHT = 0.02
-"""Of the largest weight; members with less do not vote."""
+LEAST_WEIGHT = 0.02  # of the largest weight; members with less do not vote
 
 SMOOTHING = 0.01
 """Share of guessing that is mixed into probabilities before their logarithm is taken."""
@@ -88,17 +84,14 @@ SMOOTHING = 0.01
 POWERS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 """Of probabilities, among which left-out domains choose; below one a member becomes more modest."""
 
-LEAST_SHARE = 1e-6
-"""Probability that is raised to a power in place of none."""
+LEAST_SHARE = 1e-6  # probability that is raised to a power in place of none
 
-N_COMPONENTS = 60
-"""Of SCA, or all there are."""
+N_COMPONENTS = 60  # of SCA, or all there are
 
 IN_BATCHES = ("logistic", "svm", "SCA")
 """Members that are there a second time, on columns scaled in each domain."""
 
-FEWEST_OF_A_BATCH = 30
-"""Samples from which a domain's own mean and standard deviation are used."""
+FEWEST_OF_A_BATCH = 30  # samples from which a domain's own mean and standard deviation are used
 
 
 def _check_own(name: str, value: Any) -> None:

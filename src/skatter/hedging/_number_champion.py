@@ -38,24 +38,19 @@ KERNEL_ALPHAS = np.logspace(-3, 2, 11)
 KERNEL_POWERS = (0.25, 1.0, 4.0)
 """Of the RBF kernel with the median distance: a power of it is one of another width."""
 
-MAX_KERNEL = 1_000
-"""Rows that kernel ridge regression learns from: its cost is cubic."""
+MAX_KERNEL = 1_000  # rows that kernel ridge regression learns from: its cost is cubic
 
 MAX_GROWN_NUMBERS = 2_000
 """Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
 
-MANY = 4
-"""Labelled samples, in units of those held out, above which these are not learnt from."""
+MANY = 4  # labelled samples, in units of those held out, above which these are not learnt from
 
-LARGEST_FOLD = 2 / 3
-"""Share of the samples that whole sources may take out of a fold."""
+LARGEST_FOLD = 2 / 3  # share of the samples that whole sources may take out of a fold
 
-LEAST_LABELLED = 10
-"""Labelled samples without which nothing can be held out."""
+LEAST_LABELLED = 10  # labelled samples without which nothing can be held out
 
 
-MOST_UNLABELLED = 0.5
-"""Share of labelled samples below which a domain is a target."""
+MOST_UNLABELLED = 0.5  # share of labelled samples below which a domain is a target
 
 
 @declared

@@ -48,13 +48,11 @@ from skatter.hedging._number_weights import (
     separation,
 )
 
-MAX_JUDGED = 5_000
-"""Target samples that members are compared on; of more as many are drawn."""
+MAX_JUDGED = 5_000  # target samples that members are compared on; of more as many are drawn
 
 KERNEL = "kernel ridge"
 
-ALIKE = ("ridge", "forest", KERNEL)
-"""Members that are there under both scalings."""
+ALIKE = ("ridge", "forest", KERNEL)  # members that are there under both scalings
 
 
 def _check_champion(name: str, value: Any) -> None:
@@ -327,11 +325,9 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
         return [Section("Members", (), ("member", "weight", "R², source"), lines)]
 
 
-SPREADS = (0.25, 10.0)
-"""Least and largest disagreement in the target, in units of that on sources."""
+SPREADS = (0.25, 10.0)  # least and largest disagreement in the target, in units of that on sources
 
-TINY = 1e-6
-"""Of the range of labels: no error is smaller."""
+TINY = 1e-6  # of the range of labels: no error is smaller
 
 
 def _spread(weights: Array, predictions: Array) -> tuple[Array, Array]:

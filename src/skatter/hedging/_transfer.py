@@ -32,11 +32,9 @@ from skatter.hedging._expectation import SURE
 from skatter.selection._asking import Estimate
 from skatter.trees import ForestClassifier
 
-Fold = tuple[Codes, Codes]
-"""Rows to learn from, and rows to predict."""
+Fold = tuple[Codes, Codes]  # rows to learn from, and rows to predict
 
-N_FOLDS = 4
-"""Parts of the sources that are left out in turn; of more sources each part has several."""
+N_FOLDS = 4  # parts of the sources that are left out in turn; of more sources each part has several
 
 
 @dataclass(frozen=True, eq=False)

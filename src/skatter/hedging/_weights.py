@@ -59,35 +59,28 @@ from skatter.hedging._transfer import Transfer
 from skatter.kernels import gram, resolve_kernel
 from skatter.scatter import mmd, scatter
 
-SHARPNESS = 5
-"""Power of the agreement."""
+SHARPNESS = 5  # power of the agreement
 
 CHAMPION_VOICES = 2.0
 """More than others, of the champion of two classes; of more classes it has less."""
 
-MOST_VOICES = 10
-"""Of the member that trains itself."""
+MOST_VOICES = 10  # of the member that trains itself
 
-DOMAIN_VOICE = 0.6
-"""Of a member that is scaled in each domain."""
+DOMAIN_VOICE = 0.6  # of a member that is scaled in each domain
 
 RESIDUAL_SHARPNESS = 100
 """How fast voices move to the champion with the scatter that scaling leaves between domains."""
 
-MOST_RESIDUAL = 0.02
-"""Share of the total scatter beyond which no more of them move."""
+MOST_RESIDUAL = 0.02  # share of the total scatter beyond which no more of them move
 
 TRANSFER_SHARPNESS = 40
 """How much more such a member counts where it predicts sources better that were left out."""
 
-SOURCE_SHARPNESS = 10
-"""How much less a member counts that is less accurate on the sources."""
+SOURCE_SHARPNESS = 10  # how much less a member counts that is less accurate on the sources
 
-CONSISTENT = 0.74
-"""Consistency of the plain members from which on they are taken at their word."""
+CONSISTENT = 0.74  # consistency of the plain members from which on they are taken at their word
 
-CONTRADICTORY = 0.64
-"""Consistency up to which nothing is given for their word."""
+CONTRADICTORY = 0.64  # consistency up to which nothing is given for their word
 
 TRUST_IN_FREQUENCIES = 0.5
 """Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""

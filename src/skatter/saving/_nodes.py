@@ -35,14 +35,11 @@ from skatter.saving._specs import Part, Refused, class_of, parts_in
 
 Node = Any
 
-MAX_NUMBERS = 10_000
-"""Keys of a set or dict that are not all text."""
+MAX_NUMBERS = 10_000  # keys of a set or dict that are not all text
 
-DEPTH = 32
-"""Containers in containers, and objects in objects."""
+DEPTH = 32  # containers in containers, and objects in objects
 
-UNFOLDED = 10_000
-"""Objects of a model, each counted as often as it is used."""
+UNFOLDED = 10_000  # objects of a model, each counted as often as it is used
 
 _BITS = (8, 16, 32, 64)
 SCALARS = (
@@ -50,8 +47,7 @@ SCALARS = (
     *(f"{kind}{bits}" for kind in ("int", "uint") for bits in _BITS),
     *(f"float{bits}" for bits in _BITS[1:]),
 )
-SCALAR_TYPES = {name: np.dtype(name).type for name in SCALARS}
-"""Scalar types of NumPy by name."""
+SCALAR_TYPES = {name: np.dtype(name).type for name in SCALARS}  # scalar types of NumPy by name
 
 DTYPES = {np.dtype(name).str: np.dtype(name) for name in (*SCALARS, "object")}
 LEFT_OUT = ("n_jobs", "memory")

@@ -372,8 +372,7 @@ _BESIDE = {
 }
 """What estimators of scikit-learn have beside their parameters and what they learn."""
 
-_STATELESS = {"FunctionTransformer", "Normalizer"}
-"""Estimators that need no fit."""
+_STATELESS = {"FunctionTransformer", "Normalizer"}  # estimators that need no fit
 
 _COMPOSED = {"Pipeline", "DomainPipeline", "ColumnTransformer"}
 """Estimators whose parameters hold what they learn."""

@@ -13,8 +13,7 @@ from scipy.linalg import helmert
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains
 
-ROUNDING = 1e-10
-"""Share of the largest singular value below which groups span nothing."""
+ROUNDING = 1e-10  # share of the largest singular value below which groups span nothing
 
 
 def indicator_means(groups: Codes, n_groups: int, counts: Array | None = None) -> Array:

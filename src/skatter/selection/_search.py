@@ -53,8 +53,7 @@ from skatter.selection._folds import FoldSolver, nearest_labels
 from skatter.selection._splitters import LeaveOneDomainOut
 from skatter.selection.criteria._registry import CRITERIA
 
-Setting = tuple[float, float]
-"""β and δ."""
+Setting = tuple[float, float]  # β and δ
 
 Fold = Callable[[Codes], Iterator[Array]]
 """Held-out rows to projections of all samples, setting by setting."""

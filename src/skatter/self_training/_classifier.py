@@ -47,8 +47,7 @@ STANDARDISE = (
     "Standardise first, e.g. make_domain_pipeline(StandardScaler(), SCAClassifier()), or use "
     "HedgedClassifier, which does so itself."
 )
-NEAR = 5
-"""Samples of ``fit`` that a new one is predicted from."""
+NEAR = 5  # samples of ``fit`` that a new one is predicted from
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,9 @@ from sklearn.neighbors import NearestNeighbors
 from skatter._tensors import Array, Tall, is_tensor, nearest_neighbours
 from skatter.domains import Codes
 
-ROWS = 256
-"""Points compared at a time with all others, so that the products stay in the cache."""
-MOST = 100
-"""Candidates to a point, on average, beyond which a search from scratch is sooner done."""
-WIDEST = 1000
-"""The same for a single point."""
+ROWS = 256  # points compared at a time with all others, so that the products stay in the cache
+MOST = 100  # candidates to a point, on average, beyond which a search from scratch is sooner done
+WIDEST = 1000  # the same for a single point
 
 
 class Nearest:

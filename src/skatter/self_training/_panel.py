@@ -31,8 +31,7 @@ from skatter.domains import Codes
 from skatter.selection.criteria import is_collapsed
 from skatter.self_training._rounds import Beliefs, Round, Trainer, has_settled, side_by_side
 
-SHARPNESS = 4
-"""p: how much more the word of a candidate counts that the others confirm."""
+SHARPNESS = 4  # p: how much more the word of a candidate counts that the others confirm
 
 
 def agreement(predictions: Sequence[Codes]) -> Array:

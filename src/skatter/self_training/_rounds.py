@@ -29,8 +29,7 @@ from skatter.self_training._voters import VOTERS, Electorate, Searches, indicato
 
 Result = TypeVar("Result")
 
-SETTLED = 0.002
-"""Share of changed predictions at which another round would change nothing."""
+SETTLED = 0.002  # share of changed predictions at which another round would change nothing
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,10 @@ from skatter._tensors import (
 from skatter.domains import Codes
 from skatter.self_training._nearest import Nearest
 
-N_NEIGHBOURS = 10
-"""Neighbours of a sample in the graph."""
-KEPT = 0.9
-"""Share of its own label that a sample takes from its neighbours in each step."""
-STEPS = 40
-"""Steps of spreading: 0.9^40 is one in seventy."""
-CLUSTER_STEPS = 15
-"""Steps of Lloyd's algorithm at most."""
+N_NEIGHBOURS = 10  # neighbours of a sample in the graph
+KEPT = 0.9  # share of its own label that a sample takes from its neighbours in each step
+STEPS = 40  # steps of spreading: 0.9^40 is one in seventy
+CLUSTER_STEPS = 15  # steps of Lloyd's algorithm at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +188,7 @@ VOTERS: Mapping[str, Callable[[Electorate], Array]] = {
 }
 """The voters by name."""
 
-TIE = 1e-3
-"""Weight of soft shares beside a whole vote: they decide ties."""
+TIE = 1e-3  # weight of soft shares beside a whole vote: they decide ties
 
 
 def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:

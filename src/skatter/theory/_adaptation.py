@@ -24,8 +24,7 @@ from skatter.theory._discrepancy import (
 )
 from skatter.theory._samples import Pair, check_alpha, check_radius, kernel_bound, read_pair
 
-NOTE = "diagnostic, not a certificate"
-"""How every :class:`AdaptationBound` is to be read."""
+NOTE = "diagnostic, not a certificate"  # how every :class:`AdaptationBound` is to be read
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from skatter._checks import check_real, check_table
 from skatter._tensors import Array
 from skatter.domains import Codes
 
-STRIP = 1024
-"""Rows of the matrix of similarities that are formed at once."""
+STRIP = 1024  # rows of the matrix of similarities that are formed at once
 
 
 def prediction_entropy(probabilities: Any) -> float:
