@@ -69,7 +69,6 @@ class CalibratedSVC(Declared, ClassifierMixin, BaseEstimator):
     random_state: int = 0
 
     def fit(self, X: Any, y: Any) -> CalibratedSVC:
-        """Train the machine and the map from its decisions to probabilities."""
         self.fit_with_oob(X, y)
         return self
 
@@ -102,13 +101,11 @@ class CalibratedSVC(Declared, ClassifierMixin, BaseEstimator):
         return out
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class in ``classes_``."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=list(FLOATS))
         return self.link_.predict_proba(_decisions(self.machine_, X, len(self.classes_)))
 
     def predict(self, X: Any) -> Array:
-        """Predict the most probable class."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
@@ -174,7 +171,6 @@ class LearnsFromDomains(Declared):
         return self
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
-        """Fit on checked samples."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -206,7 +202,6 @@ class Contest(LearnsFromDomains, BaseEstimator):
     candidates: Mapping[str, Any] | None = field(default=None, kw_only=False)
 
     def contender(self, name: str) -> Contender:
-        """Return a candidate by its name."""
         return next(each for each in self.contenders_ if each.name == name)
 
     def _settle(self, contenders: Iterable[Contender]) -> None:
@@ -219,7 +214,6 @@ class Contest(LearnsFromDomains, BaseEstimator):
         return self.scaler_.transform(check_with_gaps(self, X, reset=False))
 
     def _own_candidates(self, fits: Callable[[Any], bool], kind: str) -> dict[str, Any]:
-        """Return clones of the candidates that the user gave, or say which one does not fit."""
         check_candidates(self.candidates, fits, kind)
         return {name: clone(each) for name, each in (self.candidates or {}).items()}
 
@@ -303,7 +297,6 @@ class ChampionClassifier(ScoresLabelled, Contest):
 
 
 def has_probabilities(candidate: Any) -> bool:
-    """Whether it is a classifier with probabilities."""
     return is_classifier(candidate) and hasattr(candidate, "predict_proba")
 
 
@@ -313,7 +306,6 @@ PROBABILISTIC = "classifier with predict_proba"
 def check_candidates(
     candidates: Any, fits: Callable[[Any], bool] = has_probabilities, kind: str = PROBABILISTIC
 ) -> None:
-    """Raise unless candidates map names to estimators of a kind, one at least."""
     if not isinstance(candidates, Mapping) or not candidates:
         raise ValueError(
             f"candidates must map names to estimators, one {kind} at least, or be None for the "
@@ -443,7 +435,6 @@ FEW = 5  # samples of every class that a draw keeps
 
 
 def score_of(metric: Metric, truth: Codes, shares: Array) -> float:
-    """Return the metric of the most probable classes."""
     predicted = shares.argmax(axis=1)
     if metric == "accuracy":
         return float(accuracy_score(truth, predicted))

@@ -336,7 +336,6 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         return Transfer(every, means[0], means[-1])
 
     def _left_out(self, X: Any, domains: Domains, fold: Fold, seed: int) -> Array:
-        """Return what plain members and SCA say of samples left out, taught by the others."""
         learn, held = fold
         n_classes = len(domains.classes)
         said = [
@@ -404,7 +403,6 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         return residual_scatter(*(X[rng.permutation(side)[:most]] for side in (known, rows)))
 
     def _judge(self, shares: Array, views: Views, rows: Codes, domains: Domains, seed: int) -> None:
-        """Estimate the accuracy in the target, and calibrate the probabilities by it."""
         best = self.champion_.contender(self.champion_.champion_)
         plain = shares[[each.name for each in self.members_].index(best.name)]
         pooled = self._pool(shares)

@@ -42,7 +42,6 @@ NO_LABELS: Array = np.empty(0)
 
 @cache
 def error_numbers() -> Mapping[str, Any]:
-    """Return the fitted numbers."""
     text = files("skatter.hedging").joinpath("error.json").read_text(encoding="utf-8")
     return json.loads(text)
 

@@ -56,7 +56,6 @@ SURE = 0.995  # largest accuracy that is ever expected
 
 @cache
 def numbers(metric: str) -> Mapping[str, Any]:
-    """Return the fitted numbers of a metric."""
     text = files("skatter.hedging").joinpath("expectation.json").read_text(encoding="utf-8")
     return json.loads(text)[metric]
 
@@ -78,7 +77,6 @@ class Signs:
 
 
 def expected_accuracy(signs: Signs, n_classes: int, metric: str) -> Estimate:
-    """Return the accuracy to expect of the hedge in the target, with a 90 % interval."""
     fitted = numbers(metric)["accuracy"]
     kept, apart = signs.terms
     value = fitted["intercept"] + fitted["slope"] * kept + fitted["apart"] * apart
@@ -103,7 +101,6 @@ def calibration_power(shares: Array, accuracy: float) -> float:
 
 
 def sharpened(shares: Array, power: float) -> Array:
-    """Return shares raised to a power; rows sum to one."""
     # The largest of a row is 1 before it is raised, so that no row vanishes.
     raised = (shares / shares.max(axis=1, keepdims=True)) ** power
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
@@ -211,7 +208,6 @@ def _reasons(gain: float) -> Mapping[Verdict, str]:
 def decide(
     sign: float, n_target: int, fitted: Mapping[str, float], reasons: Mapping[Verdict, str]
 ) -> tuple[Verdict, str]:
-    """Return the verdict by fitted thresholds of a sign, and its reason."""
     if n_target < FEWEST:
         return "cannot tell", (
             f"Cannot tell: {n_target} target samples are too few, and {FEWEST} are the least."

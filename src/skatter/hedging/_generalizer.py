@@ -379,7 +379,6 @@ def _cut_off(X: Any, reach: Reach) -> Any:
 
 
 def temper(shares: Array, power: float) -> Array:
-    """Return probabilities raised to a power, and divided by their sum."""
     raised = np.maximum(shares, LEAST_SHARE) ** power
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 

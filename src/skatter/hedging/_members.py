@@ -48,7 +48,6 @@ class Views:
         self._domain: Any = None
 
     def of(self, scaling: Scaling) -> Any:
-        """Return the samples under one scaling."""
         if scaling == "pooled" or self.scaler is None:
             return self.pooled
         if self._domain is None:
@@ -56,7 +55,6 @@ class Views:
         return self._domain
 
     def take(self, rows: Codes) -> Views:
-        """Return some of the samples."""
         ids = None if self.ids is None else np.asarray(self.ids)[rows]
         return Views(self.pooled[rows], self.scaler, ids)
 

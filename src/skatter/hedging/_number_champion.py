@@ -67,7 +67,6 @@ class KernelRidgeCV(Declared, RegressorMixin, BaseEstimator):
     random_state: int = 0
 
     def fit(self, X: Any, y: Any) -> KernelRidgeCV:
-        """Choose width and penalty, and learn the coefficients."""
         self._fit(X, y)
         return self
 
@@ -102,7 +101,6 @@ class KernelRidgeCV(Declared, RegressorMixin, BaseEstimator):
         return rows, left_out
 
     def predict(self, X: Any) -> Array:
-        """Predict numbers."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=list(FLOATS))
         out = np.empty(X.shape[0])
@@ -182,7 +180,6 @@ class ChampionRegressor(ScoresNumbers, Contest):
 def read_labelled_numbers(
     estimator: Any, y: Any, sample_domain: Any, labelled: Any, n_samples: int
 ) -> tuple[Array, Domains]:
-    """Read labels that are numbers, NaN where unknown, and domains."""
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
@@ -245,7 +242,6 @@ class HeldOut:
         self.predictions: list[Array] = []
 
     def fit(self, estimator: Any, X: Any) -> tuple[Any, float]:
-        """Fit on the labelled samples; return the estimator and its R² on held-out ones."""
         if not self.by_source and len(self.known) > MANY * len(self.rows):
             # So many that those held out are not missed: the model that is judged is kept.
             rest = np.delete(np.arange(len(self.known)), self.drawn)
@@ -266,7 +262,6 @@ class HeldOut:
         return estimator, self.score(held_out)
 
     def score(self, predicted: Array) -> float:
-        """Return R²."""
         return 1 - float(np.mean((predicted - self.truth) ** 2) / max(self.truth.var(), 1e-300))
 
 

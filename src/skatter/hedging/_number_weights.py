@@ -51,7 +51,6 @@ PENALTY = 0.1  # C of the logistic regression that tells domains apart
 
 
 def disagreement(predictions: Array) -> float:
-    """Return the root mean squared difference of two members."""
     pairs = [np.mean((a - b) ** 2) for a, b in combinations(predictions, 2)]
     return float(np.sqrt(np.mean(pairs))) if pairs else 0.0
 

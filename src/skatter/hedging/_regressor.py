@@ -265,7 +265,6 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
     def _judge(
         self, ours: Array, pooled: Any, held_out: HeldOut, domains: Domains
     ) -> NumberJudgement:
-        """Judge the hedge against the champion, by the target's labels as well."""
         names = [each.name for each in self.champion_.contenders_]
         best = names.index(self.champion_.champion_)
         off = held_out.predictions[best] - held_out.truth

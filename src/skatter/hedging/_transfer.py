@@ -84,7 +84,6 @@ def cheaper(estimator: Any) -> Any:
 
 
 def expect_unseen(scores: Array, n_classes: int) -> Estimate:
-    """Return the accuracy to expect on the next unseen domain, with a 90 % interval."""
     fitted, m = unseen_numbers(), len(scores)
     # Less than guessing is never expected.
     value = float(np.clip(scores.mean() - fitted["optimism"], 1 / n_classes, SURE))

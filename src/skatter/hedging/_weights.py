@@ -240,7 +240,6 @@ def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Arr
 
 
 def self_trained_voices(n_classes: int) -> float:
-    """Return the voices of the member that trains itself on the target."""
     return float(min(n_classes - 1, MOST_VOICES))
 
 

@@ -67,7 +67,6 @@ class Writer:
         self._open: set[int] = set()
 
     def node(self, value: Any, depth: int = 0) -> Node:
-        """Return what stands for a value in JSON."""
         if depth > DEPTH:
             raise Refused("it is nested too deeply, or holds itself")
         kind = type(value)
@@ -187,7 +186,6 @@ class Reader:
         self._sizes[part] = size, depth
 
     def value(self, node: Node, depth: int = 0) -> Any:
-        """Return what a node stands for; objects as parts."""
         if depth > DEPTH:
             raise Refused("it is nested too deeply")
         kind = type(node)

@@ -308,7 +308,6 @@ UNKNOWN = (
 
 @cache
 def known_types() -> frozenset[str]:
-    """Return the names of all types."""
     methods = (each.estimator for each in METHODS.values())
     names = (f"{each.__module__}.{each.__qualname__}" for each in methods)
     return frozenset({*OURS, *names, *SCIKIT_LEARN})
@@ -473,7 +472,6 @@ def _check_rows(rows: Any, state: dict[str, Any]) -> None:
 
 
 def _check_parameters(part: Part, kind: type) -> None:
-    """Refuse parameters that ``fit`` would refuse."""
     given = {name: part.state[name] for name in _parameters(kind)}
     # Objects inside are not built yet; they were checked themselves.
     given = {name: value for name, value in given.items() if not any(parts_in(value))}

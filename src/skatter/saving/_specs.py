@@ -100,7 +100,6 @@ class Part:
 
     @property
     def kind(self) -> str:
-        """The name of its class."""
         return self.name.rpartition(".")[2]
 
     @property
@@ -148,7 +147,6 @@ class Part:
 
 
 def _features_of(part: Part) -> int | None:
-    """Return how many features a single transformer makes."""
     if part.kind in AS_WIDE:
         return part.width
     if part.kind in _MAKES:
@@ -319,7 +317,6 @@ class _Attributes:
 
 
 def _in_range(value: Array, letter: str) -> bool:
-    """Tell whether floats are finite, and their squares as well where they are used with others."""
     known = value[~np.isnan(value)] if letter == "h" else value
     limit = np.finfo(np.float64).max if letter in "vl" else LARGEST["float64"]
     return not known.size or -limit <= float(known.min()) <= float(known.max()) <= limit

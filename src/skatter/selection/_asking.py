@@ -345,7 +345,6 @@ def draw_sheet(
 
 
 def _read_predictions(predictions: Mapping[str, Any]) -> tuple[Array, Array]:
-    """Return predictions with one line for each model, and the classes among them."""
     if len(predictions) < 2:
         raise ValueError(f"predictions must hold two models at least, got {len(predictions)}.")
     columns = [np.array(np.asarray(column).tolist()) for column in predictions.values()]
@@ -361,7 +360,6 @@ def _read_predictions(predictions: Mapping[str, Any]) -> tuple[Array, Array]:
 
 
 def _read_confidence(confidence: Any, n: int) -> Draws | None:
-    """Return one confidence for each row, if any is given."""
     if confidence is None:
         return None
     given = list(confidence.values()) if isinstance(confidence, Mapping) else [confidence]
@@ -375,7 +373,6 @@ def _read_confidence(confidence: Any, n: int) -> Draws | None:
 
 
 def _strata(table: Array, sure: Draws | None) -> dict[str, Codes]:
-    """Return the rows of each stratum that has any."""
     agree = np.all(table == table[0], axis=0)
     found = {DISAGREE: ~agree}
     if sure is None or not agree.any():

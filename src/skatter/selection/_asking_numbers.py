@@ -195,7 +195,6 @@ def _mean_squares(
 
 
 def _n_more(gap: Array, n: int, n_rows: int) -> int:
-    """Return how many more labels would decide it, if the difference stays as it is."""
     sure = abs(float(gap.mean())) / max(float(gap.std()), 1e-300)
     needed = n * (float(norm.ppf(LEVEL)) / max(sure, 1e-9)) ** 2
     return int(np.clip(np.ceil(max(needed, FEWEST) - n), 1, max(n_rows - n, 1)))

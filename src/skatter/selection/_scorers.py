@@ -12,8 +12,6 @@ from skatter.selection.criteria._judging import named_criteria, score_evidence
 
 
 class DomainScorer(BaseEstimator):
-    """A scorer for an unlabelled target; make one with :func:`make_domain_scorer`."""
-
     __metadata_request__score: ClassVar[dict[str, Any]] = {
         "sample_domain": True,
         "estimator": UNUSED,

@@ -67,8 +67,6 @@ DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
 def _candidates(rule: Rule) -> Rule:
-    """Return the rule of one value, or of several, which it sorts."""
-
     def check(name: str, values: Any) -> list[Any]:
         several = (values,) if np.ndim(values) == 0 else values
         checked = sorted({rule(name, value) for value in several})

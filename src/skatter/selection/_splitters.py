@@ -81,7 +81,6 @@ class LeaveOneDomainOut(BaseCrossValidator):
         return read_marked(np.zeros(len(given)) if y is None else y, given)
 
     def _sources(self, domains: Domains) -> Codes:
-        """Return the codes of the domains to be left out, two at least."""
         sources = np.unique(domains.domain[domains.labelled & domains.source])
         if len(sources) < 2:
             raise ValueError(

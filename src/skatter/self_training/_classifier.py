@@ -88,8 +88,6 @@ def _check_estimator(name: str, value: Any) -> None:
 
 
 def _several(rule: Rule) -> Rule:
-    """Return the rule of a list of values that each keep ``rule``."""
-
     def check(name: str, values: Any) -> None:
         if isinstance(values, str) or np.ndim(values) != 1 or not len(values):
             raise ValueError(f"{name} must name one candidate or more, as a list; got {values!r}.")
@@ -392,7 +390,6 @@ class _View:
 
     @cached_property
     def samples(self) -> Any:
-        """The samples as they are learnt from."""
         if self.scaler is None:
             return self.X
         ids = self.domains.domain_ids[self.domains.domain]
@@ -417,8 +414,6 @@ class _View:
 
 
 class _Trained:
-    """A candidate in the making."""
-
     def __init__(self, view: _View, ridge: float, **options: Any) -> None:
         self.view, self.ridge = view, ridge
         template = clone(view.template).set_params(ridge=ridge)
@@ -444,24 +439,19 @@ class _Trained:
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """From samples to shares of the classes, by one candidate."""
-
     scaler: DomainScaler | None
     components: SCA
     neighbours: KNeighborsRegressor
 
     def samples(self, X: Any, sample_domain: Any) -> Any:
-        """Return samples as the components take them."""
         if self.scaler is None:
             return X
         return unit_length(self.scaler.transform(X, sample_domain=sample_domain))
 
     def embedding(self, X: Any, sample_domain: Any) -> Tall:
-        """Return components of unit length."""
         return unit_length(self.components.transform(self.samples(X, sample_domain)))
 
     def vote(self, projections: Array) -> Array:
-        """Return the shares of the classes."""
         Z = unit_length(projections)
         shares = np.asarray(self.neighbours.predict(Z)).reshape(len(Z), -1)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))

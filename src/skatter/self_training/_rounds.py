@@ -62,8 +62,6 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """What is known of the classes, and the shares of the votes that unlabelled samples have."""
-
     domains: Domains
     shares: Array | None = None
     confidence: float = 0.5
@@ -156,7 +154,6 @@ class Trainer:
         return ScatterJudge(self._samples, self._domains)
 
     def components(self, label: Codes) -> SCA:
-        """Solve SCA with these labels."""
         model = clone(self._template)
         model.fit(
             self.features,
@@ -183,7 +180,6 @@ class Trainer:
         return unit_length(Z)
 
     def next(self, before: Beliefs) -> Beliefs:
-        """Solve SCA with what is believed, and vote."""
         Z = self._projections_with(before.believed)
         electorate = Electorate(
             Z,

@@ -62,7 +62,6 @@ class Electorate:
 
     @cached_property
     def unlabelled(self) -> NDArray[np.bool_]:
-        """Samples to be predicted."""
         return self.label < 0
 
     @cached_property
@@ -137,14 +136,12 @@ def indicators(label: Codes, n_classes: int) -> Array:
 
 
 def nearest(voters: Electorate) -> Array:
-    """Return the class of the nearest labelled sample."""
     known = ~voters.unlabelled
     _, index = voters.searches.labelled(voters.targets, take(voters.Z, np.flatnonzero(known)))
     return indicators(voters.label[known][host(index[:, 0])], voters.n_classes)
 
 
 def means(voters: Electorate) -> Array:
-    """Return shares that fall with the distance from the mean of each class."""
     return _shares(_squared(voters, voters.class_means), voters)
 
 
@@ -165,7 +162,6 @@ def clusters(voters: Electorate) -> Array:
 
 
 def spreading(voters: Electorate) -> Array:
-    """Return shares of the given labels, spread over the graph."""
     return _somewhere(voters, voters.spread)
 
 
@@ -192,7 +188,6 @@ TIE = 1e-3  # weight of soft shares beside a whole vote: they decide ties
 
 
 def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
-    """Return the share of the votes that each class has, for every unlabelled sample."""
     total = np.zeros((int(voters.unlabelled.sum()), voters.n_classes))
     for name in names:
         shares = VOTERS[name](voters)
@@ -201,7 +196,6 @@ def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
 
 
 def _squared(voters: Electorate, centres: Tall) -> Array:
-    """Return squared distances to the centres, on the host: there are few of these."""
     Z = voters.targets
     if is_tensor(Z):
         return host(squared_distances(Z, centres))

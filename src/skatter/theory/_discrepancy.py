@@ -160,7 +160,6 @@ def a_distance(X: Any, Y: Any, *, C: float = 1.0, n_folds: int = 5) -> float:
 
 
 def printed_discrepancy(psi: float, range_bound: float) -> float:
-    """Return 8 r √Ψ."""
     return 8 * range_bound * float(np.sqrt(psi))
 
 

@@ -16,8 +16,6 @@ from skatter.kernels import Kernel, check_gram, gram, resolve_kernel
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two samples, one below the other, under one kernel."""
-
     samples: Array
     n_source: int
     kernel: Kernel
@@ -30,7 +28,6 @@ class Pair:
 
     @property
     def n_target(self) -> int:
-        """Samples in the second sample."""
         return len(self.samples) - self.n_source
 
     @property
@@ -52,7 +49,6 @@ def check_table(X: Any, name: str, *, least: int = 1) -> Array:
 
 
 def single_gram(X: Array, kernel: Any, gamma: Any) -> tuple[Kernel, Array]:
-    """Return the kernel and the raw Gram matrix of one sample."""
     resolved = _resolve(X, kernel, gamma)
     K = gram(X, resolved)
     return resolved, check_gram(K) if resolved.precomputed else K
@@ -61,7 +57,6 @@ def single_gram(X: Array, kernel: Any, gamma: Any) -> tuple[Kernel, Array]:
 def read_pair(
     X: Any, Y: Any, kernel: Any, gamma: Any, *, names: tuple[str, str] = ("X", "Y"), least: int = 1
 ) -> Pair:
-    """Check two samples, or the rows of their joint Gram matrix."""
     X, Y = check_table(X, names[0], least=least), check_table(Y, names[1], least=least)
     if X.shape[1] != Y.shape[1]:
         raise ValueError(
@@ -111,7 +106,6 @@ def root(values: Any, scale: float) -> Array:
 
 
 def check_alpha(alpha: Any) -> float:
-    """Check the probability with which a bound may fail."""
     alpha = check_real("alpha", alpha)
     if not 0 < alpha < 1:
         raise ValueError(
@@ -122,5 +116,4 @@ def check_alpha(alpha: Any) -> float:
 
 
 def check_radius(radius: Any) -> float:
-    """Check Λ, the radius of the ball of hypotheses."""
     return check_real("radius", radius, low=0, open_low=True)

@@ -72,12 +72,10 @@ class Evidence:
 
     @cached_property
     def fitted(self) -> Any:
-        """The model, fitted on all samples and all known labels."""
         return self._fit(self.domains)
 
     @cached_property
     def predicted(self) -> Codes:
-        """Class codes predicted for the target."""
         return self._codes(self.fitted, self.target)
 
     @cached_property
@@ -107,11 +105,9 @@ class Evidence:
 
     @cached_property
     def collapsed(self) -> bool:
-        """Whether the target is all but predicted to be one class."""
         return is_collapsed(self.predicted, self.domains.label[self.source])
 
     def score_by(self, make_judge: MakeJudge) -> float:
-        """Return the score of the predictions for the target."""
         if make_judge not in self._judges:
             self._judges[make_judge] = make_judge(self._X, self.domains, self._seed)
         return self._judges[make_judge](self.predicted)
@@ -166,7 +162,6 @@ class Evidence:
     # --- steps ----------------------------------------------------------------------------------
 
     def _fit(self, domains: Domains, X: Any = None) -> Any:
-        """Fit a clone, with labels and domains as they are in a view."""
         given = {"sample_domain": domains.domain_ids[domains.domain]}
         if has_fit_parameter(self._model, "labelled"):
             given["labelled"] = domains.labelled
@@ -178,7 +173,6 @@ class Evidence:
         return np.asarray(call_step(getattr(fitted, method), take_rows(self._X, rows), ids))
 
     def _codes(self, fitted: Any, rows: Codes, ids: Array | None = None) -> Codes:
-        """Predict rows, as codes of the classes."""
         classes = self.domains.classes
         names = self._predict(fitted, "predict", rows, ids).astype(classes.dtype)
         return np.searchsorted(classes, names)

@@ -175,7 +175,6 @@ def score_evidence(evidence: Evidence, criteria: list[Criterion]) -> dict[str, f
 
 
 def named_criteria(criteria: str | Sequence[str]) -> list[Criterion]:
-    """Look criteria up, or name the nearest."""
     names = [criteria] if isinstance(criteria, str) else list(criteria)
     if not names:
         raise ValueError(f"criteria is empty; name at least one of {', '.join(CRITERIA)}.")

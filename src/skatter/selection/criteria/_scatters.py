@@ -186,7 +186,6 @@ class ScatterJudge:
         return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter
 
     def _sums(self, weights: Array) -> Array:
-        """Return sums of the samples, weighted by columns."""
         if is_tensor(self._X):
             return host(multiply(self._X.T, like(weights, self._X)))
         return self._X.T @ weights.astype(self._X.dtype)
