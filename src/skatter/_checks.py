@@ -52,7 +52,6 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 
 def check_length(name: str, length: int, expected: int) -> None:
-    """Raise where a column has more or fewer values than X has rows."""
     if length != expected:
         raise ValueError(
             f"Lengths differ: X has {expected}, {name} has {length}. Give one value per row of X."
@@ -65,7 +64,6 @@ def n_rows(X: Any) -> int:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Return rows of an array, sparse matrix, data frame or list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
@@ -163,7 +161,6 @@ def warn_of_units(X: Any, names: Any, remedy: str, *, stacklevel: int = 3) -> No
 
 
 def _check_tensor(estimator: Any, X: Any, *, reset: bool, tensors: bool, least: int) -> Any:
-    """Do for a tensor what scikit-learn does for an array."""
     name = type(estimator).__name__
     if not tensors:
         raise TypeError(f"{name} works on NumPy arrays: pass X.numpy(force=True).")

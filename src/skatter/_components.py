@@ -427,7 +427,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @property
     def _is_explicit(self) -> bool:
-        """Whether the feature space is that of explicit features."""
         return self.feature_map is not None or (
             isinstance(self.kernel, str) and self.kernel == "linear"
         )
@@ -669,8 +668,6 @@ class RidgedComponents(ScatterComponents):
 
 
 class LabelledComponents(ScatterComponents):
-    """Base of presets that learn from labels."""
-
     def _two_classes(self) -> tuple[str, str] | None:
         """Return what needs two classes and what to do without; None where one class will do.
 

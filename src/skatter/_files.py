@@ -153,7 +153,6 @@ def _made(part: Path) -> Iterator[None]:
 
 
 def _lock(handle: int) -> bool:
-    """Lock a file if nobody else has; False as well where there are no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (AttributeError, OSError):

@@ -113,7 +113,6 @@ def listed_with_counts(names: Iterable[Any], counts: Iterable[int] | None = None
 
 
 def _foldable(section: Section) -> str:
-    """Return a table that opens under its title, in letters of one width."""
     note = f"<p>{_text(section.note)}</p>" if section.note else ""
     table = f'<div style="font-family: monospace">{_lines(section)}</div>'
     return f"<details><summary>{_text(section.title)}</summary>{table}{note}</details>"

@@ -21,22 +21,18 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def integer(low: int) -> Rule:
-    """Return the rule of integers of at least ``low``."""
     return lambda name, value: check_integer(name, value, low=low)
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False) -> Rule:
-    """Return the rule of finite numbers in [low, high], or (low, high] where ``open_low``."""
     return lambda name, value: check_real(name, value, low=low, high=high, open_low=open_low)
 
 
 def choice(*options: Any) -> Rule:
-    """Return the rule of values that are one of ``options``."""
     return lambda name, value: check_choice(name, value, options)
 
 
 def optional(rule: Rule) -> Rule:
-    """Return a rule that also takes None."""
     return lambda name, value: None if value is None else rule(name, value)
 
 
@@ -52,7 +48,6 @@ def anything(name: str, value: Any) -> None:
 
 
 def random_state(name: str, value: Any) -> None:
-    """Refuse what scikit-learn cannot make a random generator of."""
     try:
         check_random_state(value)
     except ValueError:
@@ -62,7 +57,6 @@ def random_state(name: str, value: Any) -> None:
 
 
 def verbosity(name: str, value: Any) -> None:
-    """Refuse what is neither a truth value nor a level of at least 0."""
     if not isinstance(value, bool):
         check_integer(name, value, low=0)
 
@@ -117,7 +111,6 @@ class Declared:
 
 
 def rules_of(estimator: type) -> dict[str, Rule]:
-    """Return the rules that a class and its bases declare, those of the bases first."""
     rules: dict[str, Rule] = {}
     for base in reversed(estimator.__mro__):
         own = vars(base).get("__dataclass_fields__", {}).values()

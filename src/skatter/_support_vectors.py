@@ -39,7 +39,6 @@ class SupportVectors:
 
     @classmethod
     def train(cls, X: Any, label: Codes, *, class_weight: Any = None) -> SupportVectors:
-        """Train a machine on samples and codes of classes, with scikit-learn's defaults."""
         gamma = _scale(X)
         # It draws nothing, but without a seed it would advance the global state.
         machine = SVC(gamma=gamma, class_weight=class_weight, random_state=0).fit(X, label)

@@ -25,7 +25,6 @@ _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
 def allowed_threads() -> int:
-    """Return how many threads may run."""
     allowed = _ALLOWED.get()
     if allowed is not None:
         return allowed

@@ -47,12 +47,10 @@ class TiledGram:
 
     @property
     def n(self) -> int:
-        """Number of samples."""
         return int(self.X.shape[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Floating type of products, by its NumPy name."""
         return tensors.host_dtype(self.X)
 
     def product(self, W: tensors.Tall) -> tensors.Tall:

@@ -361,7 +361,6 @@ def _on_host(X: Any) -> Any:
 
 
 def _kernel_of_landmarks(landmarks: tensors.Tall, kernel: Kernel) -> tensors.Array:
-    """Return k(L, L) in double precision on the host."""
     return _finite(tensors.host(kernel(_in_double(landmarks))))
 
 

@@ -403,7 +403,6 @@ def _from_arrays(arrays: dict[str, Array]) -> Moments:
 
 
 def _pieces(value: Any) -> Iterable[bytes]:
-    """Yield bytes that say what a parameter or a fitted attribute is."""
     yield type(value).__name__.encode()
     if tensors.is_tensor(value):
         value = tensors.host(value)

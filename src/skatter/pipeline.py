@@ -290,7 +290,6 @@ def learns_from_labels(step: Any) -> bool:
 
 
 def _parts(step: Any) -> list[Any]:
-    """Return the estimators inside an estimator."""
     values = step.get_params(deep=True).values() if hasattr(step, "get_params") else []
     return [value for value in values if hasattr(value, "fit") and not isinstance(value, type)]
 

@@ -266,8 +266,6 @@ _LAYOUT: dict[str, tuple[tuple[type, ...], int]] = {
 
 
 class _Walk:
-    """Rows going down trees, level by level; only those that are at a split go on."""
-
     def __init__(self, trees: TreeEnsemble) -> None:
         # NumPy indexes by intp, and would convert anything else at every level.
         self.feature = trees.feature.astype(np.intp)
@@ -411,7 +409,6 @@ class _TreeModel(Declared, BaseEstimator):
         return grown
 
     def _total(self, X: Any) -> Array:
-        """Return the sums over the trees."""
         check_is_fitted(self)
         if not isinstance(self.trees_, TreeEnsemble):
             raise ValueError(f"trees_ of {type(self).__name__} must be a TreeEnsemble.")
@@ -561,10 +558,7 @@ class _Classifies(ClassifierMixin, _TreeModel):
 
 
 class _Regresses(RegressorMixin, _TreeModel):
-    """Trees that predict a number."""
-
     def predict(self, X: Any) -> Array:
-        """Return the number to expect of each row."""
         total = self._total(X)
         if total.shape[1] != 1:
             raise ValueError(f"The trees predict {total.shape[1]} numbers, and one is asked for.")

@@ -134,8 +134,6 @@ def solve_iterative(
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """N, M and products with K."""
-
     gram: TiledGram
     coefficients: Coefficients
     objective: Objective
@@ -159,7 +157,6 @@ class _Problem:
         return self.coefficients.denominator(self.objective, Z)
 
     def thin(self) -> Tall:
-        """Return the columns of F and U that have a weight."""
         coefficients, objective = self.coefficients, self.objective
         classes = coefficients.between if objective.between_class else coefficients.between[:, :0]
         weighted = np.flatnonzero(coefficients.nuisance_weights(objective))
@@ -172,7 +169,6 @@ class _Problem:
         return like(W, self.coefficients.between)
 
     def pencil(self, Z: Tall, new: Tall) -> tuple[Array, Array]:
-        """Return Zᵀ N Z_new and Zᵀ M Z_new."""
         A, C = np.empty((2, Z.shape[1], new.shape[1]))
         for columns in gen_batches(new.shape[1], COLUMN_BATCH):
             part = self.double(new[:, columns])
@@ -256,7 +252,6 @@ def _jittered_cholesky(K: Array, jitter: float, device: Any) -> Array:
 
 
 def _rotate(features: Tall, L: Array) -> None:
-    """Overwrite Φ by Φ L⁻ᵀ, a strip of rows at a time."""
     if is_tensor(features):
         inverse = inverse_of_lower(L, features).T
     else:
@@ -390,8 +385,6 @@ class _Space:
 
 
 class _Search:
-    """Grow a space until it holds the wanted components; parameters of the public function."""
-
     def __init__(
         self,
         problem: _Problem,

@@ -104,7 +104,6 @@ def lanczos(
 
 
 def orthonormal(W: Tall) -> Tall:
-    """Orthonormal basis of the columns of W, in order, dependent ones dropped."""
     if not W.shape[1]:
         return fortran(W)
     limits = np.finfo(host_dtype(W))
@@ -114,8 +113,6 @@ def orthonormal(W: Tall) -> Tall:
 
 
 class _Store:
-    """Basis and small matrix in arrays that grow by doubling."""
-
     def __init__(self, start: Tall) -> None:
         n, self.size = start.shape
         self.norm = 0.0  # size of the operator as seen so far

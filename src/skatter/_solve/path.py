@@ -134,7 +134,6 @@ class KrylovPath(ABC):
         return len(self.krylov.matrix)
 
     def _begin_with(self, first: Tall) -> Tall:
-        """Remember where F and U are in the first block."""
         self.f, self.u = (inner(first, fortran(part)) for part in self.thin())
         return first
 

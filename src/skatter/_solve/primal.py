@@ -82,7 +82,6 @@ class PrimalPath:
 
     @cached_property
     def _spread(self) -> bool:
-        """Whether there is more than what rounding makes of samples that coincide."""
         moments = self.moments
         inside = np.trace(self.moments.total())
         size = inside + moments.n_samples * float(np.sum(np.square(moments.mean)))

@@ -209,7 +209,6 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
 
 
 def _gram(X: Array) -> Array:
-    """Return the smaller one of XᵀX and XXᵀ of a C-ordered X, in the lower triangle."""
     syrk = get_blas_funcs("syrk", dtype=X.dtype)
     return syrk(1.0, X.T, trans=X.shape[1] > X.shape[0], lower=True)
 

@@ -57,7 +57,6 @@ def _reduced(A: torch.Tensor, C: torch.Tensor) -> tuple[torch.Tensor, torch.Tens
 
 
 def _lower(C: torch.Tensor) -> torch.Tensor:
-    """Return L of C = L Lᵀ, or raise NumPy's LinAlgError."""
     L, info = torch.linalg.cholesky_ex(C)
     if int(info):
         raise np.linalg.LinAlgError(f"leading minor {int(info)} is not positive")

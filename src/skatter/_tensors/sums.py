@@ -40,7 +40,6 @@ def moments_of_columns(X: Tall) -> tuple[Array, Array]:
 
 
 def squared_norms(X: torch.Tensor) -> torch.Tensor:
-    """Return ‖x‖² of every row."""
     return torch.linalg.vector_norm(X, dim=1).square_()
 
 

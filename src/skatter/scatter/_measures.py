@@ -209,7 +209,6 @@ def _read_geometry(
 
 
 def _labelled_view(y: Any, n_samples: int) -> Domains:
-    """Read labels, of which there must be some."""
     domains = read_domains(y, n_samples=n_samples)
     if not domains.n_labelled:
         raise ValueError("y has no labelled sample; a class scatter needs at least one.")
@@ -217,7 +216,6 @@ def _labelled_view(y: Any, n_samples: int) -> Domains:
 
 
 def _check_weights(sample_weight: Any, n_samples: int) -> Array:
-    """Return weights that sum to one."""
     try:
         weights = np.asarray(sample_weight, float)
     except (TypeError, ValueError) as error:
