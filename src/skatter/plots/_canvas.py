@@ -81,15 +81,9 @@ def count_in_integers(axis: Axis) -> None:
 def write_title(ax: Axes, title: str, note: str = "") -> None:
     ax.set_title(title, loc="left", pad=22 if note else 8, fontsize="large")
     if note:
-        ax.annotate(
-            note,
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(0, 6),
-            textcoords="offset points",
-            fontsize="small",
-            color=QUIET,
-        )
+        look: dict[str, Any] = {"fontsize": "small", "color": QUIET}
+        above: dict[str, Any] = {"xytext": (0, 6), "textcoords": "offset points"}
+        ax.annotate(note, (0, 1), xycoords="axes fraction", **above, **look)
 
 
 def add_note(figure: Figure | SubFigure, *notes: str) -> None:
@@ -105,18 +99,10 @@ def legend_beside(
     beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
     if not hasattr(place, "spines"):
         beside = {"loc": "outside right center"}
-    legend = place.legend(
-        handles,
-        [str(k) for k in range(len(names))],
-        title=title,
-        title_fontsize="small",
-        alignment="left",
-        frameon=False,
-        fontsize="small",
-        handletextpad=0.4,
-        ncols=_columns(names),
-        **beside,
-    )
+    look: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "handletextpad": 0.4}
+    look |= {"alignment": "left", "frameon": False, "ncols": _columns(names)}
+    numbers = [str(k) for k in range(len(names))]
+    legend = place.legend(handles, numbers, title=title, **look, **beside)
     # Names come second: a legend leaves out whoever starts with an underscore.
     for text, name in zip(legend.get_texts(), short_names(names), strict=True):
         text.set_text(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 
 
 MAX_SAMPLES = 3_000
-_COLOURS = "Blues"  # one hue from light to dark: grey print keeps the order
 _NUMBERED = 20  # domains up to which a cell has room for its number
 _TURNED: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-_EMPTY = "0.95"
 _DARK = 0.55  # lightness below which white text is read best
 
 
@@ -131,13 +130,14 @@ def plot_domain_distances(
     ['Before', 'After']
     """
     options = {"kernel": kernel, "gamma": gamma, "max_samples": max_samples}
-    tables = [X] if after is None else [X, after]
-    if distances:
-        ids = np.asarray(sample_domain)
-        maps = [_check_distances(table, len(ids)) for table in tables]
-    else:
-        found = [domain_distances(table, sample_domain, **options) for table in tables]
-        ids, maps = found[0][0], [each[1] for each in found]
+    tables, ids = [X] if after is None else [X, after], np.asarray(sample_domain)
+    maps = []
+    for table in tables:
+        if distances:
+            maps.append(_check_distances(table, len(ids)))
+        else:
+            ids, found = domain_distances(table, sample_domain, **options)
+            maps.append(found)
     side = min(max(0.52 * len(ids), 2.2), 8.0)  # cells can hold a number
     figure = new_figure(figsize=(len(maps) * side + 2.6, side + 1.6))
     axes = figure.subplots(1, len(maps), squeeze=False, sharey=True)[0]
@@ -213,9 +213,9 @@ def _distances(K: Array, domains: Domains) -> Array:
 def _draw_map(ax: Axes, table: Array, names: list[str], highest: float) -> None:
     n = len(table)
     shown = np.ma.masked_array(table, mask=np.eye(n, dtype=bool))
-    image = ax.imshow(shown, cmap=_COLOURS, vmin=0.0, vmax=highest)
-    ax.set_facecolor(_EMPTY)
-    upright = max(len(name) for name in names) <= 60 // n
+    image = ax.imshow(shown, cmap="Blues", vmin=0.0, vmax=highest)  # grey print keeps the order
+    ax.set_facecolor("0.95")
+    upright = max(map(len, names)) <= 60 // n
     ax.set_xticks(range(n), names, **({} if upright else _TURNED))
     ax.set_yticks(range(n), names)
     quieten(ax)
@@ -226,14 +226,8 @@ def _draw_map(ax: Axes, table: Array, names: list[str], highest: float) -> None:
     ax.set_yticks(np.arange(n - 1) + 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
-    if n <= _NUMBERED:
-        _write_numbers(ax, table, image)
-
-
-def _write_numbers(ax: Axes, table: Array, image: Any) -> None:
-    n = len(table)
     size = "medium" if n <= 6 else "small" if n <= 12 else "x-small"
-    for a, b in zip(*np.nonzero(~np.eye(n, dtype=bool)), strict=True):
+    for a, b in permutations(range(n), 2) if n <= _NUMBERED else ():
         red, green, blue, _ = image.cmap(image.norm(table[a, b]))
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < _DARK
         colour = "white" if dark else "0.1"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 MAX_POINTS = 5_000
-_POINT_SIZE = 8
-_ALPHA = 0.7
 _MOST_NAMES = 20  # categories whose names are written among the points
 _LONGEST_NAME = 12  # letters of such a name
 
@@ -77,16 +75,9 @@ def plot_embedding(
     if legend:
         add_legend(ax, colouring)
     if len(shown) < len(Z):
-        ax.text(
-            0.995,
-            0.005,
-            thinning_note(len(shown), len(Z)),
-            transform=ax.transAxes,
-            horizontalalignment="right",
-            verticalalignment="bottom",
-            fontsize="x-small",
-            color=canvas.QUIET,
-        )
+        note = thinning_note(len(shown), len(Z))
+        look: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": "x-small"}
+        ax.text(0.995, 0.005, note, transform=ax.transAxes, color=canvas.QUIET, **look)
     return ax
 
 
@@ -159,8 +150,7 @@ def plot_before_after(
     if title is not None:
         figure.suptitle(title)
     if len(shown) < n:
-        note = f"{thinning_note(len(shown), n)}, the same ones in every panel"
-        canvas.add_note(figure, note)
+        canvas.add_note(figure, f"{thinning_note(len(shown), n)}, the same ones in every panel")
     return figure
 
 
@@ -186,10 +176,6 @@ class Colouring(NamedTuple):
         if k == UNLABELLED:
             return canvas.UNLABELLED_COLOUR, canvas.MARKERS[0]
         return canvas.PALETTE[k % len(canvas.PALETTE)], canvas.MARKERS[k // len(canvas.PALETTE)]
-
-    def present(self) -> list[tuple[int, str]]:
-        unlabelled = [(UNLABELLED, "unlabelled")] if (self.codes == UNLABELLED).any() else []
-        return [*enumerate(self.names), *unlabelled]
 
 
 def _categories(colour_by: Any, n: int) -> Colouring:
@@ -224,9 +210,9 @@ def draw_points(ax: Axes, Z: NDArray[Any], colouring: Colouring, shown: Codes) -
     # One collection per marker and not per category: categories of one marker interleave.
     for marker in sorted({marker for _, marker in styles}):
         own = [i for i, style in enumerate(styles) if style[1] == marker]
-        x, y = Z[shown[own]].T
         colours = [styles[i][0] for i in own]
-        ax.scatter(x, y, c=colours, marker=marker, s=_POINT_SIZE, alpha=_ALPHA, linewidths=0)
+        x, y = Z[shown[own]].T
+        ax.scatter(x, y, c=colours, marker=marker, s=8, alpha=0.7, linewidths=0)
     ax.set(xlabel="component 1", ylabel="component 2")
     canvas.quieten(ax)
 
@@ -250,9 +236,11 @@ def _write_names(ax: Axes, Z: NDArray[Any], colouring: Colouring) -> None:
 def add_legend(place: Axes | SubFigure, colouring: Colouring, title: str | None = None) -> None:
     from matplotlib.lines import Line2D
 
-    handles, names = [], []
-    for k, name in colouring.present():
-        colour, marker = colouring.style(k)
-        handles.append(Line2D([], [], linestyle="", color=colour, marker=marker))
-        names.append(name)
-    canvas.legend_beside(place, handles, names, title)
+    listed = list(enumerate(colouring.names))
+    if (colouring.codes == UNLABELLED).any():
+        listed.append((UNLABELLED, "unlabelled"))
+    looks = (colouring.style(k) for k, _ in listed)
+    handles = [
+        Line2D([], [], linestyle="", color=colour, marker=marker) for colour, marker in looks
+    ]
+    canvas.legend_beside(place, handles, [name for _, name in listed], title)

@@ -36,10 +36,10 @@ def _inside(model: Any, kinds: tuple[type, ...], words: str) -> Any:
     if not fitting:
         what = f"{name} with {', '.join(steps)}" if len(steps) > 1 else name
         raise TypeError(f"model must be {words}, or a pipeline that holds one; got a {what}.")
-    if len(fitting) > 1:
-        first, *_ = fitting
+    first, *others = fitting
+    if others:
         raise ValueError(
             f"model holds {len(fitting)} steps to draw ({', '.join(fitting)}); give one of them, "
             f"such as model[{first!r}]."
         )
-    return next(iter(fitting.values()))
+    return fitting[first]

@@ -19,13 +19,12 @@ from skatter._tensors import Array
 from skatter.domains import Domains
 from skatter.plots import _canvas as canvas
 from skatter.plots._embedding import Colouring, add_legend, draw_points, rows_to_draw, thinning_note
-from skatter.plots._scatters import MEASURES, Measure
+from skatter.plots._scatters import MEASURES
 from skatter.sca import SCA, beta_of
 from skatter.scatter import Geometry, Scatters, measure
 from skatter.selection._folds import FoldSolver
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 
@@ -169,15 +168,17 @@ def plot_path(
     8
     """
     check_choice("colour_by", colour_by, ("domain", "class"))
+    template = SCA() if estimator is None else estimator
     path = solve_path(
-        X, y, sample_domain, labelled=labelled, estimator=estimator, betas=betas, deltas=deltas
+        X, y, sample_domain, labelled=labelled, estimator=template, betas=betas, deltas=deltas
     )
     groups = path.domains
-    if colour_by == "domain":
-        colouring = Colouring.of("sample_domain", groups.domain_ids, groups.domain)
-    else:
-        colouring = Colouring.of("y", groups.classes, groups.label)
-    own = _own_setting(path, SCA() if estimator is None else estimator)
+    colouring = (
+        Colouring.of("sample_domain", groups.domain_ids, groups.domain)
+        if colour_by == "domain"
+        else Colouring.of("y", groups.classes, groups.label)
+    )
+    own = _own_setting(path, template)
     shown = rows_to_draw(groups.n_samples, max_points)
     side = _SIDE * max(1.0, 3 / len(path.betas))
     heights = [side * len(path.deltas) + 0.6, 2.9]
@@ -203,17 +204,14 @@ def _values(name: str, values: Sequence[float], high: float = np.inf) -> tuple[f
 
 
 def _follow(
-    embeddings: dict[tuple[float, float], Array],
-    betas: tuple[float, ...],
-    deltas: tuple[float, ...],
+    embeddings: dict[tuple[float, float], Array], betas: Sequence[float], deltas: Sequence[float]
 ) -> None:
     """Turn components that point the other way than in the setting before; signs mean nothing."""
-    for d, delta in enumerate(deltas):
-        for b, beta in enumerate(betas):
-            if b or d:
-                before = embeddings[(betas[b - 1], delta) if b else (beta, deltas[d - 1])]
-                along = np.sum(before * embeddings[beta, delta], axis=0)
-                embeddings[beta, delta] *= np.where(along < 0, -1, 1)
+    for (d, delta), (b, beta) in product(enumerate(deltas), enumerate(betas)):
+        if b or d:
+            before = embeddings[(betas[b - 1], delta) if b else (beta, deltas[d - 1])]
+            along = np.sum(before * embeddings[beta, delta], axis=0)
+            embeddings[beta, delta] *= np.where(along < 0, -1, 1)
 
 
 def _own_setting(path: Path, estimator: SCA) -> tuple[float, float]:
@@ -242,34 +240,25 @@ def _draw_grid(
 
 
 def _draw_lines(figure: SubFigure, path: Path, own: tuple[float, float]) -> None:
-    along_beta, along_delta = figure.subplots(1, 2, sharey=True)
-    beta, delta = own
-    _draw_shares(along_beta, path, [(b, delta) for b in path.betas], path.betas)
-    _draw_shares(along_delta, path, [(beta, d) for d in path.deltas], path.deltas)
-    along_beta.set(xlabel=f"β, with δ = {delta:g}", ylabel="share of the total scatter")
-    along_delta.set(xlabel=f"δ, with β = {beta:g}")
-    names = [each.words for each in _there(path)]
-    canvas.legend_beside(figure, along_delta.lines[: len(names)], names, title="scatter")
-    for ax, values, value in ((along_beta, path.betas, beta), (along_delta, path.deltas, delta)):
+    """Draw a line for each scatter that these samples have; settings stand at equal distances."""
+    axes, (beta, delta), found = figure.subplots(1, 2, sharey=True), own, path.scatters.values()
+    there = [each for each in MEASURES if any(getattr(s, each.name) > 0 for s in found)]
+    along_beta, along_delta = [(b, delta) for b in path.betas], [(beta, d) for d in path.deltas]
+    for ax, settings, values, value in (
+        (axes[0], along_beta, path.betas, beta),
+        (axes[1], along_delta, path.deltas, delta),
+    ):
+        for each in there:
+            k = MEASURES.index(each)
+            shares = path.shares(each.name, settings)
+            ax.plot(shares, color=_LINES[k], marker=canvas.MARKERS[k], markersize=5, linewidth=1.8)
+        ax.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+        canvas.count_in_percent(ax.yaxis)
+        canvas.open_frame(ax, grid="y")
         place = values.index(value)
         ax.axvline(place, color=canvas.AFTER_COLOUR, linewidth=6, alpha=0.12, zorder=0)
         ax.set_xlim(-0.3, len(values) - 0.7)
-
-
-def _there(path: Path) -> list[Measure]:
-    """Return the scatters that these samples have, such as conditional domain scatter."""
-    found = path.scatters.values()
-    return [each for each in MEASURES if any(getattr(s, each.name) > 0 for s in found)]
-
-
-def _draw_shares(
-    ax: Axes, path: Path, settings: list[tuple[float, float]], values: tuple[float, ...]
-) -> None:
-    """Draw a line for each scatter; settings stand at equal distances."""
-    for each in _there(path):
-        k = MEASURES.index(each)
-        shares = path.shares(each.name, settings)
-        ax.plot(shares, color=_LINES[k], marker=canvas.MARKERS[k], markersize=5, linewidth=1.8)
-    ax.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-    canvas.count_in_percent(ax.yaxis)
-    canvas.open_frame(ax, grid="y")
+    axes[0].set(xlabel=f"β, with δ = {delta:g}", ylabel="share of the total scatter")
+    axes[1].set(xlabel=f"δ, with β = {beta:g}")
+    names = [each.words for each in there]
+    canvas.legend_beside(figure, axes[1].lines[: len(names)], names, title="scatter")

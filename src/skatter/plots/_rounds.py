@@ -63,9 +63,16 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
         )
     figure = canvas.new_figure(figsize=(11, 3.8))
     axes = figure.subplots(1, len(PANELS))
+    heaviest, ridges = max(c.weight for c in candidates), sorted({c.ridge for c in candidates})
     for ax, (attribute, words) in zip(axes, PANELS.items(), strict=True):
         for candidate in candidates:
-            _draw_line(ax, candidate, attribute, _look(candidate, candidates))
+            look = {
+                "color": _COLOURS[candidate.scaling],
+                "marker": _MARKERS[ridges.index(candidate.ridge) % len(_MARKERS)],
+                "linewidth": 0.8 + 1.6 * candidate.weight / heaviest,
+                "linestyle": "-" if candidate.weight > 0 else ":",
+            }
+            _draw_line(ax, candidate, attribute, look)
         ax.set_title(words, loc="left", fontsize="medium")
         ax.set_xlabel("round")
         canvas.count_in_integers(ax.xaxis)
@@ -86,22 +93,10 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _look(candidate: Candidate, candidates: tuple[Candidate, ...]) -> dict[str, Any]:
-    heaviest = max(each.weight for each in candidates)
-    ridges = sorted({each.ridge for each in candidates})
-    return {
-        "color": _COLOURS[candidate.scaling],
-        "marker": _MARKERS[ridges.index(candidate.ridge) % len(_MARKERS)],
-        "linewidth": 0.8 + 1.6 * candidate.weight / heaviest,
-        "linestyle": "-" if candidate.weight > 0 else ":",
-    }
-
-
 def _draw_line(ax: Axes, candidate: Candidate, attribute: str, look: dict[str, Any]) -> None:
     numbers = [each.number for each in candidate.rounds]
     values = [getattr(each, attribute) for each in candidate.rounds]
     ax.plot(numbers, values, markersize=3.5, gid="candidate", **look)
-    kept = candidate.kept
-    if kept is not None:
+    if candidate.kept is not None:
         large = look | {"linestyle": "", "markersize": 9, "markeredgecolor": "white"}
-        ax.plot([kept.number], [getattr(kept, attribute)], **large)
+        ax.plot([candidate.kept.number], [getattr(candidate.kept, attribute)], **large)

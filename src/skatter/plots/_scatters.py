@@ -82,7 +82,9 @@ def plot_scatters(
     """
     found = components_of(model)
     pair = _shares(found, "before"), _shares(found, "after")
-    absent = _absent(found)
+    # No class that is labelled in two domains: zero, and not only small.
+    in_two = found.scatter_["before"].conditional_domain > 0
+    absent = _reasons(len(found.domain_ids_), len(found.classes_), in_two)
     if ax is None:
         ax = canvas.new_figure(figsize=(6.5, 4)).subplots()
     from matplotlib.patheffects import withStroke
@@ -123,14 +125,8 @@ def absent_scatters(domains: Domains) -> dict[str, str]:
     return _reasons(domains.n_domains, int(shared.any(axis=1).sum()), in_two)
 
 
-def _absent(model: ScatterComponents) -> dict[str, str]:
-    """Return the scatters that the model could not measure, and why."""
-    # No class that is labelled in two domains: zero, and not only small.
-    in_two = model.scatter_["before"].conditional_domain > 0
-    return _reasons(len(model.domain_ids_), len(model.classes_), in_two)
-
-
 def _reasons(n_domains: int, n_classes: int, in_two: bool) -> dict[str, str]:
+    """Return the scatters that cannot be measured, and why."""
     there = (n_domains > 1, in_two, n_classes > 1, n_classes > 0)
     return {m.name: m.missing for m, has in zip(MEASURES, there, strict=True) if not has}
 

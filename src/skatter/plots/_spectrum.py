@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._formatting import percent
 from skatter.plots import _canvas as canvas
@@ -58,28 +57,25 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None, title: str | None = Non
     if isinstance(found, KPCA):
         whole, words = found.scatter_["before"].total, "the total scatter"
     shares = eigenvalues / whole if whole > 0 else np.zeros_like(eigenvalues)
+    k = len(shares)
     # The components that hold most of the whole; rounding must not ask for one more.
     reached = np.flatnonzero(np.cumsum(shares) >= MOST - 1e-12)
-    leading = int(reached[0]) + 1 if len(reached) else len(shares)
+    leading = int(reached[0]) + 1 if len(reached) else k
     if ax is None:
         ax = canvas.new_figure(figsize=(6, 4)).subplots()
-    places = np.arange(1, len(eigenvalues) + 1)
+    places = np.arange(1, k + 1)
     colours = np.where(places <= leading, canvas.AFTER_COLOUR, canvas.BEFORE_COLOUR).tolist()
     bars = ax.bar(places, eigenvalues, width=0.8, color=colours)
-    if len(eigenvalues) <= _NUMBERED:
+    if k <= _NUMBERED:
         ax.bar_label(bars, [percent(share, 0) for share in shares], fontsize="small", padding=2)
+    note = f"together {percent(shares.sum(), 0)} of {words}"
+    if leading < k:
+        held = f"{'holds' if leading == 1 else 'hold'} {percent(shares[:leading].sum(), 0)}"
+        note = f"{leading} of {k} components (dark) {held} of {words}"
     title = f"Spectrum of {type(found).__name__}" if title is None else title
-    canvas.write_title(ax, title, _note(shares, leading, words))
-    ax.set(xlabel="component", ylabel="eigenvalue λ", xlim=(0.4, len(eigenvalues) + 0.6))
+    canvas.write_title(ax, title, note)
+    ax.set(xlabel="component", ylabel="eigenvalue λ", xlim=(0.4, k + 0.6))
     ax.margins(y=0.08)
     canvas.count_in_integers(ax.xaxis)
     canvas.open_frame(ax)
     return ax
-
-
-def _note(shares: NDArray[Any], leading: int, words: str) -> str:
-    k, held = len(shares), percent(shares[:leading].sum(), 0)
-    if leading < k:
-        hold = "holds" if leading == 1 else "hold"
-        return f"{leading} of {k} components (dark) {hold} {held} of {words}"
-    return f"together {held} of {words}"

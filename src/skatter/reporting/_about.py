@@ -28,11 +28,13 @@ def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, An
     """Return what the foot of a page shows, and the version that every page has."""
     software, own = versions(), parts.citation
     cited = [] if not own or "Scatter Component Analysis" in own else [own]
+    # Members have a table of their own.
+    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
     return {
         "version": software["skatter"],
         "versions": software,
         "steps": list(_steps_of(parts)),
-        "settings": shown_settings(settings),
+        "settings": list(_shown(shown)),
         "citations": [*cited, PAPER],
     }
 
@@ -53,30 +55,20 @@ def who_voted(
 
 
 def _steps_of(parts: ModelParts) -> Iterator[tuple[str, str]]:
-    steps = [*parts.head, *([] if parts.learner is None else [parts.learner])]
+    steps = [step for step in (*parts.head, parts.learner) if step is not None]
     for step in steps or [parts.model]:
         given = step.get_params(deep=False) if hasattr(step, "get_params") else {}
         said = (f"{name}={_said(value)}" for name, value in sorted(given.items()))
         yield type(step).__name__, ", ".join(said) or "no parameters"
 
 
-def shown_settings(settings: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return settings as names and words; what is inside others gets a name with a dot."""
-    # Members have a table of their own.
-    shown = {name: value for name, value in (settings or {}).items() if name != "members"}
-    return [
-        (printable(name), _said(value))
-        for name, value in _flat(shown, "")
-        if value or not isinstance(value, str | list | tuple)
-    ]
-
-
-def _flat(settings: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:
+def _shown(settings: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield settings as names and words; what is inside others gets a name with a dot."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
+            yield from _shown(value, f"{above}{name}.")
+        elif value or not isinstance(value, str | list | tuple):
+            yield printable(f"{above}{name}"), _said(value)
 
 
 def _said(value: Any) -> str:

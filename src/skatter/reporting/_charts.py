@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,35 +15,18 @@ _EDGE, _SIDE = 60, 332
 """Of a square chart: what is left of it, and how long its axes are."""
 
 
-class Bar(NamedTuple):
-    """One eigenvalue as a rectangle; ``tick`` says whether its number stands under it."""
-
-    number: int
-    value: float
-    x: float
-    y: float
-    width: float
-    height: float
-    tick: bool
-
-
-class Spectrum(NamedTuple):
-    width: int
-    bars: list[Bar]
-
-
-def spectrum(eigenvalues: list[float]) -> Spectrum:
+def spectrum(eigenvalues: list[float]) -> dict[str, Any]:
+    """Return eigenvalues as rectangles; ``tick`` says whether a number stands under one."""
     shown = eigenvalues[:_MOST_BARS]
     step = min(_WIDE / len(shown), 60.0)
-    every = -(-len(shown) // 20)
-    highest = max(shown) or 1.0
+    every, highest = -(-len(shown) // 20), max(shown) or 1.0
     bars = []
     for i, value in enumerate(shown):
         height = round(_ROOF * max(value, 0.0) / highest, 2)
-        tick = (i + 1) % every == 0 or i == 0
-        place = round(i * step + 0.1 * step, 2), round(_FLOOR - height, 2)
-        bars.append(Bar(i + 1, value, *place, round(0.8 * step, 2), height, tick))
-    return Spectrum(round(step * len(shown)), bars)
+        box = {"x": round(i * step + 0.1 * step, 2), "y": round(_FLOOR - height, 2)}
+        box |= {"width": round(0.8 * step, 2), "height": height}
+        bars.append({"number": i + 1, "value": value, "tick": (i + 1) % every == 0 or i == 0} | box)
+    return {"width": round(step * len(shown)), "bars": bars}
 
 
 class Mark(NamedTuple):
@@ -89,7 +72,7 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
     trust = [each.trust for candidate in trained for each in candidate.rounds]
     low, high = min(trust), max(trust)
     n_rounds = max(len(candidate.rounds) for candidate in trained)
-    weights = [candidate.weight for candidate in trained]
+    leading = max(trained, key=lambda each: each.weight)
 
     def x(number: int) -> float:
         return round(60 + 556 * (number - 1) / max(n_rounds - 1, 1), 2)
@@ -98,24 +81,15 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
         return round(180 - 160 * (value - low) / ((high - low) or 1.0), 2)
 
     lines, rows = [], []
-    for i, candidate in enumerate(trained):
-        kept = candidate.kept
-        marks = [(x(each.number), y(each.trust), each is kept) for each in candidate.rounds]
-        lines.append((marks, i == int(np.argmax(weights))))
-        name = f"scaling {candidate.scaling}, ridge {candidate.ridge:g}"
-        rows += [(name, weights[i], each, each is kept) for each in candidate.rounds]
+    for one in trained:
+        marks = [(x(each.number), y(each.trust), each is one.kept) for each in one.rounds]
+        lines.append((marks, one is leading))
+        name = f"scaling {one.scaling}, ridge {one.ridge:g}"
+        rows += [(name, one.weight, each, each is one.kept) for each in one.rounds]
     lines.sort(key=lambda line: line[1])  # the leading one is drawn over the others
     heights = [(y(value), f"{value:.2g}") for value in np.linspace(low, high, 4).tolist()]
     ticks = [(x(number), number) for number in range(1, n_rounds + 1)]
     return Training(lines, ticks, heights, rows)
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    span = (high - low) or 1.0
-    unit = 10.0 ** np.floor(np.log10(span / 3))
-    step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
-    numbers = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
-    return [float(f"{number:.10g}") + 0.0 for number in numbers]  # no minus zero
 
 
 def histogram(groups: list[Array]) -> Histogram:
@@ -144,10 +118,13 @@ def points(x: Array, y: Array) -> Points:
 
 
 def _marks(low: float, high: float) -> list[Mark]:
+    """Return a few round numbers between two."""
     span = (high - low) or 1.0
-    numbers = round_numbers(low, high)
-    places = [round(_SIDE * (number - low) / span, 1) for number in numbers]
-    return [
-        Mark(round(_EDGE + at, 1), round(_SIDE - at, 1), f"{number:,.6g}")
-        for at, number in zip(places, numbers, strict=True)
-    ]
+    unit = 10.0 ** np.floor(np.log10(span / 3))
+    step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
+    marks = []
+    for each in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step:
+        number = float(f"{each:.10g}") + 0.0  # no minus zero
+        at = round(_SIDE * (number - low) / span, 1)
+        marks.append(Mark(round(_EDGE + at, 1), round(_SIDE - at, 1), f"{number:,.6g}"))
+    return marks

@@ -8,12 +8,11 @@ computing one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skatter._components import ScatterComponents
 from skatter._tensors import Array
@@ -63,10 +62,6 @@ class Explorer:
     words: str
     exact: bool
 
-    def among(self, rows: Codes) -> Explorer:
-        """Return the same path, its rows counted among others that hold them."""
-        return replace(self, rows=rows[self.rows])
-
     def to_dict(self) -> dict[str, Any]:
         names = ("betas", "deltas", "k", "start", "values", "steps", "ranks", "figures", "exact")
         return {name: getattr(self, name) for name in names} | {"rows": self.rows.tolist()}
@@ -111,7 +106,7 @@ def explore(
         {name: [each[name] for each in measured] for name in measured[0]},
         judge.words,
         _words(parts, family, k),
-        _on_path(parts) and family.n_components_ <= k,
+        _on_path(parts.learner) and family.n_components_ <= k,
     )
 
 
@@ -137,7 +132,7 @@ def _words(parts: ModelParts, family: ScatterComponents, k: int) -> str:
             "Shown is SCA in the feature space of the leading candidate, from the given labels "
             "alone: one solution, before any self-training."
         )
-    if _on_path(parts):
+    if _on_path(parts.learner):
         own = family.n_components_
         with_few = f", with {k} of its {own} components" if own > k else ""
         return f"The sliders begin where the model was fitted{with_few}."
@@ -145,8 +140,7 @@ def _words(parts: ModelParts, family: ScatterComponents, k: int) -> str:
     return f"Shown is SCA in the feature space of {parts.name}, from {labels}."
 
 
-def _on_path(parts: ModelParts) -> bool:
-    learner = parts.learner
+def _on_path(learner: Any) -> bool:
     return type(learner) in (SCA, KernelFisher) and not learns_from_numbers(learner)
 
 
@@ -184,25 +178,23 @@ class _Judge:
 
     def _guess(self, Z: Array) -> Iterator[Codes]:
         """Predict rows by the nearest labelled ones, for each k; -1 where nothing is asked."""
-        known = self._domains.labelled
-        groups = [(known, self._asked)] if len(self._asked) else self._from_others()
+        known, domain = self._domains.labelled, self._domains.domain
+        groups = [(known, self._asked)]
+        if not len(self._asked):  # each domain from the others
+            groups = [
+                (known & (domain != d), np.flatnonzero(known & (domain == d)))
+                for d in range(self._domains.n_domains)
+            ]
         answers = [
             (rows, nearest_labels(Z[train], self._domains.label[train], Z[rows], self._ks))
             for train, rows in groups
+            if train.any() and len(rows)
         ]
         for _ in self._ks:
             guess = np.full(len(Z), UNLABELLED, dtype=np.intp)
             for rows, answer in answers:
                 guess[rows] = next(answer)
             yield guess
-
-    def _from_others(self) -> list[tuple[NDArray[np.bool_], Codes]]:
-        known, domain = self._domains.labelled, self._domains.domain
-        pairs = [
-            (known & (domain != d), np.flatnonzero(known & (domain == d)))
-            for d in range(self._domains.n_domains)
-        ]
-        return [(train, rows) for train, rows in pairs if train.any() and len(rows)]
 
     def _accuracy(self, guess: Codes) -> float | None:
         asked = (guess != UNLABELLED) & (self._truth != UNLABELLED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from skatter._checks import check_table, take_rows
 from skatter._tensors import Array
-from skatter.domains import UNLABELLED, Codes, Domains
+from skatter.domains import UNLABELLED, Codes
 from skatter.reporting import _measures as measures
 from skatter.reporting import _predictions as predictions
 from skatter.reporting import _views as views
-from skatter.reporting._charts import Spectrum, Training, spectrum, training
+from skatter.reporting._charts import Training, spectrum, training
 from skatter.reporting._explorer import Explorer, explore
 from skatter.reporting._model_parts import ModelParts, Space
 from skatter.reporting._predictions import DomainScores, Predictions, Score
@@ -28,7 +28,7 @@ from skatter.reporting._samples import (
     draw_rows,
 )
 from skatter.reporting._views import Colouring, Place
-from skatter.scatter import Geometry, Scatters, measure
+from skatter.scatter import Geometry, measure
 
 FIGURE_NAMES: Mapping[str, str] = {
     "accuracy": "1NN accuracy",
@@ -62,22 +62,18 @@ class Findings:
     @cached_property
     def score(self) -> Score | None:
         """On all labels that the fit did not see."""
-        return (
-            None
-            if self.predictions is None
-            else predictions.overall(self.samples, self.predictions)
-        )
+        made = self.predictions
+        return None if made is None else predictions.overall(self.samples, made)
 
     @cached_property
     def scores(self) -> list[DomainScores]:
-        if self.predictions is None:
-            return []
-        scores = predictions.score_domains(self.samples, self.predictions)
+        made = self.predictions
+        scores = [] if made is None else predictions.score_domains(self.samples, made)
         return scores if any(each.hidden or each.seen for each in scores) else []
 
     @cached_property
     def places(self) -> list[Place]:
-        return views.places(self.colourings[:2], self.before, self.after)
+        return list(views.places(self.colourings[:2], self.before, self.after))
 
     @property
     def path(self) -> Explorer | None:
@@ -89,7 +85,7 @@ class Findings:
         return [] if family is None else np.asarray(family.eigenvalues_, dtype=float).tolist()
 
     @cached_property
-    def spectrum(self) -> Spectrum:
+    def spectrum(self) -> dict[str, Any]:
         return spectrum(self.eigenvalues)
 
     @cached_property
@@ -130,21 +126,17 @@ class Findings:
         if family is None:
             return f"Two principal axes of what {self.parts.name} makes of it."
         words = f"Two principal axes of its {family.n_components_} components"
-        if candidate is None:
-            return f"{words}."
-        words = (
-            f"{words}, of the candidate that weighs most: scaling {candidate.scaling}, ridge "
-            f"{candidate.ridge:g}."
-        )
-        if self.parts.hedge is None:
-            return words
-        n_members = len(self.parts.hedge.members_)
-        return f"{words} SCAClassifier is one of the {n_members} classifiers that vote."
+        if candidate is not None:
+            words += f", of the candidate that weighs most: scaling {candidate.scaling}, ridge "
+            words += f"{candidate.ridge:g}"
+        if self.parts.hedge is not None:
+            n_members = len(self.parts.hedge.members_)
+            words += f". SCAClassifier is one of the {n_members} classifiers that vote"
+        return f"{words}."
 
     @property
     def facts(self) -> dict[str, str]:
-        samples = self.samples
-        family = self.parts.components
+        samples, family = self.samples, self.parts.components
         facts = {
             "rows": f"{samples.n:,}",
             "with a label in the fit": f"{samples.domains.n_labelled:,}",
@@ -167,13 +159,12 @@ class Findings:
         }
 
     def _rows(self) -> dict[str, Any]:
-        samples, drawn = self.samples, self.drawn
-        predicted = np.full(samples.n, UNLABELLED)
-        confidence = np.full(samples.n, np.nan)
-        if self.predictions is not None:
-            predicted[self.predictions.rows] = self.predictions.predicted
-            if self.predictions.confidence is not None:
-                confidence[self.predictions.rows] = self.predictions.confidence
+        samples, drawn, made = self.samples, self.drawn, self.predictions
+        predicted, confidence = np.full(samples.n, UNLABELLED), np.full(samples.n, np.nan)
+        if made is not None:
+            predicted[made.rows] = made.predicted
+            if made.confidence is not None:
+                confidence[made.rows] = made.confidence
         sure = np.round(confidence[drawn], 4)
         return {
             "number": (drawn + 1).tolist(),
@@ -198,19 +189,22 @@ def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     tell("computing embeddings")
     ids = None if sample_domain is None else np.asarray(sample_domain)[drawn]
     both = _View.of(parts, take_rows(samples.X, drawn), ids)
-    before, after = views.view_before(both.space, measured), both.after(measured)
+    before, after = views.view_before(both.space, measured), None
+    if both.features is not None:
+        after = views.view_after(both.features, measured)
     tell("predicting")
     found = made or predictions.predict(parts, samples, drawn, ids, both.prepared, both.features)
     tell("measuring scatters and distances")
     domains, near = samples.domains.take(few), both.take(measured)
-    spread = measure(near.space.geometry(), domains)
-    scatters = measures.scatter_lines(spread, near.scatters(domains), domains)
+    features = near.features
+    spread = None if features is None else measure(Geometry.of_features(features), domains)
+    scatters = measures.scatter_lines(measure(near.space.geometry(), domains), spread, domains)
     distances = measures.measure_distances(
-        near.prepared, near.features, domains.domain, samples.domain_names
+        near.prepared, features, domains.domain, samples.domain_names
     )
     tell("computing the path over β, δ and k")
     path = explore(parts, near.space, near.prepared, domains, samples.truth[few])
-    path = path if isinstance(path, str) else path.among(measured)
+    path = path if isinstance(path, str) else replace(path, rows=measured[path.rows])
     views_of_rows = (drawn, len(few), before, after, _colourings(samples, drawn, found))
     return Findings(parts, samples, *views_of_rows, found, scatters, distances, path)
 
@@ -233,25 +227,16 @@ class _View(NamedTuple):
         features = None if self.features is None else self.features[rows]
         return _View(self.prepared[rows], self.space.take(rows), features)
 
-    def after(self, learn: Codes) -> Array | None:
-        return None if self.features is None else views.view_after(self.features, learn)
-
-    def scatters(self, domains: Domains) -> Scatters | None:
-        if self.features is None:
-            return None
-        return measure(Geometry.of_features(self.features), domains)
-
 
 def _colourings(samples: Samples, drawn: Codes, found: Predictions | None) -> list[Colouring]:
-    domain = samples.domains.domain[drawn]
+    domain, names = samples.domains.domain[drawn], samples.class_names
     ways = [views.colour_by("domain", "Domain", samples.domain_names, domain)]
-    if samples.class_names:
+    if names:
         truth = samples.truth[drawn]
-        ways.append(views.colour_by("class", "Class", samples.class_names, truth, "no label"))
+        ways.append(views.colour_by("class", "Class", names, truth, "no label"))
     if found is not None:
         label = np.full(samples.n, UNLABELLED)
         label[found.rows] = found.predicted
         label = np.where(samples.domains.labelled, samples.domains.label, label)[drawn]
-        names = samples.class_names
         ways.append(views.colour_by("predicted", "Prediction", names, label, "not predicted"))
     return ways

@@ -53,14 +53,16 @@ def scatter_lines(before: Scatters, after: Scatters | None, domains: Domains) ->
     missing = absent_scatters(domains)
     lines = []
     for name, (title, words) in NAMES.items():
-        sizes = (getattr(before, name), None if after is None else getattr(after, name))
-        shares = (_share(before, name), None if after is None else _share(after, name))
-        lines.append(ScatterLine(title, words, *sizes, *shares, missing.get(name, "")))
+        was, was_share = _size(before, name)
+        now, now_share = (None, None) if after is None else _size(after, name)
+        found = (was, now, was_share, now_share)
+        lines.append(ScatterLine(title, words, *found, missing.get(name, "")))
     return lines
 
 
-def _share(scatters: Scatters, name: str) -> float:
-    return float(getattr(scatters, name) / scatters.total) if scatters.total > 0 else 0.0
+def _size(scatters: Scatters, name: str) -> tuple[float, float]:
+    size = getattr(scatters, name)
+    return size, float(size / scatters.total) if scatters.total > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +88,8 @@ class Distances:
     @property
     def words(self) -> str:
         before, after = self.means
-        if after is None:
-            return f"The mean distance is {before:.3f}."
-        return f"The mean distance went from {before:.3f} to {after:.3f}."
+        went = f"is {before:.3f}" if after is None else f"went from {before:.3f} to {after:.3f}"
+        return f"The mean distance {went}."
 
 
 def measure_distances(

@@ -115,12 +115,10 @@ def take_apart(model: Any) -> ModelParts:
     """Find the step of a fitted model that deals with domains."""
     check_is_fitted(model)
     steps = list(_steps_of(model))
-    ours = [
-        i for i, step in enumerate(steps) if isinstance(step, ScatterComponents | SCAClassifier)
-    ]
-    learners = [i for i, step in enumerate(steps) if hasattr(step, "fit")]
-    others = [i for i in learners if has_fit_parameter(steps[i], "sample_domain")]
-    found = ours or others
+    places = range(len(steps))
+    ours = [i for i in places if isinstance(steps[i], ScatterComponents | SCAClassifier)]
+    learners = [i for i in places if hasattr(steps[i], "fit")]
+    found = ours or [i for i in learners if has_fit_parameter(steps[i], "sample_domain")]
     if not found:
         return ModelParts(model, tuple(steps[:-1]), None)
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
@@ -138,10 +136,9 @@ def _steps_of(model: Any) -> Iterator[Any]:
     if isinstance(model, HedgedClassifier) and model.self_trained_ is not None:
         yield from _steps_of(model.champion_.scaler_)
         yield model.self_trained_
-        return
-    if not isinstance(model, Pipeline):
+    elif isinstance(model, Pipeline):
+        for _, step in model.steps:
+            if step is not None and not isinstance(step, str):
+                yield from _steps_of(step)
+    else:
         yield model
-        return
-    for _, step in model.steps:
-        if step is not None and not isinstance(step, str):
-            yield from _steps_of(step)

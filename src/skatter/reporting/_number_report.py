@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,50 +46,35 @@ N_LISTED = 10
 """Rows and columns that are listed."""
 
 
-@dataclass(frozen=True, eq=False)
 class Told:
-    """What both models say of some rows, and what is known of these; ``places`` are of all rows."""
+    """What both models say of some rows, and what is known of these; ``places`` are of all rows.
 
-    model: TableModel
-    numbers: Array
-    domains: Domains
-    places: Array
-    rows: Codes
-    answers: Mapping[Ship, Answer]
+    ``taught`` are labels of the sources that the fit saw, ``truth`` those of the predicted rows
+    that were kept from it (NaN where none is known), ``apart`` is how far the models differ.
+    """
 
-    @property
-    def hedge(self) -> HedgedRegressor:
-        return self.model.adapted[-1]
-
-    @property
-    def shipped(self) -> Answer:
-        return self.answers[self.model.ship]
-
-    @property
-    def other(self) -> Ship:
-        return "plain" if self.model.ship == "adapted" else "adapted"
-
-    @cached_property
-    def apart(self) -> Array:
-        return np.abs(self.answers["adapted"].label - self.answers["plain"].label)
+    def __init__(
+        self,
+        model: TableModel,
+        numbers: Array,
+        domains: Domains,
+        places: Array,
+        rows: Codes,
+        answers: Mapping[Ship, Answer],
+    ) -> None:
+        self.model, self.domains, self.places = model, domains, places
+        self.rows, self.answers = rows, answers
+        self.hedge: HedgedRegressor = model.adapted[-1]
+        self.shipped = answers[model.ship]
+        self.other: Ship = "plain" if model.ship == "adapted" else "adapted"
+        self.apart = np.abs(answers["adapted"].label - answers["plain"].label)
+        self.taught = numbers[domains.source & domains.labelled]
+        self.truth = numbers[rows]
+        self.hidden = ~np.isnan(self.truth)
 
     @property
     def say_apart(self) -> list[str]:
         return [self.say(float(figure(self.apart))) for figure in (np.mean, np.max)]
-
-    @cached_property
-    def taught(self) -> Array:
-        """Labels of the sources that the fit saw."""
-        return self.numbers[self.domains.source & self.domains.labelled]
-
-    @cached_property
-    def truth(self) -> Array:
-        """Labels of the predicted rows that were kept from the fit; NaN where none is known."""
-        return self.numbers[self.rows]
-
-    @cached_property
-    def hidden(self) -> NDArray[np.bool_]:
-        return ~np.isnan(self.truth)
 
     def say(self, value: float) -> str:
         """Write a number with as many decimals as the spread of the labels asks for."""
@@ -169,7 +152,9 @@ def _content(
     model, by_labels, title = told.model, asked.by_labels, asked.title
     drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
     adapted, plain = (told.answers[ship].label for ship in ("adapted", "plain"))
-    widest = np.argsort(-np.ptp(np.asarray(told.shipped.interval), axis=1), kind="stable")
+    interval = np.asarray(told.shipped.interval)
+    widest = np.argsort(-np.ptp(interval, axis=1), kind="stable")
+    inside = ((interval[:, 0] <= told.truth) & (told.truth <= interval[:, 1]))[told.hidden]
     sources, targets = (
         [shorten(name) for name in np.unique(told.places[rows]).tolist()]
         for rows in (~there, there)
@@ -198,7 +183,7 @@ def _content(
         },
         "errors": list(_errors(told, by_labels)),
         "spread": told.say(float(np.std(told.taught))),
-        "covered": _covered(told),
+        "covered": float(np.mean(inside)) if n_hidden else None,
         "histogram": histogram([told.taught, told.shipped.label]),
         "in_words": [_in_words(told, each) for each in (told.taught, told.shipped.label)],
         "points": points(plain[drawn], adapted[drawn]),
@@ -232,12 +217,9 @@ def _summary(told: Told, shift: Shift, settled: list[str]) -> list[tuple[str, st
         f"The models differ by {mean} on average and by {most} at most: look first at the rows "
         "where they differ most, and at those whose interval is widest."
     )
-    return [
-        (SHIFT, shift.answer or f"Sources or target have fewer than {MIN_SAMPLES} rows: too few."),
-        (HOW_WELL, " ".join(well)),
-        (WHICH_ROWS, rows),
-        (SETTLE, " ".join(settled)),
-    ]
+    moved = shift.answer or f"Sources or target have fewer than {MIN_SAMPLES} rows: too few."
+    answers = (moved, " ".join(well), rows, " ".join(settled))
+    return list(zip((SHIFT, HOW_WELL, WHICH_ROWS, SETTLE), answers, strict=True))
 
 
 def _errors(told: Told, by_labels: NumberVerdict | None) -> Iterator[list[str]]:
@@ -259,15 +241,6 @@ def _errors(told: Told, by_labels: NumberVerdict | None) -> Iterator[list[str]]:
     yield ["On held-out labels of the sources", told.say(told.hedge.source_error_), "·"]
 
 
-def _covered(told: Told) -> float | None:
-    """Share of the labels kept from the model that lie in their interval."""
-    if not told.hidden.any():
-        return None
-    low, high = np.asarray(told.shipped.interval)[told.hidden].T
-    truth = told.truth[told.hidden]
-    return float(np.mean((low <= truth) & (truth <= high)))
-
-
 def _in_words(told: Told, numbers: Array) -> str:
     low, middle, high = (told.say(each) for each in np.quantile(numbers, [0.25, 0.5, 0.75]))
     return f"median {middle}, half lie between {low} and {high}"
@@ -276,8 +249,7 @@ def _in_words(told: Told, numbers: Array) -> str:
 def _rows(told: Told, order: Codes) -> list[tuple[int, str, list[str]]]:
     interval, other = np.asarray(told.shipped.interval).T, told.answers[told.other].label
     columns = [told.shipped.label, *interval, other, told.apart]
-    if told.hidden.any():
-        columns.append(told.truth)
+    columns += [told.truth] if told.hidden.any() else []
     rows = []
     for place, figures in zip(order, np.column_stack(columns)[order[:N_LISTED]], strict=False):
         row = told.rows[place]

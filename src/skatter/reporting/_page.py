@@ -169,8 +169,7 @@ def _class_page(model: Any, asked: Asked) -> str:
         asked = asked._replace(X=X, sample_domain=ids)
         model, label = model.adapted, shorten(model.label)
     parts = take_apart(model)
-    numbers = learns_from_numbers(parts.learner)
-    samples = read_samples(asked, numbers, shown)
+    samples = read_samples(asked, learns_from_numbers(parts.learner), shown)
     if table is not None:
         samples = samples.written_as(table)
     found = find(parts, samples, asked)
@@ -180,7 +179,7 @@ def _class_page(model: Any, asked: Asked) -> str:
     return pages.render_page(
         HERE,
         "report.html.j2",
-        style="".join([palette_style(), pages.read_part(HERE, "report.css")]),
+        style=palette_style() + pages.read_part(HERE, "report.css"),
         script="".join(pages.read_part(HERE, name) for name in SCRIPTS),
         content=_content(found, shift, asked, label) | about(parts, asked.settings),
     )
@@ -220,7 +219,7 @@ def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> 
         "summary": questions,
         "facts": found.facts,
         "shift": shift,
-        "expected": say_expected(benefit, by_labels),
+        "expected": list(say_expected(benefit, by_labels)),
         "rows": rows,
         "members": members,
         "settled": settled,

@@ -95,26 +95,24 @@ def predict(
     features: Array | None,
 ) -> Predictions | None:
     """Predict some rows with the model; by the nearest neighbour where it only makes features."""
-    labelled = samples.domains.labelled[rows]
-    if not labelled.any() or (features is None and not hasattr(parts.model, "predict")):
+    model, predicts = parts.model, hasattr(parts.model, "predict")
+    if not (samples.domains.labelled[rows].any() and (predicts or features is not None)):
         return None
     label = samples.domains.label[rows]
     plain = nearest(prepared, label)
-    if not hasattr(parts.model, "predict"):
-        assert features is not None
+    if not predicts:
         by = "1-nearest-neighbour on the components"
         return Predictions(rows, nearest(features, label), None, plain, by)
-    given = take_rows(samples.X, rows)
-    confidence = None
-    if hasattr(parts.model, "predict_proba"):
-        shares = np.asarray(call_step(parts.model.predict_proba, given, sample_domain))
+    given, confidence = take_rows(samples.X, rows), None
+    if hasattr(model, "predict_proba"):
+        shares = np.asarray(call_step(model.predict_proba, given, sample_domain))
         confidence = shares.max(axis=1)
     if confidence is not None and isinstance(parts.learner, SCAClassifier):
         # Its predictions are the largest shares, and asking it again would cost as much again.
-        codes = samples.codes(parts.model.classes_[shares.argmax(axis=1)])
+        told = model.classes_[shares.argmax(axis=1)]
     else:
-        codes = samples.codes(call_step(parts.model.predict, given, sample_domain))
-    return Predictions(rows, codes, confidence, plain, type(parts.model).__name__)
+        told = call_step(model.predict, given, sample_domain)
+    return Predictions(rows, samples.codes(told), confidence, plain, type(model).__name__)
 
 
 def nearest(Z: Any, label: Codes) -> Codes:
@@ -140,9 +138,8 @@ def read_predictions(samples: Samples, predictions: Any) -> Predictions:
             )
     codes = samples.codes(values["predicted"])
     rows = np.flatnonzero(codes != UNLABELLED)
-    confidence = None
-    if "confidence" in values:
-        confidence = np.asarray(values["confidence"], dtype=float)[rows]
+    sure = values.get("confidence")
+    confidence = None if sure is None else np.asarray(sure, dtype=float)[rows]
     plain, adapted = (
         samples.codes(values[key])[rows] if key in values else None for key in ("plain", "adapted")
     )

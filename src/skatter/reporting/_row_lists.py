@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,14 +46,11 @@ class RowLists(NamedTuple):
         name, _, share, _ = self.classes[0]
         verb = "was" if self.n == 1 else "were"
         said = f"{count(self.n, 'row')} {verb} predicted, {percent(share)} of them {name}."
-        if self.n_disagree is not None:
-            apart = percent(self.n_disagree / self.n)
-            said += (
-                f" The model and {self.other_by} disagree on {count(self.n_disagree, 'row')} "
-                f"({apart}): look at those first."
-                if self.n_disagree
-                else f" The model and {self.other_by} agree on all of them."
-            )
+        if self.n_disagree:
+            apart = f"{count(self.n_disagree, 'row')} ({percent(self.n_disagree / self.n)})"
+            said += f" The model and {self.other_by} disagree on {apart}: look at those first."
+        elif self.n_disagree == 0:
+            said += f" The model and {self.other_by} agree on all of them."
         if self.bands and (unsure := self.bands[0][1]):
             said += f" The model is less than half sure of {count(unsure, 'row')}."
         return said
@@ -64,15 +62,16 @@ def pick_rows(samples: Samples, found: Predictions) -> RowLists | None:
     asked = np.flatnonzero(new) if new.any() else np.arange(len(new))
     if not len(asked):
         return None
-    sure = None if found.confidence is None else found.confidence[asked]
-    order = np.arange(len(asked)) if sure is None else np.argsort(sure, kind="stable")
+    sure, order = None, np.arange(len(asked))
     lists, n_disagree = [], None
+    if found.confidence is not None:
+        sure = found.confidence[asked]
+        order = np.argsort(sure, kind="stable")
+        lists.append(("The model is least sure", order))
     if found.other is not None:
         apart = found.other[asked] != found.predicted[asked]
         n_disagree = int(apart.sum())
-        lists.append(("The models disagree", order[apart[order]]))
-    if sure is not None:
-        lists.append(("The model is least sure", order))
+        lists.insert(0, ("The models disagree", order[apart[order]]))
     return RowLists(
         len(asked),
         _classes(samples, found.predicted[asked], sure),
@@ -88,45 +87,39 @@ def _classes(
     samples: Samples, predicted: Codes, sure: Array | None
 ) -> list[tuple[str, int, float, float | None]]:
     codes, place, counts = np.unique(predicted, return_inverse=True, return_counts=True)
-    means = None if sure is None else np.bincount(place, weights=sure) / counts
-    return [
-        (
-            shorten(samples.class_names[codes[i]]),
-            int(counts[i]),
-            float(counts[i] / len(predicted)),
-            None if means is None or np.isnan(means[i]) else float(means[i]),
-        )
-        for i in np.argsort(-counts, kind="stable")[:MOST_CLASSES]
-    ]
+    means = np.full(len(codes), np.nan)
+    if sure is not None:
+        means = np.bincount(place, weights=sure) / counts
+    found = []
+    for i in np.argsort(-counts, kind="stable")[:MOST_CLASSES]:
+        name, n = shorten(samples.class_names[codes[i]]), int(counts[i])
+        found.append((name, n, n / len(predicted), _known(means[i])))
+    return found
+
+
+def _known(share: float) -> float | None:
+    return None if np.isnan(share) else float(share)
 
 
 def _bands(sure: Array) -> list[tuple[str, int, float]]:
     counts = np.histogram(sure[~np.isnan(sure)], BANDS)[0].tolist()
-    edges = zip(BANDS[:-1], BANDS[1:], counts, strict=True)
-    return (
-        [(f"{low:g} to {high:g}", n, n / len(sure)) for low, high, n in edges]
-        if any(counts)
-        else []
-    )
+    bands = zip(pairwise(BANDS), counts, strict=True)
+    found = [(f"{low:g} to {high:g}", n, n / len(sure)) for (low, high), n in bands]
+    return found if any(counts) else []
 
 
 def _rows(samples: Samples, found: Predictions, places: Codes) -> list[Row]:
-    rows, names = found.rows[places], samples.class_names
-    sure = np.full(len(places), np.nan)
-    if found.confidence is not None:
-        sure = found.confidence[places]
-    other = found.predicted[places] if found.other is None else found.other[places]
-    truth = np.where(samples.hidden[rows], samples.truth[rows], UNLABELLED)
-    return [
-        Row(
-            int(row) + 1,
-            samples.domain_names[samples.domains.domain[row]],
-            shorten(names[mine]),
-            None if np.isnan(c) else float(c),
-            "·" if theirs == UNLABELLED else shorten(names[theirs]),
-            "·" if true == UNLABELLED else shorten(names[true]),
-        )
-        for row, mine, c, theirs, true in zip(
-            rows, found.predicted[places], sure, other, truth, strict=True
-        )
-    ]
+    other = found.predicted if found.other is None else found.other
+
+    def name(code: int) -> str:
+        return "·" if code == UNLABELLED else shorten(samples.class_names[code])
+
+    listed = []
+    for place in places:
+        row = found.rows[place]
+        domain = samples.domain_names[samples.domains.domain[row]]
+        sure = None if found.confidence is None else _known(found.confidence[place])
+        truth = samples.truth[row] if samples.hidden[row] else UNLABELLED
+        mine = shorten(samples.class_names[found.predicted[place]])
+        listed.append(Row(int(row) + 1, domain, mine, sure, name(other[place]), name(truth)))
+    return listed

@@ -26,7 +26,6 @@ SHOWN_FEATURES = 6
 """Features that are shown of a row."""
 SHOWN_BINS = 5
 """Classes that labels are shown as where they are numbers."""
-_EACH = 5
 
 
 class Asked(NamedTuple):
@@ -83,21 +82,19 @@ class Samples:
         codes = np.full(len(values), UNLABELLED, dtype=np.intp)
         there = np.flatnonzero(~is_unlabelled(names, self.domains.classes))
         shown, place = np.unique([shown_name(values[i]) for i in there], return_inverse=True)
-        for name in shown.tolist():
-            if name not in self.class_names:
-                self.class_names.append(name)
-        numbers = np.array([self.class_names.index(name) for name in shown.tolist()], dtype=np.intp)
-        codes[there] = numbers[place]
+        known = self.class_names
+        known += [name for name in shown.tolist() if name not in known]
+        codes[there] = np.array([known.index(name) for name in shown], dtype=np.intp)[place]
         return codes
 
     def values(self, rows: Codes) -> list[list[Any]]:
         """Return the first columns of some rows, one by one: numbers, or text."""
         part = take_rows(self.table, rows)
-        count = min(len(self.columns), SHOWN_FEATURES)
         if hasattr(part, "iloc"):
-            columns = [np.asarray(part.iloc[:, j], dtype=object) for j in range(count)]
+            first = part.iloc[:, :SHOWN_FEATURES]
+            columns = [np.asarray(column, dtype=object) for _, column in first.items()]
         else:
-            first = part[:, :count]
+            first = part[:, :SHOWN_FEATURES]
             columns = list(np.asarray(first.toarray() if sparse.issparse(first) else first).T)
         return [[_shown_value(value) for value in column] for column in columns]
 
@@ -122,16 +119,13 @@ def read_samples(
         labelled = known if labelled is None else known & np.asarray(labelled, dtype=bool)
     one_domain = np.zeros(n_rows(X), int) if y is None and sample_domain is None else sample_domain
     domains = read_domains(y, one_domain, labelled=labelled, n_samples=n_rows(X))
-    called = domain_names or {}
-    class_names = [shown_name(each) for each in domains.classes.tolist()]
-    if edges is not None:
-        class_names = [_bin_name(c, edges) for c in domains.classes.tolist()]
+    called, classes = domain_names or {}, domains.classes.tolist()
     samples = Samples(
         X,
         X,
         domains,
         np.array(domains.label),
-        class_names,
+        [shown_name(each) if edges is None else _bin_name(each, edges) for each in classes],
         [shorten(shown_name(called.get(each, each))) for each in domains.domain_ids.tolist()],
         _feature_names(X, names),
     )
@@ -180,7 +174,7 @@ def draw_rows(domains: Domains, random_state: Any) -> Codes:
     """
     mixed = check_random_state(random_state).permutation(domains.n_samples)
     cells, cell = domains.cells()
-    each = max(1, min(_EACH, MAX_MEASURED // (4 * cells.n_rows)))
+    each = max(1, min(5, MAX_MEASURED // (4 * cells.n_rows)))
     by_cell = np.argsort(cell[mixed], kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells.n_rows))[:-1]])
     rank = np.empty(len(mixed), dtype=np.intp)

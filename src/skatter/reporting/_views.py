@@ -7,6 +7,7 @@ that is shown needs more.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,15 +28,13 @@ OTHERS = "all others"
 
 
 def palette_style() -> str:
-    lines = [f"  --c{i}: {_readable(colour)};" for i, colour in enumerate(PALETTE)]
+    lines = []
+    for i, colour in enumerate(PALETTE):
+        # Near black is a colour of its own here, and must not take the ink of the text around it.
+        grey = len({colour[i : i + 2] for i in (1, 3, 5)}) == 1
+        readable = f"light-dark({colour}, #f4f4f4)" if grey else page_colour(colour)
+        lines.append(f"  --c{i}: {readable};")
     return "\n".join([":root {", *lines, "}", ""])
-
-
-def _readable(colour: str) -> str:
-    # Near black is a colour of its own here, and must not take the ink of the text around it.
-    if len({colour[i : i + 2] for i in (1, 3, 5)}) == 1:
-        return f"light-dark({colour}, #f4f4f4)"
-    return page_colour(colour)
 
 
 class Category(NamedTuple):
@@ -92,10 +91,8 @@ def view_before(space: Space, learn: Codes) -> Array:
 def view_after(Z: Array, learn: Codes) -> Array:
     """Return samples along the two principal axes of their components."""
     centred = Z - Z[learn].mean(axis=0)
-    _, vectors = np.linalg.eigh(
-        np.cov(centred[learn], rowvar=False, bias=True).reshape(Z.shape[1], -1)
-    )
-    axes = vectors[:, ::-1][:, :2]
+    covariance = np.cov(centred[learn], rowvar=False, bias=True).reshape(Z.shape[1], -1)
+    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :2]
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
     return two_columns(centred @ (axes * signs))
 
@@ -121,20 +118,18 @@ def pack(numbers: Array) -> str:
     return base64.b64encode(whole.tobytes()).decode("ascii")
 
 
-Place = tuple[str, str, int, list[float], list[float] | None]
+Place = tuple[str, str, int, list[float] | None, list[float] | None]
 """Where a group of points lies: its name, what it is a group by, its rows, and its mean in both
 pictures, for readers who cannot see them."""
 
 
-def places(colourings: list[Colouring], before: Array, after: Array | None) -> list[Place]:
+def places(colourings: list[Colouring], before: Array, after: Array | None) -> Iterator[Place]:
     """Say where every group lies, in units of each picture's own spread."""
-    was, now = (
+    scaled = [
         None if Z is None else (Z - Z.mean(axis=0)) / (Z.std() or 1.0) for Z in (before, after)
-    )
-    found = []
+    ]
     for colouring in colourings:
         for c, category in enumerate(colouring.categories):
             own = colouring.codes == c
-            means = [None if Z is None else Z[own].mean(axis=0).tolist() for Z in (was, now)]
-            found.append((category.name, colouring.title, category.n, means[0] or [], means[1]))
-    return found
+            was, now = (None if Z is None else Z[own].mean(axis=0).tolist() for Z in scaled)
+            yield category.name, colouring.title, category.n, was, now

@@ -31,9 +31,9 @@ SETTLE = "What would settle it?"
 
 def default_title(name: str, samples: Samples) -> str:
     sources, targets = sides(samples)
-    if not (sources and targets):
-        return f"{name} on {count(len(samples.domain_names), 'domain')}"
-    return f"{name}: from {join(sources)} to {join(targets)}"
+    if sources and targets:
+        return f"{name}: from {join(sources)} to {join(targets)}"
+    return f"{name} on {count(len(samples.domain_names), 'domain')}"
 
 
 def four_questions(
@@ -45,30 +45,29 @@ def four_questions(
     of_table: bool,
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Answer the four questions in a few sentences; return also what would settle it."""
-    samples, score = found.samples, found.score
+    samples = found.samples
     moved = [shift.answer, _closer(found.scatters[1], found.distances)]
+    # Anything else that was given is no verdict.
+    verdict = by_labels if isinstance(by_labels, LabelVerdict | NumberVerdict) else None
     n_hidden = int(np.count_nonzero(samples.hidden))
-    settled = list(say_settled(sides(samples)[1], verdict_of(by_labels), n_hidden, of_table))
-    looked = "There are no predictions to look at." if rows is None else rows.answer
+    settled = list(say_settled(sides(samples)[1], verdict, n_hidden, of_table))
     return [
         (SHIFT, " ".join(filter(None, moved))),
-        (HOW_WELL, " ".join(_how_well(score, benefit, verdict_of(by_labels)))),
-        (WHICH_ROWS, looked),
+        (HOW_WELL, " ".join(_how_well(found.score, benefit, verdict))),
+        (WHICH_ROWS, "There are no predictions to look at." if rows is None else rows.answer),
         (SETTLE, " ".join(settled)),
     ], settled
 
 
-def say_expected(benefit: Any, by_labels: Any) -> list[tuple[str, str, str]]:
-    """Return accuracies of the adapted and the plain model, by what they rest on."""
-    lines, labels = [], verdict_of(by_labels)
+def say_expected(benefit: Any, by_labels: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield accuracies of the adapted and the plain model, by what they rest on."""
     if isinstance(benefit, Judgement):
         basis = f"Expected {benefit.metric}, without a label of the target"
-        lines.append((basis, str(benefit.accuracy), percent(benefit.plain_accuracy, 1)))
-    if isinstance(labels, LabelVerdict):
-        basis = f"By {count(labels.n_answered, 'label')} of the target that the models had not seen"
-        adapted, plain = (str(labels.accuracy[each]) for each in ("adapted", "plain"))
-        lines.append((basis, adapted, plain))
-    return lines
+        yield basis, str(benefit.accuracy), percent(benefit.plain_accuracy, 1)
+    if isinstance(by_labels, LabelVerdict):
+        n = count(by_labels.n_answered, "label")
+        basis = f"By {n} of the target that the models had not seen"
+        yield basis, str(by_labels.accuracy["adapted"]), str(by_labels.accuracy["plain"])
 
 
 def say_done(name: str, samples: Samples) -> str:
@@ -133,14 +132,13 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
     )
     if benefit is None and score.plain is not None:
         gain = score.share - score.plain
-        side = "for neither" if not gain else "for it" if gain > 0 else "against it"
-        yield f"That speaks {side}."
+        yield f"That speaks {'for it' if gain > 0 else 'against it' if gain else 'for neither'}."
 
 
 def sides(samples: Samples) -> tuple[list[str], list[str]]:
-    is_target = samples.domains.is_target
-    named = list(zip(samples.domain_names, is_target.tolist(), strict=True))
-    return [n for n, target in named if not target], [n for n, target in named if target]
+    """Return the names of the sources and of the targets."""
+    names, is_target = np.array(samples.domain_names, dtype=object), samples.domains.is_target
+    return names[~is_target].tolist(), names[is_target].tolist()
 
 
 def say_settled(
@@ -178,7 +176,3 @@ def say_settled(
         f"Labels of {join(targets)}. Some {LABELS} of them are enough in most cases, if they are "
         f"of the right rows: {how} Without any, nobody can {errors if numbers else rights}."
     )
-
-
-def verdict_of(given: Any) -> LabelVerdict | NumberVerdict | None:
-    return given if isinstance(given, LabelVerdict | NumberVerdict) else None
