@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
+Averages = dict[tuple[str, str], float]
+"""By contestant and classifier."""
 HIGHLIGHT = ("sca", "sca-printed")
 """Contestants that are written in colour."""
 FIGURE2_CLASSIFIERS = ("svm", "dam")
 _ACCENT = PALETTE[2]
-_GAINS = "What features gain over raw samples with the same classifier, in points of accuracy."
 
 
 # --- which charts show a suite ------------------------------------------------------------------
@@ -80,7 +81,10 @@ def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
     shown = [each for each in plain if each.classifier in FIGURE2_CLASSIFIERS]
     raw = {(each.group, each.classifier) for each in shown if each.contestant == RAW}
     if suite.published == "table4" and raw and raw == {(o.group, o.classifier) for o in shown}:
-        yield Drawing("gains", "Gains over raw samples", _GAINS, draw_figure2(shown))
+        gains = (
+            "What features gain over raw samples with the same classifier, in points of accuracy."
+        )
+        yield Drawing("gains", "Gains over raw samples", gains, draw_figure2(shown))
     if is_collection(plain):
         yield from _ranks(plain, "ranks", " Each set counts once.")
         return
@@ -124,9 +128,8 @@ def panels_of(
     problem = load_problem(suite.tasks[0], data_home)
     known = {row.label: row for row in rows}
     order = suite.methods or tuple(row.name for row in rows)
-    for outcome in sorted(outcomes, key=lambda each: order.index(each.contestant)):
-        if outcome.classifier != "1nn" or outcome.error:
-            continue
+    drawn = (each for each in outcomes if each.classifier == "1nn" and not each.error)
+    for outcome in sorted(drawn, key=lambda each: order.index(each.contestant)):
         name, Z = "Raw", problem.X
         if outcome.contestant != RAW:
             name, model = outcome.contestant.upper(), known[outcome.label]
@@ -176,17 +179,10 @@ def _draw_ranked_names(ax: Axes, ranking: Ranking, top: float, highlight: Sequen
         edge = 0.75 if left else n + 0.25
         colour = _ACCENT if name in highlight else "0.1"
         ax.plot([place, place, edge], [0, y, y], color=colour, lw=0.9, zorder=1)
-        ax.annotate(
-            f"{name}  {place:.2f}" if left else f"{place:.2f}  {name}",
-            (edge, y),
-            xytext=(-4 if left else 4, 0),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="center",
-            color=colour,
-            weight="bold" if name in highlight else "normal",
-            annotation_clip=False,
-        )
+        words, side = f"{name}  {place:.2f}" if left else f"{place:.2f}  {name}", -4 if left else 4
+        look: dict[str, Any] = {"color": colour, "ha": "right" if left else "left", "va": "center"}
+        look |= {"weight": "bold" if name in highlight else "normal", "annotation_clip": False}
+        ax.annotate(words, (edge, y), xytext=(side, 0), textcoords="offset points", **look)
 
 
 def _draw_rank_axis(ax: Axes, ranking: Ranking) -> None:
@@ -235,7 +231,8 @@ def accuracy_against_time(
     known = [name for name, own in accuracies.items() if own == own and seconds[name] > 0]
     if not known:
         raise ValueError("no method has an accuracy and a time on every task.")
-    x, y = (np.array([table[name] for name in known]) for table in (seconds, accuracies))
+    points = np.array([(seconds[name], accuracies[name]) for name in known])
+    x, y = points.T
     front = pareto(x, y)
     figure = new_figure(figsize=(8, 5))
     ax = figure.subplots()
@@ -260,9 +257,9 @@ def accuracy_against_time(
         notes.append(f"left out, for want of a task: {', '.join(left_out)}")
     add_note(figure, *notes)
     # Features are followed by 1NN unless said otherwise: more names fit into the picture.
-    shown = {name: name.removesuffix(" + 1NN") for name in known}
-    marked = [shown[name] for name in highlight if name in shown]
-    _label_points(figure, ax, list(shown.values()), x, y, front, marked)
+    names = [name.removesuffix(" + 1NN") for name in known]
+    figure.draw_without_rendering()  # settles the layout, so that sizes in pixels hold
+    _label_points(ax, names, points, front, [name in highlight for name in known])
     return figure
 
 
@@ -301,37 +298,29 @@ _NEAR = 15
 
 
 def _label_points(
-    figure: Figure,
-    ax: Axes,
-    names: Sequence[str],
-    x: NDArray[Any],
-    y: NDArray[Any],
-    front: NDArray[np.intp],
-    highlight: Sequence[str],
+    ax: Axes, names: list[str], points: NDArray[Any], front: NDArray[np.intp], marked: list[bool]
 ) -> None:
     """Write every name in the first spot near its dot that covers no name, no dot, no line."""
     from matplotlib.transforms import Bbox
 
-    figure.draw_without_rendering()  # settles the layout, so that sizes in pixels hold
-    dots = ax.transData.transform(np.column_stack([x, y]))
-    radius = 4 * figure.dpi / 72
+    dots = ax.transData.transform(points)
+    radius = 4 * ax.figure.dpi / 72
     taken = [Bbox.from_extents(*(dot - radius), *(dot + radius)) for dot in dots]
     for start, end in pairwise(dots[front]):
         corner = end[0], start[1]
         taken += [Bbox([start - 1, np.add(corner, 1)]), Bbox([np.subtract(corner, 1), end + 1])]
-    for i in np.lexsort((x, -y)):
-        style = {"color": "0.1", "fontsize": "small", "zorder": 4}
-        if names[i] in highlight:
-            style |= {"color": _ACCENT, "weight": "bold"}
+    for i in np.lexsort((points[:, 0], -points[:, 1])):
+        style = {"color": _ACCENT, "weight": "bold"} if marked[i] else {"color": "0.1"}
         others = taken[:i] + taken[i + 1 :]
-        taken.append(_label_point(ax, names[i], (x[i], y[i]), others, style))
+        taken.append(_label_point(ax, names[i], tuple(points[i]), others, style))
 
 
 def _label_point(
     ax: Axes, name: str, point: tuple[float, float], taken: Sequence[Bbox], style: dict[str, Any]
 ) -> Bbox:
     """Write one name; where every spot covers something, take the one that covers least."""
-    text = ax.annotate(name, point, xytext=(0, 0), textcoords="offset points", **style)
+    style |= {"textcoords": "offset points", "fontsize": "small", "zorder": 4}
+    text = ax.annotate(name, point, xytext=(0, 0), **style)
 
     def cover(spot: tuple[int, int]) -> float:
         (ha, _), (_, va) = (_SIDES[int(np.sign(offset))] for offset in spot)
@@ -439,10 +428,7 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
 
 
 def _draw_gains(
-    ax: Axes,
-    averages: dict[tuple[str, str], float],
-    methods: Sequence[str],
-    classifiers: Sequence[str],
+    ax: Axes, averages: Averages, methods: Sequence[str], classifiers: Sequence[str]
 ) -> None:
     width = 0.8 / len(classifiers)
     for i, classifier in enumerate(classifiers):
@@ -462,15 +448,12 @@ def _draw_gains(
 
 
 def _raw_words(
-    group: str,
-    averages: dict[tuple[str, str], float],
-    classifiers: Sequence[str],
-    paper: Published | None,
+    group: str, averages: Averages, classifiers: Sequence[str], paper: Published | None
 ) -> str:
     lines = [group]
     for classifier in classifiers:
-        name = None if paper is None else paper.name_of(RAW, classifier)
-        printed = None if paper is None or name is None else paper.value(name, group)
+        name = paper and paper.name_of(RAW, classifier)
+        printed = paper.value(name, group) if paper and name else None
         beside = "" if printed is None else f" ({printed:.2f})"
         raw = averages[RAW, classifier]
         lines.append(f"raw + {CLASSIFIER_NAMES[classifier]}: {raw:.2f}{beside}")

@@ -124,7 +124,8 @@ def run(
             # A worker that keeps samples for its next cell looks to loky as if it leaked memory.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             _Loop(waiting, book, work, pool).go()
-    return book.summary(time.perf_counter() - start)
+    done, found, failed = book.counts["done"], book.counts["found"], tuple(book.failed)
+    return Summary(done, found, len(failed), failed, time.perf_counter() - start)
 
 
 class _Book:
@@ -139,8 +140,8 @@ class _Book:
         self._on_event = on_event
         self._estimate = Estimate(_contestant(cell) for cell in self._cells.values())
         self._stale: dict[str, Record] = {}
-        self._counts: Counter[str] = Counter()
-        self._failed: list[Failure] = []
+        self.counts: Counter[str] = Counter()
+        self.failed: list[Failure] = []
 
     def look_up(self, retry_failed: bool) -> list[Cell]:
         """Settle the cells that are in the store; return the others."""
@@ -162,23 +163,19 @@ class _Book:
         self.store.put(cell.key, record)
         self._settle(cell, record, "failed" if _has_failed(record) else "done")
 
-    def summary(self, seconds: float) -> Summary:
-        done, found, failed = self._counts["done"], self._counts["found"], tuple(self._failed)
-        return Summary(done, found, len(failed), failed, seconds)
-
     def _settle(self, cell: Cell, record: Record, kind: Kind) -> None:
         if not _has_failed(record):
-            self._counts[kind] += 1
+            self.counts[kind] += 1
         else:
             error = record["error"]
             why = f"{error['type']}: {error['message']}" if error else record["scores"][0]["error"]
-            self._failed.append(Failure(cell.label, why, found=kind == "found"))
+            self.failed.append(Failure(cell.label, why, found=kind == "found"))
         self._estimate.settle(_contestant(cell), record["seconds"])
         self.tell(kind, cell)
 
     def tell(self, kind: Kind, cell: Cell) -> None:
         if self._on_event is not None:
-            done = self._counts.total() + len(self._failed)
+            done = self.counts.total() + len(self.failed)
             left = self._estimate.seconds_left(self.n_workers)
             self._on_event(Event(kind, cell.label, done, len(self._cells), left))
 
@@ -268,17 +265,7 @@ class _Loop:
             raise
 
     def _take_in(self) -> None:
-        finished = self._wait()
-        died = any(self._has_died(future) for future in finished)
-        if died and self._pool.start is not None:
-            finished = wait(self._under_way).done
-        for future in finished:
-            self._settle(future)
-        if died:
-            self._pool.restart()
-
-    def _wait(self) -> set[Future[dict[str, Any]]]:
-        """Return finished futures; look again at what other runs do once there is time for it."""
+        """Keep what has finished; look again at what other runs do once there is time for it."""
         pause = PAUSE if self._elsewhere else None
         if not self._under_way and pause:
             time.sleep(pause)
@@ -286,34 +273,38 @@ class _Loop:
         if not self._waiting:
             self._waiting.extend(self._elsewhere)
             self._elsewhere.clear()
-        return finished
+        died = any(self._death(future) for future in finished)
+        if died and self._pool.start is not None:
+            finished = wait(self._under_way).done
+        for future in finished:
+            self._settle(future)
+        if died:
+            self._pool.restart()
 
     def _settle(self, future: Future[dict[str, Any]]) -> None:
-        job, died = self._under_way[future], self._has_died(future)
-        if died and self._pool.start is not None and not job.alone:
+        job, death = self._under_way[future], self._death(future)
+        if death and self._pool.start is not None and not job.alone:
             del self._under_way[future]
             self._suspects.append(replace(job, alone=True))
             return
-        self._book.keep(job.cell, _death(job, future) if died else future.result())
+        self._book.keep(job.cell, _lost(job, death) if death else future.result())
         del self._under_way[future]
         job.claim.release()
 
-    def _has_died(self, future: Future[dict[str, Any]]) -> bool:
-        """Tell whether the worker died; what else may go wrong outside of a cell is raised."""
+    def _death(self, future: Future[dict[str, Any]]) -> BaseException | None:
+        """Return what says that the worker died; what else goes wrong outside a cell is raised."""
         try:
             error = future.exception()
         except CancelledError as cancelled:
             raise ConnectionError(
                 "the Dask cluster was lost. Start it and run again: what was finished is kept."
             ) from cancelled
-        if error is None or isinstance(error, self._pool.deaths):
-            return error is not None
-        raise error
+        if error is not None and not isinstance(error, self._pool.deaths):
+            raise error
+        return error
 
 
-def _death(job: _Job, future: Future[dict[str, Any]]) -> dict[str, Any]:
+def _lost(job: _Job, error: BaseException) -> dict[str, Any]:
     """Return the result of a cell whose worker died, and with it what it could have told."""
-    error = future.exception()
-    assert error is not None  # that is how the death is known
     cost = Cost(time.perf_counter() - job.start, 0.0, None)
     return {**failure(error), "warnings": [], **cost._asdict(), **signature()}

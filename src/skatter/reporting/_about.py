@@ -34,7 +34,7 @@ def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, An
         "version": software["skatter"],
         "versions": software,
         "steps": list(_steps_of(parts)),
-        "settings": list(_shown(shown)),
+        "settings": list(shown_settings(shown)),
         "citations": [*cited, PAPER],
     }
 
@@ -62,11 +62,11 @@ def _steps_of(parts: ModelParts) -> Iterator[tuple[str, str]]:
         yield type(step).__name__, ", ".join(said) or "no parameters"
 
 
-def _shown(settings: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def shown_settings(settings: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, str]]:
     """Yield settings as names and words; what is inside others gets a name with a dot."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _shown(value, f"{above}{name}.")
+            yield from shown_settings(value, f"{above}{name}.")
         elif value or not isinstance(value, str | list | tuple):
             yield printable(f"{above}{name}"), _said(value)
 

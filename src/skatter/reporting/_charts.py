@@ -117,14 +117,18 @@ def points(x: Array, y: Array) -> Points:
     return Points(places, _marks(low, high))
 
 
-def _marks(low: float, high: float) -> list[Mark]:
+def round_numbers(low: float, high: float) -> list[float]:
     """Return a few round numbers between two."""
     span = (high - low) or 1.0
     unit = 10.0 ** np.floor(np.log10(span / 3))
     step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)
+    numbers = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return [float(f"{number:.10g}") + 0.0 for number in numbers]  # no minus zero
+
+
+def _marks(low: float, high: float) -> list[Mark]:
     marks = []
-    for each in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step:
-        number = float(f"{each:.10g}") + 0.0  # no minus zero
-        at = round(_SIDE * (number - low) / span, 1)
+    for number in round_numbers(low, high):
+        at = round(_SIDE * (number - low) / ((high - low) or 1.0), 1)
         marks.append(Mark(round(_EDGE + at, 1), round(_SIDE - at, 1), f"{number:,.6g}"))
     return marks
