@@ -81,10 +81,8 @@ def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
     shown = [each for each in plain if each.classifier in FIGURE2_CLASSIFIERS]
     raw = {(each.group, each.classifier) for each in shown if each.contestant == RAW}
     if suite.published == "table4" and raw and raw == {(o.group, o.classifier) for o in shown}:
-        gains = (
-            "What features gain over raw samples with the same classifier, in points of accuracy."
-        )
-        yield Drawing("gains", "Gains over raw samples", gains, draw_figure2(shown))
+        words = "What features gain over raw samples with the same classifier, in points of "
+        yield Drawing("gains", "Gains over raw samples", f"{words}accuracy.", draw_figure2(shown))
     if is_collection(plain):
         yield from _ranks(plain, "ranks", " Each set counts once.")
         return
@@ -427,9 +425,7 @@ def draw_figure2(outcomes: Iterable[Outcome]) -> Figure:
     return figure
 
 
-def _draw_gains(
-    ax: Axes, averages: Averages, methods: Sequence[str], classifiers: Sequence[str]
-) -> None:
+def _draw_gains(ax: Axes, averages: Averages, methods: list[str], classifiers: list[str]) -> None:
     width = 0.8 / len(classifiers)
     for i, classifier in enumerate(classifiers):
         raw = averages.get((RAW, classifier))
@@ -448,7 +444,7 @@ def _draw_gains(
 
 
 def _raw_words(
-    group: str, averages: Averages, classifiers: Sequence[str], paper: Published | None
+    group: str, averages: Averages, classifiers: list[str], paper: Published | None
 ) -> str:
     lines = [group]
     for classifier in classifiers:

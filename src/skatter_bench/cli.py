@@ -204,9 +204,8 @@ def list_suites(
         console.print(table)
         console.print("\nHow settings are chosen (--protocol):")
         console.print(_plain_table(PROTOCOLS.items()))
-        console.print(
-            "\nAll about one: skatter bench list table2. Run it: skatter bench run table2"
-        )
+        said = "\nAll about one: skatter bench list table2. Run it: skatter bench run table2"
+        console.print(said)
         return
     with _blame("SUITE"):
         found = get_suite(name)
@@ -219,8 +218,7 @@ def _facts(suite: Suite) -> Iterator[tuple[str, str]]:
     yield "setting", suite.setting
     yield "data", ", ".join(dict.fromkeys(task.dataset for task in suite.tasks))
     names = dict.fromkeys(task.name for task in suite.tasks)
-    few = len(names) <= MOST_NAMES
-    yield "tasks", "   ".join(names) if few else f"{len(suite.tasks)} in all"
+    yield "tasks", "   ".join(names) if len(names) <= MOST_NAMES else f"{len(suite.tasks)} in all"
     yield "protocols", ", ".join(suite.protocols)
     yield "methods", ", ".join(row.label for row in rows)
     if suite.note:

@@ -37,6 +37,8 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
 }
 
 Values = dict[str, Any]
+Names = Sequence[str] | None
+"""Contestants that were asked for; None is all."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def contestants(
     *,
     classifiers: Sequence[str] = ("1nn",),
     grid: str = "coarse",
-    names: Sequence[str] | None = None,
+    names: Names = None,
     methods: Mapping[str, Method] = METHODS,
     tunings: Mapping[str, Tuning] | None = None,
     sparse: bool = False,
@@ -128,7 +130,7 @@ def contestants(
 
 
 def regressors(
-    *, grid: str = "coarse", names: Sequence[str] | None = None, methods: Mapping[str, Method]
+    *, grid: str = "coarse", names: Names = None, methods: Mapping[str, Method]
 ) -> list[Contestant]:
     """Return the rows of a table where labels are numbers."""
     rows = _raw_rows(REGRESSORS, grid, names)
@@ -155,9 +157,7 @@ def _fits(method: Method, setting: str) -> bool:
     return "several sources" not in asks and not issubclass(method.estimator, Generalizer)
 
 
-def _chosen(
-    names: Sequence[str] | None, known: Mapping[str, Method], setting: str
-) -> dict[str, Method]:
+def _chosen(names: Names, known: Mapping[str, Method], setting: str) -> dict[str, Method]:
     for name in names or ():
         if name != RAW and name not in known:
             hint = did_you_mean(name, [RAW, *known]) or f" Known: {', '.join(known)}."
@@ -165,9 +165,7 @@ def _chosen(
     return {name: known[name] for name in known if names is None or name in names}
 
 
-def _raw_rows(
-    classifiers: Iterable[str], grid: str, names: Sequence[str] | None
-) -> list[Contestant]:
+def _raw_rows(classifiers: Iterable[str], grid: str, names: Names) -> list[Contestant]:
     if names is not None and RAW not in names:
         return []
     plain = dict.fromkeys(classifiers)

@@ -33,6 +33,8 @@ TITLES: Mapping[str, str] = {
     "target-oracle": "Target oracle",
 }
 """Protocols as tabs name them."""
+Content = dict[str, Any]
+"""What a template shows."""
 EXTRAS: Mapping[str, Callable[[Sequence[Outcome]], Table]] = {
     "method": views.costs_table,
     "setting": views.settings_table,
@@ -48,11 +50,7 @@ def write_report(
     force: bool = False,
     **about: Any,
 ) -> Path:
-    """Write the report of some suites into one HTML file, whole or not at all.
-
-    A file that is there is replaced where ``force`` is set; ``about`` is that of
-    :func:`render_report`.
-    """
+    """Write the page of :func:`render_report` into a file, whole or not at all."""
     target = check_path(path, force=force)
     write_page(target, render_report(results, **about), force=force)
     return target
@@ -117,7 +115,7 @@ def _facts(results: Sequence[SuiteResults]) -> dict[str, str]:
     }
 
 
-def _summary(results: Sequence[SuiteResults]) -> dict[str, Any]:
+def _summary(results: Sequence[SuiteResults]) -> Content:
     labels = (views.paper_labels(each.suite, each.outcomes) for each in results)
     paper = frozenset().union(*labels)
     panels = [
@@ -150,7 +148,7 @@ def summary_of(results: Sequence[SuiteResults], protocol: str) -> Table | None:
     )
 
 
-def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> dict[str, Any]:
+def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> Content:
     """Return the section of a suite; a figure drawn elsewhere stands under its first protocol."""
     suite = results.suite
     drawn = [] if figure is None else [Drawing("drawn", suite.title, f"{suite.title}.", figure)]
@@ -161,18 +159,14 @@ def _suite_part(results: SuiteResults, name: str, figure: Figure | None) -> dict
         outcomes = views.of_protocol(results, protocol)
         table, paper = views.page_table(suite, outcomes), views.paper_labels(suite, outcomes)
         pictures = [*drawn, *drawings_of(suite, outcomes)]
-        tables = {what: make(outcomes) for what, make in EXTRAS.items()}
-        extras = [
-            (each, count(len(each.labels), what)) for what, each in tables.items() if each.labels
-        ]
+        tables = [(make(outcomes), what) for what, make in EXTRAS.items()]
+        extras = [(each, count(len(each.labels), what)) for each, what in tables if each.labels]
         panels.append(_panel(f"{name}-{protocol}", protocol, table, paper, pictures, extras))
         drawn = []
     return _part(name, suite.title, panels, suite.note)
 
 
-def _part(
-    name: str, title: str, panels: list[dict[str, Any]], note: str, **changes: Any
-) -> dict[str, Any]:
+def _part(name: str, title: str, panels: list[Content], note: str, **changes: Any) -> Content:
     """Return a section of the page; methods can be looked for where rows are methods."""
     return {
         "id": name,
@@ -194,7 +188,7 @@ def _panel(
     paper: frozenset[str],
     pictures: Sequence[Drawing] = (),
     extras: Sequence[tuple[Table, str]] = (),
-) -> dict[str, Any]:
+) -> Content:
     """Return one protocol of a section: its numbers, and what stands below them.
 
     ``paper`` holds the labels of the paper's methods. Extras are tables that are closed until
@@ -202,6 +196,7 @@ def _panel(
     """
     title, oracle = TITLES.get(protocol, protocol), protocol == TARGET_ORACLE
     bound = " Tuned on target labels: an upper bound." if oracle else ""
+    drawn = (inline_svg(p.figure, name=f"{name}-{p.name}", title=p.title) for p in pictures)
     return {
         "id": name,
         "title": title,
@@ -212,10 +207,7 @@ def _panel(
         "paper": paper,
         "mixes_paper": len({label in paper for label in table.labels}) > 1,
         "has_published": table.has("published"),
-        "pictures": [
-            (each, inline_svg(each.figure, name=f"{name}-{each.name}", title=each.title))
-            for each in pictures
-        ],
+        "pictures": list(zip(pictures, drawn, strict=True)),
         "extras": extras,
     }
 
@@ -225,8 +217,8 @@ def _sources(results: Sequence[SuiteResults]) -> Iterator[dict[str, str]]:
     for citation in dict.fromkeys(published(key).citation for key in keys):
         yield {"name": "Published numbers", "words": f"{citation}."}
     for name in dict.fromkeys(task.dataset for each in results for task in each.suite.tasks):
-        info = DATASETS.get(name)
-        known = [] if info is None else [info.summary, info.citation]
-        if info is not None and info.source is not None:
-            known.append(f"Files: {info.source.origin.rstrip('.')}.")
-        yield {"name": name, "words": " ".join(known)}
+        words, info = "", DATASETS.get(name)
+        if info is not None:
+            files = f" Files: {info.source.origin.rstrip('.')}." if info.source else ""
+            words = f"{info.summary} {info.citation}{files}"
+        yield {"name": name, "words": words}

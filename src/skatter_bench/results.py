@@ -113,25 +113,18 @@ def _outcome(
     deciding = {fold: [share(score) for score in scores[fold]] for fold in names}
     final = scores[final_fold(protocol)]
     chosen, error = _chosen(deciding, final, done)
-    best = None if chosen is None else final[chosen]
+    best = {} if chosen is None else final[chosen]
     undecided = chosen is None or not deciding
     peaks = (record["peak_bytes"] for record in done if record["peak_bytes"] is not None)
+    who = (contestant.name, contestant.classifier, contestant.label)
     return Outcome(
-        suite=suite,
-        task=task.name,
-        group=task.group,
-        contestant=contestant.name,
-        classifier=contestant.classifier,
-        label=contestant.label,
-        protocol=protocol,
-        seed=seed,
-        draw=task.draw,
-        accuracy=math.nan if best is None else 100 * share(best),
-        n_test=0 if best is None else best["total"],
+        *(suite, task.name, task.group, *who, protocol, seed, task.draw),
+        accuracy=100 * share(best),
+        n_test=best.get("total", 0),
         setting={} if chosen is None else settings[chosen],
         selection_score=None if undecided else 100 * float(mean_scores(deciding)[chosen]),
         seconds=float(sum(record["cpu_seconds"] for record in done)),
-        fit_seconds=math.nan if best is None else best["seconds"],
+        fit_seconds=best.get("seconds", math.nan),
         peak_bytes=max(peaks, default=None),
         error=error,
     )
@@ -196,10 +189,9 @@ def stamps(store: Records) -> Stamp:
     records = list(store)
     for record in records:
         _check_whole(record, record, "versions", "finished", "machine")
-    names = dict.fromkeys(name for record in records for name in record["versions"])
-    versions = {
-        name: _listed(record["versions"].get(name, "") for record in records) for name in names
-    }
+    made_with = [record["versions"] for record in records]
+    names = dict.fromkeys(name for own in made_with for name in own)
+    versions = {name: _listed(own.get(name, "") for own in made_with) for name in names}
     finished = max((record["finished"] for record in records), default="")
     return Stamp(_listed(record["machine"] for record in records), versions, finished)
 

@@ -46,6 +46,9 @@ class Event:
     seconds_left: float | None
 
 
+Listener = Callable[[Event], None]
+
+
 @dataclass(frozen=True)
 class Failure:
     """A cell that failed; ``found`` where an earlier run, or another one, recorded it."""
@@ -94,8 +97,7 @@ class Estimate:
             return None
         overall = sum(self._seconds.values()) / self._finished.total()
         means = {group: total / self._finished[group] for group, total in self._seconds.items()}
-        work = sum(n * means.get(group, overall) for group, n in self._left.items())
-        return work / n_workers
+        return sum(n * means.get(group, overall) for group, n in self._left.items()) / n_workers
 
 
 def run(
@@ -106,7 +108,7 @@ def run(
     n_jobs: int = 2,
     dask: str | Client | None = None,
     retry_failed: bool = False,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Listener | None = None,
 ) -> Summary:
     """Do the cells that are not in the store yet, and put them there.
 
@@ -131,9 +133,7 @@ def run(
 class _Book:
     """What is settled and what is not: records, counts and events of one run."""
 
-    def __init__(
-        self, cells: Sequence[Cell], store: Store, on_event: Callable[[Event], None] | None
-    ) -> None:
+    def __init__(self, cells: Sequence[Cell], store: Store, on_event: Listener | None) -> None:
         self.store = store
         self.n_workers = 1
         self._cells = {cell.key: cell for cell in cells}
@@ -187,9 +187,8 @@ def _contestant(cell: Cell) -> str:
 def _has_failed(record: Record) -> bool:
     """Whether a cell broke off, or no setting of it could be scored."""
     scores = record["scores"]
-    return record["status"] == "failed" or (
-        bool(scores) and all("error" in each for each in scores)
-    )
+    unscored = bool(scores) and all("error" in score for score in scores)
+    return unscored or record["status"] == "failed"
 
 
 @dataclass(frozen=True)
@@ -225,7 +224,7 @@ class _Loop:
             raise
         finally:
             for job in (*self._under_way.values(), *self._suspects):
-                job.claim.release()
+                job.claim.close()
 
     def _hand_out(self) -> None:
         """Fill the pool; but give it cells that may have killed a worker one by one."""
@@ -243,7 +242,7 @@ class _Loop:
             if claim is None:
                 self._elsewhere.append(cell)
             elif self._book.find(cell):
-                claim.release()
+                claim.close()
             else:
                 return _Job(cell, claim)
         return None
@@ -261,7 +260,7 @@ class _Loop:
                 future.set_exception(error)
             self._under_way[future] = job
         except BaseException:
-            job.claim.release()
+            job.claim.close()
             raise
 
     def _take_in(self) -> None:
@@ -289,7 +288,7 @@ class _Loop:
             return
         self._book.keep(job.cell, _lost(job, death) if death else future.result())
         del self._under_way[future]
-        job.claim.release()
+        job.claim.close()
 
     def _death(self, future: Future[dict[str, Any]]) -> BaseException | None:
         """Return what says that the worker died; what else goes wrong outside a cell is raised."""

@@ -21,7 +21,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ except ImportError:
 
 Record = dict[str, Any]
 """What is kept of a cell."""
+Claim = ExitStack
+"""A cell that this process alone works on, until it is closed or the process ends."""
 CHECKSUM = "sha256"
 MAX_RECORD = 2**24
 """Bytes of a record, which take many times as much memory."""
@@ -47,25 +49,6 @@ LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 
 class StoreError(OSError):
     """The store cannot be used; the message says which file, why, and what to do."""
-
-
-class Claim(AbstractContextManager["Claim"]):
-    """A cell that this process alone works on, until it is released or the process ends."""
-
-    def __init__(self, key: str, path: Path, lock: int | None, claimed: set[str]) -> None:
-        self._key, self._path, self._lock, self._claimed = key, path, lock, claimed
-
-    def release(self) -> None:
-        """Let others claim the cell; nothing happens the second time."""
-        self._claimed.discard(self._key)
-        if self._lock is not None:
-            # Removed while the lock is held: see _lock_file for those who wait for it.
-            self._path.unlink(missing_ok=True)
-            os.close(self._lock)
-            self._lock = None
-
-    def __exit__(self, *error: object) -> None:
-        self.release()
 
 
 class Store:
@@ -135,7 +118,7 @@ class Store:
             ) from error
         for path in self._cells.glob("??/*.lock"):
             if _is_key(path.stem) and (claim := self.claim(path.stem)) is not None:
-                claim.release()
+                claim.close()
         for folder in self._cells.glob("??"):
             remove_stale(folder)
 
@@ -174,7 +157,13 @@ class Store:
         except OSError as error:
             raise _cannot_write(path, error) from error
         self._claimed.add(key)
-        return Claim(key, path, lock, self._claimed)
+        claim = Claim()
+        if lock is not None:
+            claim.callback(os.close, lock)
+            # Removed while the lock is held: see _lock_file for those who wait for it.
+            claim.callback(path.unlink, missing_ok=True)
+        claim.callback(self._claimed.discard, key)
+        return claim
 
     @property
     def _cells(self) -> Path:
@@ -276,8 +265,7 @@ def _is_score(found: Any) -> bool:
 
 def _is_number(found: Any) -> bool:
     """Tell a number of JSON that is also one of the machine's."""
-    plain = isinstance(found, int | float) and not isinstance(found, bool)
-    return plain and abs(found) < 1e300
+    return isinstance(found, int | float) and not isinstance(found, bool) and abs(found) < 1e300
 
 
 def _is_text(*found: Any) -> bool:

@@ -186,9 +186,8 @@ _FEW, _MORE = "at most 800 a side.", "at most 1,500 of the sources and 800 of th
 
 
 def _table_tasks(
-    kind: str, setting: Setting = "adaptation", *, others: bool = False
+    kind: str, setting: Setting = "adaptation", others: bool = False
 ) -> Iterator[Task]:
-    most = SOURCES_AND_TARGET if others else PAIR
     for table in EVERYDAY_TABLES.values():
         if table.task != kind:
             continue
@@ -202,7 +201,7 @@ def _table_tasks(
                 n_classes=len(table.class_names),
                 group=table.name,
                 prepare="table",
-                sample=replace(most, before=drawn.before),
+                sample=replace(SOURCES_AND_TARGET if others else PAIR, before=drawn.before),
             )
 
 

@@ -132,8 +132,7 @@ class Table:
         return any(getattr(entry, what) not in ("", None) for entry in entries)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        plain = console.color_system is None
-        yield to_terminal(self, width=options.max_width, plain=plain)
+        yield to_terminal(self, width=options.max_width, plain=console.color_system is None)
 
 
 def side_by_side(tables: Sequence[Table]) -> Table:
@@ -144,8 +143,7 @@ def side_by_side(tables: Sequence[Table]) -> Table:
     for table in tables:
         for column in table.columns:
             found = dict(zip(table.labels, column.entries, strict=True))
-            entries = [found.get(label, absent) for label in labels]
-            columns.append(replace(column, entries=entries))
+            columns.append(replace(column, entries=[found.get(label, absent) for label in labels]))
     notes = dict.fromkeys(chain.from_iterable(table.notes for table in tables))
     return replace(tables[0], labels=list(labels), columns=columns, notes=list(notes))
 
@@ -260,8 +258,7 @@ def to_markdown(table: Table) -> str:
 
 def _markdown(text: str) -> str:
     """Escape what Markdown or HTML inside it would read as something else than text."""
-    one_line = " ".join(text.split())
-    entities = one_line.replace("&", "&amp;").replace("<", "&lt;")
+    entities = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_\[\]|~]|^[>#+-])", r"\\\1", entities)
 
 

@@ -103,11 +103,9 @@ def of_protocol(results: SuiteResults, protocol: str) -> list[Outcome]:
 
 def paper_labels(suite: Suite, outcomes: Iterable[Outcome]) -> frozenset[str]:
     """Return the labels of the methods that the paper has in its table."""
-    if suite.published is None:
-        return frozenset()
-    table = published_table(suite.published)
+    table = None if suite.published is None else published_table(suite.published)
     return frozenset(
-        each.label for each in outcomes if table.name_of(each.contestant, each.classifier)
+        each.label for each in outcomes if table and table.name_of(each.contestant, each.classifier)
     )
 
 
@@ -394,15 +392,13 @@ class _Results:
             raise ValueError("outcomes are empty: there is nothing to put into a table.")
         self.rows: dict[Method, str] = {}
         self._runs: dict[tuple[Method, Place], list[Outcome]] = {}
+        counts: Counter[tuple[Any, ...]] = Counter()
         for each in self.outcomes:
             row, place = (each.contestant, each.classifier), (each.group, each.task)
             self.rows[row] = each.label
             self._runs.setdefault((row, place), []).append(each)
+            counts[each.suite, each.protocol, each.group, each.label, each.task, *_run(each)] += 1
         self.places = list(dict.fromkeys(place for _, place in self._runs))
-        counts = Counter(
-            (each.suite, each.protocol, each.group, each.label, each.task, *_run(each))
-            for each in self.outcomes
-        )
         (*_, label, task, seed, draw), count = counts.most_common(1)[0]
         if count > 1:
             raise ValueError(
@@ -476,8 +472,8 @@ class _Results:
         return Entry(mean, spread=_spread(values))
 
     def printed_row(self, row: Method) -> Mapping[str, float]:
-        method = None if self.paper is None else self.paper.name_of(*row)
-        return {} if self.paper is None or method is None else self.paper.values[method]
+        method = self.paper and self.paper.name_of(*row)
+        return self.paper.values[method] if self.paper and method else {}
 
     def _printed(self, row: Method, name: str, places: Sequence[Place]) -> float | None:
         """Return the published number of a column, or the mean of those of its tasks."""
@@ -490,8 +486,7 @@ class _Results:
     # Notes.
 
     def notes(self, *between: str, failures: bool = True) -> list[str]:
-        oracle = self.protocol == TARGET_ORACLE
-        first = ORACLE if oracle else say_protocol(self.protocol)
+        first = ORACLE if self.protocol == TARGET_ORACLE else say_protocol(self.protocol)
         return [*filter(None, (first, *between)), *(self._failures() if failures else ())]
 
     def _failures(self) -> Iterator[str]:
@@ -525,13 +520,13 @@ class _Results:
             yield f"Averages are recomputed from the rows; the paper prints {', '.join(slips)}."
         n_test = self.paper.n_test
         sizes = {each.task: each.n_test for each in self.outcomes if not _failed(each)}
-        other = [
+        other = ", ".join(
             f"{task} {size:,} (paper {n_test[task]:,})"
             for task, size in sizes.items()
             if n_test.get(task, size) != size
-        ]
+        )
         if other:
-            yield f"Test samples differ from the paper's: {', '.join(other)}."
+            yield f"Test samples differ from the paper's: {other}."
 
 
 def _run(outcome: Outcome) -> tuple[int, int]:

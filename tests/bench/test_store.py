@@ -350,8 +350,8 @@ def test_cell_is_claimed_once_until_it_is_released(store):
     assert other.claim(KEY) is None
     assert store.claim(KEY) is None
     assert other.claim(OTHER) is not None
-    claim.release()
-    claim.release()
+    claim.close()
+    claim.close()
     with other.claim(KEY) as again:
         assert again is not None
         assert store.claim(KEY) is None
@@ -389,13 +389,13 @@ def test_lock_on_a_file_that_its_holder_removed_in_that_moment_is_no_claim(store
 
     def lock_late(descriptor, operation):
         monkeypatch.undo()
-        holder.release()
+        holder.close()
         third.append(Store(store.folder).claim(KEY))
         lock(descriptor, operation)
 
     monkeypatch.setattr(module.fcntl, "flock", lock_late)
     assert late.claim(KEY) is None
-    third[0].release()
+    third[0].close()
     assert late.claim(KEY) is not None
 
 

@@ -92,8 +92,7 @@ def adapt_file(
         paths = check_outputs({"--out": out, "--model": model, "--report": report}, force=force)
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            missing = options.split_names(na_values)
-            table = stack.enter_context(open_table(file, na_values=missing))
+            table = stack.enter_context(open_table(file, na_values=options.split_names(na_values)))
             result = adapt(
                 table,
                 label=label,

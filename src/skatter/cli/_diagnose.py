@@ -15,6 +15,7 @@ from skatter._formatting import printable
 from skatter.adaptation._sample import spread_rows
 from skatter.cli import _options as options
 from skatter.cli._console import announced, print_json, said_in_one_line
+from skatter.cli._options import domain_option, label_option
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.tables import open_table
 
@@ -26,15 +27,11 @@ def diagnose_file(
     file: options.TableFile,
     domain: Annotated[
         str,
-        options.domain_option(
-            help="Column that says where a row comes from: a site, a device, a year."
-        ),
+        domain_option(help="Column that says where a row comes from: a site, a device, a year."),
     ],
     label: Annotated[
         str | None,
-        options.label_option(
-            help="Column of classes, or of numbers; cells are empty where unknown."
-        ),
+        label_option(help="Column of classes, or of numbers; cells are empty where unknown."),
     ] = None,
     task: options.LabelTask = None,
     features: options.Features = None,
@@ -65,8 +62,7 @@ def diagnose_file(
     with said_in_one_line("diagnose"):
         with announced() as say, ExitStack() as stack:
             say("reading the table")
-            missing = options.split_names(na_values)
-            table = stack.enter_context(open_table(file, na_values=missing))
+            table = stack.enter_context(open_table(file, na_values=options.split_names(na_values)))
             frame = spread_rows(table)
             if len(frame) < table.n_rows:
                 few = f"{len(frame):,} of {table.n_rows:,} rows"

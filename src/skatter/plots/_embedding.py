@@ -137,8 +137,7 @@ def plot_before_after(
     shown = rows_to_draw(n, max_points)
     beside = max(canvas.legend_width(colouring.names) for colouring in colourings.values())
     figure = canvas.new_figure(figsize=(max(8.2 + beside, 9.5), 8))
-    panels = figure.subplots(2, 2)
-    for row, (what, colouring) in zip(panels, colourings.items(), strict=True):
+    for row, (what, colouring) in zip(figure.subplots(2, 2), colourings.items(), strict=True):
         for ax, Z, name in zip(row, views, names, strict=True):
             draw_points(ax, Z, colouring, shown)
             ax.set_title(f"{name}, by {what}")
@@ -240,7 +239,5 @@ def add_legend(place: Axes | SubFigure, colouring: Colouring, title: str | None 
     if (colouring.codes == UNLABELLED).any():
         listed.append((UNLABELLED, "unlabelled"))
     looks = (colouring.style(k) for k, _ in listed)
-    handles = [
-        Line2D([], [], linestyle="", color=colour, marker=marker) for colour, marker in looks
-    ]
+    handles = [Line2D([], [], linestyle="", color=c, marker=marker) for c, marker in looks]
     canvas.legend_beside(place, handles, [name for _, name in listed], title)

@@ -91,8 +91,7 @@ def plot_scatters(
 
     looks = ((canvas.BEFORE_COLOUR, -_HEIGHT / 2), (canvas.AFTER_COLOUR, _HEIGHT / 2))
     for shares, name, (colour, shift) in zip(pair, names, looks, strict=True):
-        places = np.arange(len(MEASURES)) + shift
-        bars = ax.barh(places, shares, _HEIGHT, color=colour, label=name)
+        bars = ax.barh(np.arange(len(MEASURES)) + shift, shares, _HEIGHT, color=colour, label=name)
         rows = zip(MEASURES, shares, strict=True)
         numbers = ["" if each.name in absent else percent(share) for each, share in rows]
         for text in ax.bar_label(bars, numbers, fontsize="small", padding=3):

@@ -153,8 +153,7 @@ class _Judge:
         self._asked = np.flatnonzero(domains.target & ~domains.labelled)
         by_criterion = len(self._asked) and domains.labelled[domains.source].any()
         work = n_settings * k * domains.n_domains * X.shape[0] * X.shape[1] * len(domains.classes)
-        affordable = work <= MAX_WORK
-        self._criterion = ScatterJudge(X, domains) if by_criterion and affordable else None
+        self._criterion = ScatterJudge(X, domains) if by_criterion and work <= MAX_WORK else None
         self._known = truth[self._asked] != UNLABELLED
 
     @property

@@ -199,9 +199,8 @@ def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     features = near.features
     spread = None if features is None else measure(Geometry.of_features(features), domains)
     scatters = measures.scatter_lines(measure(near.space.geometry(), domains), spread, domains)
-    distances = measures.measure_distances(
-        near.prepared, features, domains.domain, samples.domain_names
-    )
+    names, own = samples.domain_names, domains.domain
+    distances = measures.measure_distances(near.prepared, features, own, names)
     tell("computing the path over β, δ and k")
     path = explore(parts, near.space, near.prepared, domains, samples.truth[few])
     path = path if isinstance(path, str) else replace(path, rows=measured[path.rows])
@@ -232,8 +231,7 @@ def _colourings(samples: Samples, drawn: Codes, found: Predictions | None) -> li
     domain, names = samples.domains.domain[drawn], samples.class_names
     ways = [views.colour_by("domain", "Domain", samples.domain_names, domain)]
     if names:
-        truth = samples.truth[drawn]
-        ways.append(views.colour_by("class", "Class", names, truth, "no label"))
+        ways.append(views.colour_by("class", "Class", names, samples.truth[drawn], "no label"))
     if found is not None:
         label = np.full(samples.n, UNLABELLED)
         label[found.rows] = found.predicted

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skatter._checks import n_rows
@@ -17,7 +16,7 @@ from skatter.adaptation._model import Answer, Ship, TableModel
 from skatter.adaptation._outcome import read_numbers_told
 from skatter.adaptation._words import quantiles
 from skatter.diagnosis._samples import MIN_SAMPLES
-from skatter.domains import Codes, Domains, read_domains
+from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.hedging import HedgedRegressor
 from skatter.labels import marks, read_numbers
 from skatter.reporting._about import about, who_voted
@@ -145,9 +144,7 @@ def _answers(
     return rows, model.answers(frame)
 
 
-def _content(
-    told: Told, asked: Asked, shift: Shift, there: NDArray[np.bool_], rng: Any
-) -> dict[str, Any]:
+def _content(told: Told, asked: Asked, shift: Shift, there: Mask, rng: Any) -> dict[str, Any]:
     """Return what the template shows; ``there`` are the rows of the target, or the unlabelled."""
     model, by_labels, title = told.model, asked.by_labels, asked.title
     drawn = np.sort(rng.permutation(len(told.rows))[:MAX_POINTS])
