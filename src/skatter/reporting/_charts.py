@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skatter._tensors import Array
-from skatter.self_training import Candidate, Round
+from skatter.self_training import Candidate
 
 _WIDE, _FLOOR, _ROOF = 640, 166, 150
 _MOST_BARS, _MOST_MARKS, _N_BINS = 200, 6, 24
@@ -50,22 +50,13 @@ class Points(NamedTuple):
     marks: list[Mark]
 
 
-class Training(NamedTuple):
-    """Rounds of self-training as lines and as a table.
+def training(candidates: tuple[Candidate, ...]) -> dict[str, list[Any]] | None:
+    """Return the rounds of all candidates as lines and as a table; None where there were none.
 
     Lines are the places of their points with who was kept, and whether they are the leading one.
     Ticks are places and numbers under the chart, heights lines across it and what they mean. Rows
     are a candidate's name and weight, one of its rounds, and whether that was kept.
     """
-
-    lines: list[tuple[list[tuple[float, float, bool]], bool]]
-    ticks: list[tuple[float, int]]
-    heights: list[tuple[float, str]]
-    rows: list[tuple[str, float, Round, bool]]
-
-
-def training(candidates: tuple[Candidate, ...]) -> Training | None:
-    """Return the rounds of all candidates; None where there were none."""
     trained = [each for each in candidates if each.rounds]
     if not trained:
         return None
@@ -89,7 +80,7 @@ def training(candidates: tuple[Candidate, ...]) -> Training | None:
     lines.sort(key=lambda line: line[1])  # the leading one is drawn over the others
     heights = [(y(value), f"{value:.2g}") for value in np.linspace(low, high, 4).tolist()]
     ticks = [(x(number), number) for number in range(1, n_rounds + 1)]
-    return Training(lines, ticks, heights, rows)
+    return {"lines": lines, "ticks": ticks, "heights": heights, "rows": rows}
 
 
 def histogram(groups: list[Array]) -> Histogram:

@@ -8,7 +8,6 @@ computing one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -40,40 +39,19 @@ SOLUTION = ("ridge", "normalize", "scale", "tol", "reading")
 FIGURES = ("total", "domain", "between_class", "within_class", "conditional_domain")
 
 
-@dataclass(frozen=True, eq=False)
-class Explorer:
-    """Everything that the sliders can show, setting by setting in the order β, then δ.
-
-    ``values`` are coordinates in units of ``steps``, setting by setting, component by component,
-    row by row; ``figures`` are measured for each setting and k; ``exact`` says whether the model
-    itself is a point of the path.
-    """
-
-    betas: list[float]
-    deltas: list[float]
-    k: int
-    start: tuple[int, int, int]
-    rows: Codes
-    values: str
-    steps: list[list[float]]
-    ranks: list[int]
-    figures: dict[str, list[list[float | None]]]
-    judged: str
-    words: str
-    exact: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("betas", "deltas", "k", "start", "values", "steps", "ranks", "figures", "exact")
-        return {name: getattr(self, name) for name in names} | {"rows": self.rows.tolist()}
+SLIDERS = ("betas", "deltas", "k", "start", "values", "steps", "ranks", "figures", "exact", "rows")
+"""What the script needs of a path."""
 
 
 def explore(
     parts: ModelParts, space: Space, prepared: Any, domains: Domains, truth: Codes
-) -> Explorer | str:
+) -> dict[str, Any] | str:
     """Solve SCA for all settings on some samples; return why not, where that makes no sense.
 
     ``prepared`` are the samples that all models are given, by which predictions are judged;
-    ``truth`` are all labels that are known.
+    ``truth`` are all labels that are known. In what is returned ``values`` are coordinates in units
+    of ``steps``, setting by setting (β, then δ), component by component, row by row; ``figures``
+    are measured for each setting and k; ``exact`` says whether the model is a point of the path.
     """
     family = parts.components
     if family is None:
@@ -94,20 +72,21 @@ def explore(
     measured = [judge(Z) for Z in found]
     sizes = [np.abs(Z).max(axis=0) / FULL for Z in found]
     units = [np.where(size > 0, size, 1.0) for size in sizes]
-    return Explorer(
-        betas,
-        deltas,
-        k,
-        (betas.index(beta), deltas.index(delta), min(family.n_components_, k)),
-        rows,
-        pack(np.concatenate([(Z / unit).T.ravel() for Z, unit in zip(found, units, strict=True)])),
-        [[float(f"{each:.6g}") for each in size.tolist()] for size in sizes],
-        [max(int(np.count_nonzero(size)), 1) for size in sizes],
-        {name: [each[name] for each in measured] for name in measured[0]},
-        judge.words,
-        _words(parts, family, k),
-        _on_path(parts.learner) and family.n_components_ <= k,
-    )
+    columns = [(Z / unit).T.ravel() for Z, unit in zip(found, units, strict=True)]
+    return {
+        "betas": betas,
+        "deltas": deltas,
+        "k": k,
+        "start": (betas.index(beta), deltas.index(delta), min(family.n_components_, k)),
+        "rows": rows,
+        "values": pack(np.concatenate(columns)),
+        "steps": [[float(f"{each:.6g}") for each in size.tolist()] for size in sizes],
+        "ranks": [max(int(np.count_nonzero(size)), 1) for size in sizes],
+        "figures": {name: [each[name] for each in measured] for name in measured[0]},
+        "judged": judge.words,
+        "words": _words(parts, family, k),
+        "exact": _on_path(parts.learner) and family.n_components_ <= k,
+    }
 
 
 def _template(family: ScatterComponents, space: Space) -> tuple[SCA, float, float]:

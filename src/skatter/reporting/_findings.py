@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,10 +15,10 @@ from skatter.domains import UNLABELLED, Codes
 from skatter.reporting import _measures as measures
 from skatter.reporting import _predictions as predictions
 from skatter.reporting import _views as views
-from skatter.reporting._charts import Training, spectrum, training
-from skatter.reporting._explorer import Explorer, explore
+from skatter.reporting._charts import spectrum, training
+from skatter.reporting._explorer import SLIDERS, explore
 from skatter.reporting._model_parts import ModelParts, Space
-from skatter.reporting._predictions import DomainScores, Predictions, Score
+from skatter.reporting._predictions import Predictions, Score
 from skatter.reporting._samples import (
     MAX_DRAWN,
     MAX_MEASURED,
@@ -27,7 +27,7 @@ from skatter.reporting._samples import (
     Samples,
     draw_rows,
 )
-from skatter.reporting._views import Colouring, Place
+from skatter.reporting._views import Colouring
 from skatter.scatter import Geometry, measure
 
 FIGURE_NAMES: Mapping[str, str] = {
@@ -57,7 +57,7 @@ class Findings:
     predictions: Predictions | None
     scatters: list[measures.ScatterLine]
     distances: measures.Distances | None
-    explorer: Explorer | str
+    explorer: dict[str, Any] | str
 
     @cached_property
     def score(self) -> Score | None:
@@ -65,45 +65,41 @@ class Findings:
         made = self.predictions
         return None if made is None else predictions.overall(self.samples, made)
 
-    @cached_property
-    def scores(self) -> list[DomainScores]:
-        made = self.predictions
-        scores = [] if made is None else predictions.score_domains(self.samples, made)
-        return scores if any(each.hidden or each.seen for each in scores) else []
+    def shown(self) -> dict[str, Any]:
+        """Return what the template shows of it."""
+        samples, made, family = self.samples, self.predictions, self.parts.components
+        scores = [] if made is None else predictions.score_domains(samples, made)
+        path = None if isinstance(self.explorer, str) else self.explorer
+        eigenvalues = [] if family is None else np.asarray(family.eigenvalues_, float).tolist()
+        components = {} if family is None else {"components": f"{family.n_components_:,}"}
+        return {
+            "scores": scores if any(each.hidden or each.seen for each in scores) else [],
+            "places": views.places(self.colourings[:2], self.before, self.after),
+            "path": path,
+            "figures": [] if path is None else self._figures(path["figures"]),
+            "eigenvalues": eigenvalues,
+            "spectrum": spectrum(eigenvalues) if eigenvalues else None,
+            "training": training(getattr(self.parts.learner, "candidates_", ())),
+            "words": self._words(),
+            "facts": {
+                "rows": f"{samples.n:,}",
+                "with a label in the fit": f"{samples.domains.n_labelled:,}",
+                "domains": f"{len(samples.domain_names):,}",
+                "classes": f"{len(samples.domains.classes):,}",
+                "features": f"{samples.X.shape[1]:,}",
+                **components,
+            },
+        }
 
-    @cached_property
-    def places(self) -> list[Place]:
-        return list(views.places(self.colourings[:2], self.before, self.after))
-
-    @property
-    def path(self) -> Explorer | None:
-        return None if isinstance(self.explorer, str) else self.explorer
-
-    @property
-    def eigenvalues(self) -> list[float]:
-        family = self.parts.components
-        return [] if family is None else np.asarray(family.eigenvalues_, dtype=float).tolist()
-
-    @cached_property
-    def spectrum(self) -> dict[str, Any]:
-        return spectrum(self.eigenvalues)
-
-    @cached_property
-    def training(self) -> Training | None:
-        return training(getattr(self.parts.learner, "candidates_", ()))
-
-    @property
-    def figure_names(self) -> list[tuple[str, str]]:
-        """Figures of the path explorer: keys and names, without those that are not there."""
-        figures = {} if self.path is None else self.path.figures
-        there = {key for key, values in figures.items() if values[0][0] is not None}
+    def _figures(self, measured: dict[str, Any]) -> list[tuple[str, str]]:
+        """Return keys and names of the path's figures, without those that are not there."""
+        there = {key for key, values in measured.items() if values[0][0] is not None}
         lines = zip(measures.NAMES, self.scatters, strict=True)
         there -= {key for key, line in lines if line.missing}
         return [(key, name) for key, name in FIGURE_NAMES.items() if key in there]
 
-    @property
-    def words(self) -> dict[str, str]:
-        """What the pictures show, and how many rows are drawn, measured and predicted, if few."""
+    def _words(self) -> dict[str, str]:
+        """Say what the pictures show, and how many rows are drawn, measured and predicted."""
         n, by_kernel = self.samples.n, self.parts.components is not None
         predicted = n if self.predictions is None else len(self.predictions.rows)
         what = "kernel principal" if by_kernel else "principal"
@@ -134,19 +130,9 @@ class Findings:
             words += f". SCAClassifier is one of the {n_members} classifiers that vote"
         return f"{words}."
 
-    @property
-    def facts(self) -> dict[str, str]:
-        samples, family = self.samples, self.parts.components
-        facts = {
-            "rows": f"{samples.n:,}",
-            "with a label in the fit": f"{samples.domains.n_labelled:,}",
-            "domains": f"{len(samples.domain_names):,}",
-            "classes": f"{len(samples.domains.classes):,}",
-            "features": f"{samples.X.shape[1]:,}",
-        }
-        return facts if family is None else facts | {"components": f"{family.n_components_:,}"}
-
     def to_dict(self) -> dict[str, Any]:
+        """Return what the script needs."""
+        path = None if isinstance(self.explorer, str) else self.explorer
         return {
             "rows": self._rows(),
             "features": self.samples.columns[:SHOWN_FEATURES],
@@ -155,7 +141,7 @@ class Findings:
             "colourings": [colouring.to_dict() for colouring in self.colourings],
             "before": views.pack_view(self.before),
             "after": None if self.after is None else views.pack_view(self.after),
-            "explorer": None if self.path is None else self.path.to_dict(),
+            "explorer": path and {name: path[name] for name in SLIDERS},
         }
 
     def _rows(self) -> dict[str, Any]:
@@ -203,7 +189,8 @@ def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     distances = measures.measure_distances(near.prepared, features, own, names)
     tell("computing the path over β, δ and k")
     path = explore(parts, near.space, near.prepared, domains, samples.truth[few])
-    path = path if isinstance(path, str) else replace(path, rows=measured[path.rows])
+    if not isinstance(path, str):
+        path["rows"] = measured[path["rows"]].tolist()
     views_of_rows = (drawn, len(few), before, after, _colourings(samples, drawn, found))
     return Findings(parts, samples, *views_of_rows, found, scatters, distances, path)
 

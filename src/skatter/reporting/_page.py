@@ -205,19 +205,14 @@ def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> 
     rows = None if found.predictions is None else pick_rows(samples, found.predictions)
     benefit, by_labels, title = asked.benefit, asked.by_labels, asked.title
     members = [] if found.parts.hedge is None else who_voted(found.parts.hedge, percent)
-    there = {
-        "spectrum": found.eigenvalues,
-        "distances": found.distances,
-        "members": members,
-        "training": found.training,
-    }
+    shown = found.shown()
+    there = {**shown, "distances": found.distances, "members": members}
     questions, settled = four_questions(found, shift, rows, benefit, by_labels, label is not None)
     return {
         "title": default_title(label or name, samples) if title is None else printable(title),
         "contents": [each for each in CONTENTS.items() if there.get(each[0], True)],
         "lead": say_done(name, samples) + asked.drawn,
         "summary": questions,
-        "facts": found.facts,
         "shift": shift,
         "expected": list(say_expected(benefit, by_labels)),
         "rows": rows,
@@ -225,4 +220,5 @@ def _content(found: Findings, shift: Shift, asked: Asked, label: str | None) -> 
         "settled": settled,
         "found": found,
         "island": pages.json_island(found.to_dict()),
+        **shown,
     }
