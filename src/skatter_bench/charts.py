@@ -177,7 +177,8 @@ def _draw_ranked_names(ax: Axes, ranking: Ranking, top: float, highlight: Sequen
         edge = 0.75 if left else n + 0.25
         colour = _ACCENT if name in highlight else "0.1"
         ax.plot([place, place, edge], [0, y, y], color=colour, lw=0.9, zorder=1)
-        words, side = f"{name}  {place:.2f}" if left else f"{place:.2f}  {name}", -4 if left else 4
+        words = f"{name}  {place:.2f}" if left else f"{place:.2f}  {name}"
+        side = -4 if left else 4
         look: dict[str, Any] = {"color": colour, "ha": "right" if left else "left", "va": "center"}
         look |= {"weight": "bold" if name in highlight else "normal", "annotation_clip": False}
         ax.annotate(words, (edge, y), xytext=(side, 0), textcoords="offset points", **look)

@@ -153,7 +153,8 @@ def seen_labels(problem: Problem, split: Split) -> Array:
 
 
 def _judge_features(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Array]:
-    judge, predicted = JUDGES[contestant.classifier], dict[int, Array]()
+    judge = JUDGES[contestant.classifier]
+    predicted: dict[int, Array] = {}
     for indices, features in _features(contestant, settings, fold):
         guesses = judge(Features(*features, fold), [settings[i] for i in indices])
         predicted |= zip(indices, guesses, strict=True)
@@ -164,7 +165,8 @@ def _features(
     contestant: Contestant, settings: list[Values], fold: _Fold
 ) -> Iterator[tuple[list[int], tuple[Any, Any]]]:
     """Yield which settings use which features, of samples learnt from and of samples to score."""
-    everyone, problem, (learn, _, score) = list(range(len(settings))), fold.problem, fold.split
+    everyone, problem = list(range(len(settings))), fold.problem
+    learn, _, score = fold.split
     if contestant.name == RAW:
         yield everyone, (problem.X[learn], problem.X[score])
         return
@@ -176,7 +178,8 @@ def _features(
         values[K] = max(each[K] for each in settings)
     estimator, X = _on_samples(contestant, values, fold)
     model = make_domain_pipeline(estimator)
-    Z, where = model.fit_transform(X[learn], **fold.seen()), _position(learn, score)
+    Z = model.fit_transform(X[learn], **fold.seen())
+    where = _position(learn, score)
     if where is None:
         yield everyone, (Z, model.transform(X[score], sample_domain=problem.domain[score]))
     else:
@@ -207,7 +210,8 @@ def _path(
         point = (values.get("beta", beta_of(template)), values.get("delta", template.delta))
         points.setdefault(point, []).append(i)
     domains, where = read_domains(**fold.seen()), _position(learn, score)
-    k, X_new = max(values[K] for values in settings), X[score] if where is None else None
+    k = max(values[K] for values in settings)
+    X_new = X[score] if where is None else None
     solved = FoldSolver(template, X[learn], domains).solve(domains, list(points), k, X_new)
     for indices, (Z, Z_new) in zip(points.values(), solved, strict=True):
         yield indices, (Z, Z_new if where is None else Z[where])

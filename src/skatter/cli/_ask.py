@@ -87,9 +87,9 @@ def ask_file(
 def _show(console: Console, questions: Questions, column: str) -> None:
     say_all(console, questions.words)
     console.print()
-    heads, asked = ("where", "without a label", "on the sheet"), questions.sheet[column]
-    counts, strata = asked.value_counts(), questions.strata.items()
-    lines = tuple((name, f"{size:,}", f"{counts[name]:,}") for name, size in strata)
+    asked, strata = questions.sheet[column].value_counts(), questions.strata.items()
+    lines = tuple((name, f"{size:,}", f"{asked[name]:,}") for name, size in strata)
+    heads = ("where", "without a label", "on the sheet")
     console.print(as_table(Section("Rows", heads=heads, lines=lines)))
 
 

@@ -89,8 +89,9 @@ def evaluate(method: str, model: Any, data: Dataset, source: str) -> tuple[Row, 
     """Fit one method with the labels of the source alone; return its row and its features."""
     in_source = data.domain == source
     y = np.where(in_source, data.y, UNLABELLED)
-    Z, start, seconds = data.X, time.perf_counter(), 0.0
+    Z, seconds = data.X, 0.0
     if model is not None:
+        start = time.perf_counter()
         model.fit(data.X, y, sample_domain=data.domain)
         seconds = time.perf_counter() - start
     # The only use of a target label: scoring.

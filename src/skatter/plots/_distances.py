@@ -130,9 +130,8 @@ def plot_domain_distances(
     ['Before', 'After']
     """
     options = {"kernel": kernel, "gamma": gamma, "max_samples": max_samples}
-    tables, ids = [X] if after is None else [X, after], np.asarray(sample_domain)
-    maps = []
-    for table in tables:
+    ids, maps = np.asarray(sample_domain), []
+    for table in [X] if after is None else [X, after]:
         if distances:
             maps.append(_check_distances(table, len(ids)))
         else:

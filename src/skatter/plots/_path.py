@@ -241,7 +241,9 @@ def _draw_grid(
 
 def _draw_lines(figure: SubFigure, path: Path, own: tuple[float, float]) -> None:
     """Draw a line for each scatter that these samples have; settings stand at equal distances."""
-    axes, (beta, delta), found = figure.subplots(1, 2, sharey=True), own, path.scatters.values()
+    axes = figure.subplots(1, 2, sharey=True)
+    beta, delta = own
+    found = path.scatters.values()
     there = [each for each in MEASURES if any(getattr(s, each.name) > 0 for s in found)]
     along_beta, along_delta = [(b, delta) for b in path.betas], [(beta, d) for d in path.deltas]
     for ax, settings, values, value in (

@@ -24,7 +24,7 @@ from skatter.reporting._charts import histogram, points
 from skatter.reporting._model_parts import take_apart
 from skatter.reporting._samples import MAX_DRAWN, Asked
 from skatter.reporting._shift import SOURCES, TARGET, Shift, find_shift
-from skatter.reporting._words import HOW_WELL, SETTLE, SHIFT, WHICH_ROWS, say_settled
+from skatter.reporting._words import QUESTIONS, say_settled
 from skatter.selection import Estimate, NumberVerdict
 from skatter.tables import to_numbers
 
@@ -90,7 +90,7 @@ def number_page(model: TableModel, asked: Asked) -> str:
     rng = check_random_state(asked.random_state)
     domains, numbers = _read(model, asked)
     tell("predicting")
-    rows, answers = _answers(model, X, sample_domain, domains, asked.predictions, rng)
+    rows, answers = _answers(model, asked, domains, rng)
     there = domains.target if domains.target.any() else ~domains.labelled
     places = np.where(there, TARGET, SOURCES)
     if sample_domain is not None:
@@ -129,18 +129,17 @@ def _read(model: TableModel, asked: Asked) -> tuple[Domains, Array]:
 
 
 def _answers(
-    model: TableModel, X: Any, sample_domain: Any, domains: Domains, predictions: Any, rng: Any
+    model: TableModel, asked: Asked, domains: Domains, rng: Any
 ) -> tuple[Codes, Mapping[Ship, Answer]]:
-    if predictions is not None:
-        if len(predictions) != len(X):
-            raise ValueError(
-                f"predictions has {len(predictions)} rows, and X has {len(X)}: give one a row."
-            )
-        return read_numbers_told(predictions, model.label)
+    given, n = asked.predictions, len(asked.X)
+    if given is not None:
+        if len(given) != n:
+            raise ValueError(f"predictions has {len(given)} rows, and X has {n}: give one a row.")
+        return read_numbers_told(given, model.label)
     rows = np.sort(rng.permutation(np.flatnonzero(~domains.labelled))[:MAX_DRAWN])
-    frame = X.iloc[rows]
-    if model.domain is not None and sample_domain is not None:
-        frame = frame.assign(**{model.domain: np.asarray(sample_domain)[rows]})
+    frame = asked.X.iloc[rows]
+    if model.domain is not None and asked.sample_domain is not None:
+        frame = frame.assign(**{model.domain: np.asarray(asked.sample_domain)[rows]})
     return rows, model.answers(frame)
 
 
@@ -152,10 +151,8 @@ def _content(told: Told, asked: Asked, shift: Shift, there: Mask, rng: Any) -> d
     interval = np.asarray(told.shipped.interval)
     widest = np.argsort(-np.ptp(interval, axis=1), kind="stable")
     inside = ((interval[:, 0] <= told.truth) & (told.truth <= interval[:, 1]))[told.hidden]
-    sources, targets = (
-        [shorten(name) for name in np.unique(told.places[rows]).tolist()]
-        for rows in (~there, there)
-    )
+    names = [np.unique(told.places[rows]).tolist() for rows in (~there, there)]
+    sources, targets = ([shorten(name) for name in own] for own in names)
     n_hidden = int(told.hidden.sum())
     settled = list(say_settled(targets, by_labels, n_hidden, of_table=True, numbers=True))
     default = f"{shorten(model.label)}: from {join(sources)} to {join(targets)}"
@@ -186,9 +183,7 @@ def _content(told: Told, asked: Asked, shift: Shift, there: Mask, rng: Any) -> d
         "points": points(plain[drawn], adapted[drawn]),
         "n_points": len(drawn),
         "apart": told.say_apart,
-        "quantiles": [
-            (name, [told.say(each) for each in values]) for name, values in quantiles(told.shipped)
-        ],
+        "quantiles": [(name, [*map(told.say, own)]) for name, own in quantiles(told.shipped)],
         "lists": [
             ("The models differ most", _rows(told, np.argsort(-told.apart, kind="stable"))),
             ("Their interval is widest", _rows(told, widest)),
@@ -216,7 +211,7 @@ def _summary(told: Told, shift: Shift, settled: list[str]) -> list[tuple[str, st
     )
     moved = shift.answer or f"Sources or target have fewer than {MIN_SAMPLES} rows: too few."
     answers = (moved, " ".join(well), rows, " ".join(settled))
-    return list(zip((SHIFT, HOW_WELL, WHICH_ROWS, SETTLE), answers, strict=True))
+    return list(zip(QUESTIONS, answers, strict=True))
 
 
 def _errors(told: Told, by_labels: NumberVerdict | None) -> Iterator[list[str]]:

@@ -23,10 +23,12 @@ _ALIKE = 0.05
 """Distance, and share of domain scatter, up to which domains are called alike."""
 LABELS = 40
 """Rows to ask for: in our trials they settled most cases."""
-SHIFT = "Is there a shift, and where?"
-HOW_WELL = "How well will it do there?"
-WHICH_ROWS = "Which rows should I look at?"
-SETTLE = "What would settle it?"
+QUESTIONS = (
+    "Is there a shift, and where?",
+    "How well will it do there?",
+    "Which rows should I look at?",
+    "What would settle it?",
+)
 
 
 def default_title(name: str, samples: Samples) -> str:
@@ -51,12 +53,10 @@ def four_questions(
     verdict = by_labels if isinstance(by_labels, LabelVerdict | NumberVerdict) else None
     n_hidden = int(np.count_nonzero(samples.hidden))
     settled = list(say_settled(sides(samples)[1], verdict, n_hidden, of_table))
-    return [
-        (SHIFT, " ".join(filter(None, moved))),
-        (HOW_WELL, " ".join(_how_well(found.score, benefit, verdict))),
-        (WHICH_ROWS, "There are no predictions to look at." if rows is None else rows.answer),
-        (SETTLE, " ".join(settled)),
-    ], settled
+    well = _how_well(found.score, benefit, verdict)
+    look = "There are no predictions to look at." if rows is None else rows.answer
+    answers = (" ".join(filter(None, moved)), " ".join(well), look, " ".join(settled))
+    return list(zip(QUESTIONS, answers, strict=True)), settled
 
 
 def say_expected(benefit: Any, by_labels: Any) -> Iterator[tuple[str, str, str]]:
