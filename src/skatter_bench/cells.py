@@ -23,10 +23,7 @@ FITS = 8
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One task, one contestant, one fold, and a batch of settings.
-
-    The seed is that of the folds and of everything random in the method.
-    """
+    """One task, contestant, fold and batch of settings; the seed is of folds and of the method."""
 
     task: Task
     contestant: Contestant

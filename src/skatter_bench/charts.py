@@ -67,10 +67,7 @@ def figures_of(
 
 
 def drawings_of(suite: Suite, outcomes: Sequence[Outcome]) -> Iterator[Drawing]:
-    """Draw ranks, accuracy against time, and the gains of figure 2, for outcomes of one protocol.
-
-    Seconds and single domains have no charts.
-    """
+    """Draw ranks, accuracy against time and gains (figure 2), for outcomes of one protocol."""
     if suite.kind != "accuracy" or not outcomes:
         return
     # Dollar signs in names are not to be read as formulas.

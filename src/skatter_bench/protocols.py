@@ -96,11 +96,7 @@ def split(problem: Problem, fold: str, seed: int) -> Split:
 
 
 def choose(scores: Mapping[str, Sequence[float]]) -> int:
-    """Return the index of the best mean, the first of equally good ones.
-
-    ``scores`` are those of the :func:`choosing_folds` and of no others; nan where a setting is not
-    possible.
-    """
+    """Return the best setting by the mean over :func:`choosing_folds`, the first of equal ones."""
     mean = mean_scores(scores)
     if np.isnan(mean).all():
         raise ValueError("no setting could be scored on every fold.")

@@ -189,11 +189,7 @@ def _panel(
     pictures: Sequence[Drawing] = (),
     extras: Sequence[tuple[Table, str]] = (),
 ) -> Content:
-    """Return one protocol of a section: its numbers, and what stands below them.
-
-    ``paper`` holds the labels of the paper's methods. Extras are tables that are closed until
-    somebody wants to see them, each with a count of its rows in words.
-    """
+    """Return one protocol of a section; ``paper`` holds the labels of the paper's methods."""
     title, oracle = TITLES.get(protocol, protocol), protocol == TARGET_ORACLE
     bound = " Tuned on target labels: an upper bound." if oracle else ""
     drawn = (inline_svg(p.figure, name=f"{name}-{p.name}", title=p.title) for p in pictures)

@@ -74,11 +74,7 @@ class Summary:
 
 
 class Estimate:
-    """How long the cells that are left will take.
-
-    A cell is taken to need the mean time of the finished ones of its group, or of all finished
-    ones where its group has none.
-    """
+    """How long what is left will take, by the mean time of finished cells of a group, or of all."""
 
     def __init__(self, groups: Iterable[str]) -> None:
         self._left = Counter(groups)
@@ -227,7 +223,7 @@ class _Loop:
                 job.claim.close()
 
     def _hand_out(self) -> None:
-        """Fill the pool; but give it cells that may have killed a worker one by one."""
+        """Fill the pool, but give it cells that may have killed a worker one by one."""
         self._book.n_workers = size = self._pool.size()
         if not self._suspects:
             while len(self._under_way) < size and (job := self._claim_next()):

@@ -21,7 +21,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -303,8 +303,9 @@ def _lock_file(path: Path, *, wait: bool) -> int | None:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if _is_at(lock, path):
-                return lock
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock), path.stat()):
+                    return lock
         except BaseException as error:
             os.close(lock)
             if isinstance(error, OSError) and error.errno in LOCKS_UNKNOWN:
@@ -317,13 +318,6 @@ def _lock_file(path: Path, *, wait: bool) -> int | None:
                 return None
             raise
         os.close(lock)
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _cannot_write(path: Path, error: OSError) -> StoreError:
