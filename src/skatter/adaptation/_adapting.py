@@ -61,8 +61,7 @@ class Adaptation:
     seconds : float
         Time that it took.
     answer : Answer
-        What the shipped model says of the rows without a label, in their order; without those that
-        were checked.
+        What the shipped model says of the rows without a label that were not checked, in order.
     columns : tuple of ColumnPlan
         What the preprocessing does to each column, and why.
     sample : TableSample or None
@@ -164,9 +163,8 @@ def adapt(
     label : str
         Column of classes or numbers; empty where the row is to be predicted.
     domain : str or None
-        Column that says where a row comes from. A domain without labels is a target; so is one
-        of which most rows have none. None: labelled rows are the source, unlabelled ones the
-        target.
+        Column that says where a row comes from; a domain of which most rows have no label is a
+        target. None: labelled rows are the source, unlabelled ones the target.
     task : "classes", "numbers" or None
         What the labels are. None: it is told by the labels, and asked where they could be either.
     method : str
@@ -174,8 +172,7 @@ def adapt(
         plain and adapted classifiers (:class:`~skatter.HedgedClassifier`) or regressors
         (:class:`~skatter.HedgedRegressor`).
     tune : bool
-        Choose the settings of the method by a criterion that needs no target label. The hedge has
-        none.
+        Choose the settings of the method, without target labels. The hedge has none.
     plain : classifier, regressor or None
         The model that does not adapt; a classifier needs ``predict_proba``. None is the best of a
         few standard ones on held-out source labels (:class:`~skatter.ChampionClassifier`,
@@ -191,8 +188,7 @@ def adapt(
     categorical : collection of str
         Columns that are categories though they hold numbers.
     na_values : collection of str
-        Texts and numbers that stand for missing, such as ``["?", "-99"]``. The model remembers
-        them, for new rows.
+        Texts and numbers that stand for missing, such as ``["?", "-99"]``, in new rows as well.
     checked : DataFrame or None
         The sheet of :func:`skatter.ask`, with labels filled in. They judge the models that are
         fitted without them, by accuracy; then both are fitted again with them.

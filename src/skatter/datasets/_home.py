@@ -54,8 +54,7 @@ class KnownFile:
 class Source:
     """The files of a data set, by domain or any other name, and what a user is told of them.
 
-    They lie in ``folder`` of the data home and come from ``origin``; ``hint`` says what else can be
-    done where one is missing.
+    They lie in ``folder`` of the data home and come from ``origin``; ``hint`` is for missing ones.
     """
 
     folder: str

@@ -33,8 +33,7 @@ def draw_mnist_usps(
     """Draw digits at random from the 10,000 test images of MNIST and the 9,298 images of USPS.
 
     Ghifary et al. drew 2,000 and 1,800 in this way, without regard to the classes, and do not say
-    which. MNIST images are brought from 28 x 28 to 16 x 16 pixels, the grid of USPS. The files are
-    not part of skatter.
+    which. MNIST images are brought to 16 x 16 pixels, as USPS. The files are not part of skatter.
 
     Parameters
     ----------

@@ -23,8 +23,7 @@ def load_mnist_usps(*, preprocess: bool = False, data_home: Home = None) -> Data
     preprocess : bool
         Divide every row by its Euclidean norm, as Long et al. do: a nearest neighbour then gives
         their figures, 44.70 % from USPS to MNIST and 65.94 % back. Else pixels are as in the file:
-        35.85 % and 64.44 %, closest to the 34.80 % and 63.06 % that Ghifary et al. got from a
-        draw of their own.
+        35.85 % and 64.44 %; Ghifary et al. got 34.80 % and 63.06 % from a draw of their own.
     data_home : path or None
         Where ``mnist_usps_long`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 

@@ -23,8 +23,7 @@ def load_msrc_voc(*, preprocess: bool = True, data_home: Home = None) -> Dataset
     ----------
     preprocess : bool
         Divide every row by its Euclidean norm: a nearest neighbour then gives the published
-        28.63 % from MSRC to VOC (and 48.94 % back, where 41.06 % was published). Else counts are
-        as in the file.
+        28.63 % from MSRC to VOC (and 48.94 % back, not the published 41.06 %). Else counts stay.
     data_home : path or None
         Where ``msrc_voc`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
 

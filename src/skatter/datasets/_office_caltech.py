@@ -64,9 +64,8 @@ def load_office_caltech(
 ) -> Dataset:
     """Load the images of Office + Caltech10, described by features.
 
-    Ten classes that Caltech-256 shares with the three domains of Office: 958 images from amazon,
-    1,123 from caltech, 157 by dslr and 295 by webcam. The files are not part of skatter and are
-    not downloaded.
+    Ten classes that Caltech-256 shares with Office: 958 images from amazon, 1,123 from caltech, 157
+    by dslr and 295 by webcam. The files are not part of skatter and are not downloaded.
 
     Parameters
     ----------
@@ -77,8 +76,7 @@ def load_office_caltech(
         of many papers, and figures on them compare with none of those. The rows of a domain are
         in another order than those of SURF.
     domains : iterable of str or None
-        The domains to load; None for all four. With one file per domain, only theirs are looked
-        for.
+        The domains to load; None for all four. Files of others need not be there.
     preprocess : bool
         Do what is usually done to these features. ``"surf"``: counts become shares, then z-scores
         inside each domain, which gives the published figures of a nearest neighbour on all twelve

@@ -16,9 +16,8 @@ def load_pacs(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     """Load the images of PACS, described by 1,280 features of a deep network.
 
     Seven classes in 2,048 art paintings, 2,344 cartoons, 1,670 photos and 3,929 sketches. The
-    network is EfficientNet-Lite0, trained on ImageNet, that is on photos; its last feature map is
-    averaged over the image. These are the features of no paper. The file is not part of skatter
-    and is not downloaded.
+    network is EfficientNet-Lite0, trained on photos (ImageNet); its last feature map is averaged
+    over the image, as in no paper. The file is not part of skatter and is not downloaded.
 
     Parameters
     ----------
@@ -32,8 +31,7 @@ def load_pacs(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     Returns
     -------
     Dataset
-        Domains ``"art_painting"``, ``"cartoon"``, ``"photo"`` and ``"sketch"``, 1,280 features,
-        classes 0 to 6.
+        Domains ``"art_painting"``, ``"cartoon"``, ``"photo"`` and ``"sketch"``, classes 0 to 6.
 
     Examples
     --------

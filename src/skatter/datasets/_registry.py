@@ -93,8 +93,7 @@ class DatasetInfo:
         Parameters
         ----------
         domains : iterable of str or None
-            The domains to keep; None for all. Where each domain has its own file, those of others
-            need not be there.
+            The domains to keep; None for all. Files of other domains need not be there.
         data_home : path or None
             The folder of the data files; of no meaning where there are none.
         **options

@@ -25,9 +25,8 @@ def load_vlcs(
     """Load the images of VLCS, described by 4,096 activations of a deep network (DeCAF6).
 
     Five classes (bird, car, chair, dog, person) in VOC2007, LabelMe, Caltech-101 and SUN09. As in
-    the papers on domain generalization, 70 percent of each domain are drawn for training and the
-    rest is for testing; no paper shares its draw. The files are not part of skatter and are not
-    downloaded.
+    the papers on domain generalization, of which none shares its draw, 70 percent of each domain
+    are for training. The files are not part of skatter and are not downloaded.
 
     Parameters
     ----------

@@ -67,8 +67,7 @@ def diagnose(
     labelled : array-like of bool of shape (n_samples,) or None
         Which labels to use; wins over the marks in ``y``.
     label, domain : str or None
-        Columns of a table: of classes or numbers, empty where unknown, and of where a row comes
-        from.
+        Columns of a table: classes or numbers, empty where unknown, and where a row comes from.
     task : "classes", "numbers" or None
         What the labels are. Of numbers mean and spread are compared, and nothing is said of
         classes. None: they are numbers where one of them is not whole.

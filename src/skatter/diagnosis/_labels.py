@@ -1,8 +1,7 @@
 """Do labels shift too? Class balance of every domain, or mean and spread of labels in numbers.
 
-Where no label is known nothing is guessed: the labels of an unlabelled domain cannot be told from
-labels. The test of numbers is the one of a feature (:mod:`skatter.diagnosis._features`): ranks of
-place and spread.
+Where no label is known nothing is guessed. The test of numbers is that of a feature
+(:mod:`skatter.diagnosis._features`): ranks of place and spread.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ class LabelShift:
     unlabelled : tuple of int
         Unlabelled samples of each domain.
     p_value : float or None
-        Test of "all labelled domains have the same class balance"; None where nothing can be
-        tested.
+        Test of "all labelled domains have the same class balance"; None where there is none.
     test : str
         "chi-square"; "permutation" where counts are small; or why nothing can be tested.
     floor : float
@@ -43,8 +41,7 @@ class LabelShift:
     strength : float or None
         Cramér's V: 0 no relation of class and domain, 1 the domain tells the class.
     gap : float or None
-        Share of samples of one domain that would have to change class for the balance of another,
-        for the two that differ most.
+        Share of samples that must change class for the balance of the domain that differs most.
     first, second : str or None
         These two.
     shifted : bool or None
@@ -132,8 +129,7 @@ class NumberShift:
     means, spreads : tuple of float
         Mean and standard deviation of the labels of each; NaN where it has none.
     p_value : float or None
-        Rank test of "place and spread are the same in all labelled domains"; None where nothing
-        can be tested.
+        Rank test of "place and spread are the same in all labelled domains"; None where none is.
     why_not : str
         Why nothing can be tested; empty otherwise.
     distance : float or None

@@ -16,8 +16,7 @@ domains, AUC is the chance that it finds out which of two samples, one of each, 
 0.5 where it cannot tell. Where domains are alike, the scores of unseen samples are alike, so the
 Mann-Whitney test of each half is valid whatever the forest learnt; the smaller of the two p-values
 is doubled. Out-of-bag scores would use all samples at once, but depend on one another: with several
-domains, or with small ones given the weight of large ones, their test raises twice as many false
-alarms as it should.
+domains, or small ones of the weight of large ones, they raise twice as many false alarms.
 """
 
 from __future__ import annotations

@@ -39,11 +39,9 @@ class TransferPair:
     trained, tested : str
         The two domains.
     within : float
-        Accuracy in ``tested`` of a classifier trained there, cross-validated. All classes count
-        the same.
+        Accuracy in ``tested`` of a classifier trained there, cross-validated, all classes alike.
     across, across_standardised : float
-        Accuracy there of one trained in ``trained``, as the features are, and with each domain
-        standardised on its own.
+        That of one trained in ``trained``, and so after each domain was standardised on its own.
     chance : float
         Accuracy of guessing.
     p_corrected, p_standardised : float

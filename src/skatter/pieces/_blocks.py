@@ -19,12 +19,11 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from skatter._checks import check_length
 from skatter._out_of_core import Place
-from skatter.pieces._survey import Call, Labels, Piece, join_surveys, survey_piece
+from skatter.pieces._survey import Call, Labels, Piece, join_surveys, stacked, survey_piece
 
 FAN_IN = 8  # results that one task of a tree joins
 WINDOW = 32  # blocks that wait in the memory of the workers for a model that visits them in turn
@@ -120,8 +119,7 @@ class Blocks:
 
     A call on a block is ``call(piece, *shared)``; it runs on a worker, and so does what joins the
     results. ``rows`` and ``columns`` are keys of tasks in ``graph``; rows pass the ``transform`` of
-    ``before`` first, inside the task that uses them; ``known`` is what the columns mean, after
-    :meth:`surveyed`.
+    ``before`` in the task that uses them; ``known`` is what columns mean, after :meth:`surveyed`.
     """
 
     graph: Mapping[Any, Any]
@@ -166,14 +164,7 @@ class Blocks:
         chosen = [number for number, quota in enumerate(quotas) if quota]
         shared = quotas, int(drawn.randint(2**31 - 1)), accept
         work = _Work(self.graph)
-        found = work.computed(list, work.on_blocks(self, chosen, rows_of_block, shared))
-        if hasattr(found[0], "iloc"):
-            import pandas
-
-            return pandas.concat(found)
-        if sparse.issparse(found[0]):
-            return sparse.vstack(found, format="csr")
-        return np.concatenate(found)
+        return stacked(work.computed(list, work.on_blocks(self, chosen, rows_of_block, shared)))
 
     def joined(self, call: Call, join: Call, *shared: Any) -> Any:
         """Join results ``FAN_IN`` at a time; which ones depends on the number of blocks alone."""

@@ -34,11 +34,9 @@ class Chunk(NamedTuple):
     X : array-like or sparse matrix of shape (n_rows, n_features)
         Samples; whoever reads the stream gets an array or a CSR matrix.
     y, sample_domain, labelled : array-like of shape (n_rows,) or None
-        Labels, domains, and which labels to use, as in ``SCA.fit``; each in all chunks of a stream
-        or in none.
+        Labels, domains, and which labels to use, as in ``SCA.fit``; each in all chunks or in none.
     number, first_row : int
-        Of the chunk in its stream, and of its first row; both are counted from 0, and set by
-        whoever reads the stream.
+        Of the chunk and its first row in the stream, from 0; whoever reads the stream sets them.
 
     Examples
     --------

@@ -2,8 +2,7 @@
 
 SCA and the presets like it need one pass: the moments of each piece, D × D numbers whatever its
 size, which add up. Another step learns by its ``partial_fit``, piece after piece. Learning happens
-on clones. The model that was given takes over their state at the very end, so that an error
-anywhere leaves it as it was.
+on clones, whose state the model takes over at the very end: an error leaves it as it was.
 """
 
 from __future__ import annotations

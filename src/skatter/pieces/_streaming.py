@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +22,7 @@ from skatter.moments import Moments
 from skatter.pieces._chunks import GIVEN, Chunk, numbered
 from skatter.pieces._learning import Plan, collect
 from skatter.pieces._progress import Display, show
-from skatter.pieces._survey import Call, Labels, Piece, Survey, join_surveys, survey_piece
+from skatter.pieces._survey import Call, Labels, Piece, Survey, join_surveys, stacked, survey_piece
 from skatter.pipeline import call_step
 
 Model = TypeVar("Model")
@@ -48,11 +47,9 @@ def fit_chunks(
         with one. Its other steps must learn in pieces (``partial_fit``, as StandardScaler,
         SGDClassifier and GaussianNB do), need no fit, or come fitted in a ``FrozenEstimator``.
     chunks : iterable of Chunk
-        Such as :class:`ArrayChunks` or :class:`TableChunks`. It is iterated once, and then once
-        for each step that learns.
+        Such as :class:`ArrayChunks` or :class:`TableChunks`; iterated once, and once a step.
     classes : array-like or None
-        All classes of the stream; -1 is a label only where it is among them. None: what ``fit``
-        would take for a label.
+        All classes of the stream, -1 only if it is among them. None: what ``fit`` takes for labels.
     progress : bool or None
         Whether to show how far it has come, on the standard error stream; None: on a terminal.
 
@@ -97,8 +94,7 @@ def predict_chunks(model: Any, chunks: Iterable[Chunk], method: str = "predict")
     chunks : iterable of Chunk
         Samples; it is iterated once. Labels are not looked at.
     method : str
-        What to call: ``"predict"``, ``"predict_proba"``, ``"decision_function"``, ``"transform"``
-        and so on.
+        What to call: ``"predict"``, ``"predict_proba"``, ``"transform"`` and so on.
 
     Returns
     -------
@@ -143,8 +139,7 @@ def moments_of_chunks(
     Returns
     -------
     Moments
-        To be saved (``Moments.save``), merged (:func:`skatter.moments.merge_moments`) and learnt
-        from (``SCA.fit_moments``).
+        For ``Moments.save``, :func:`skatter.moments.merge_moments` and ``SCA.fit_moments``.
 
     Examples
     --------
@@ -316,22 +311,16 @@ def _check_alike(chunk: Chunk, first: Chunk) -> None:
 class Sample(NamedTuple):
     X: Any
     sample_domain: Any
-    rows: Array
-    keys: Array
+    rows: Any
+    keys: Any
 
     def take(self, places: Array) -> Sample:
-        domain = None if self.sample_domain is None else self.sample_domain[places]
-        return Sample(self.X[places], domain, self.rows[places], self.keys[places])
+        return Sample(*(None if column is None else column[places] for column in self))
 
 
 def _joined(samples: list[Sample]) -> Sample:
-    X, domain, rows, keys = zip(*samples, strict=True)
-    return Sample(
-        sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.vstack(X),
-        None if domain[0] is None else np.concatenate(domain),
-        np.concatenate(rows),
-        np.concatenate(keys),
-    )
+    columns = zip(*samples, strict=True)
+    return Sample(*(None if parts[0] is None else stacked(parts) for parts in columns))
 
 
 class Reservoir:

@@ -8,11 +8,12 @@ rows, and every piece looks its own rows up in what came out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from skatter._checks import n_rows, take_rows
 from skatter._out_of_core import Place
@@ -21,6 +22,16 @@ from skatter.domains import Codes, Domains, is_missing, plain_column, read_domai
 
 Call = Callable[..., Any]  # what is done with a piece, or with the results of several
 Columns = Mapping[str, Any]  # what is given of the rows of a piece: y, sample_domain, labelled
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return rows below one another, in whatever holds them."""
+    if hasattr(parts[0], "iloc"):
+        import pandas
+
+        return pandas.concat(parts)
+    is_sparse = sparse.issparse(parts[0])
+    return sparse.vstack(parts, format="csr") if is_sparse else np.concatenate(parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,8 @@
 """Columns that are carried and not parsed: the cells of a table as they were, and new ones beside.
 
 Parsing loses what a model does not need and people do: leading zeros, ``TRUE``, ``NA`` that is a
-name, whole numbers of sixteen digits beside a gap. So what is written is not what was parsed. Cells
-of CSV are copied as text, into Parquet and NPZ as well, columns of Parquet with their types, and
-arrays of NPZ as they are.
+name, whole numbers of sixteen digits beside a gap. So what is written is not what was parsed: cells
+of CSV are copied as text, columns of Parquet with their types, and arrays of NPZ as they are.
 """
 
 from __future__ import annotations

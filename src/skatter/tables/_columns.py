@@ -30,9 +30,8 @@ class Samples:
     X : DataFrame
         The columns that are features, rows as in the table.
     y : ndarray of shape (n_samples,) or None
-        Labels: whole numbers, numbers or text; None without a label column. Where a sample is
-        unlabelled it holds -1, NaN or None, of which ``labelled`` knows the meaning: a cell with
-        -1 in it is a label.
+        Labels: whole numbers, numbers or text; None without a label column. It holds -1, NaN or
+        None where ``labelled`` is False; a cell with -1 in it is a label.
     labelled : ndarray of bool of shape (n_samples,)
         True where the cell of the label is not empty.
     sample_domain : ndarray of shape (n_samples,) or None
@@ -67,8 +66,7 @@ def read_columns(
     frame : DataFrame
         The table, as of :func:`read_table`.
     label : str or None
-        Column of the labels. An empty cell, or one of blanks, is an unlabelled sample; blanks
-        around a label do not count.
+        Column of the labels, empty or blank where unknown; blanks around a label do not count.
     domain : str or None
         Column that says where each sample came from. No cell may be empty.
     features : sequence of str or None

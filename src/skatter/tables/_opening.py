@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -49,18 +49,35 @@ class Data:
 
 @contextmanager
 def opened(source: str | Path | BinaryIO, called: str | None = None) -> Iterator[Data]:
+    """Open a table, which can be read more than once and is not packed; "-" is standard input."""
+    own: AbstractContextManager[IO[bytes]]
     if not isinstance(source, str | os.PathLike):
-        name = getattr(source, "name", None)
+        own, name = nullcontext(source), getattr(source, "name", None)
         called = called or (name if isinstance(name, str) else "the file")
-        with _twice(source, called, _suffix(Path(called))) as data:
-            yield data
     elif str(source) == "-":
-        with _twice(sys.stdin.buffer, "standard input", "") as data:
-            yield data
+        own, called = nullcontext(sys.stdin.buffer), "standard input"
     else:
-        path = Path(source)
-        with _open(path) as file, _twice(file, str(path), _suffix(path)) as data:
-            yield data
+        own, called = _open(Path(source)), str(Path(source))
+    budget = Budget(called)
+    with (
+        own as file,
+        SpooledTemporaryFile(IN_MEMORY) as kept,
+        SpooledTemporaryFile(IN_MEMORY) as plain,
+    ):
+        if not file.seekable():
+            with blaming(called, "a table"):
+                _copy(file, kept, budget, packed=None)
+            file = kept
+        whole, start = _size(file), file.read(6)
+        file.seek(0)
+        for magic, (kind, unpack) in PACKED.items():
+            if start.startswith(magic):
+                with blaming(called, kind):
+                    _copy(unpack(file), plain, budget, packed=whole)
+                file = plain
+        size = _size(file)
+        metered = BufferedReader(Metered(file, budget, size), BLOCK)
+        yield Data(metered, called, _suffix(Path(called)), size, budget)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -84,27 +101,6 @@ def _suffix(path: Path) -> str:
     if suffixes and suffixes[-1] in (".gz", ".bz2", ".xz"):
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
-
-
-@contextmanager
-def _twice(file: IO[bytes], name: str, suffix: str) -> Iterator[Data]:
-    """Yield bytes that can be read more than once, unpacked where they are packed."""
-    budget = Budget(name)
-    with SpooledTemporaryFile(IN_MEMORY) as kept, SpooledTemporaryFile(IN_MEMORY) as plain:
-        if not file.seekable():
-            with blaming(name, "a table"):
-                _copy(file, kept, budget, packed=None)
-            file = kept
-        whole, start = _size(file), file.read(6)
-        file.seek(0)
-        for magic, (kind, unpack) in PACKED.items():
-            if start.startswith(magic):
-                with blaming(name, kind):
-                    _copy(unpack(file), plain, budget, packed=whole)
-                file = plain
-        size = _size(file)
-        metered = BufferedReader(Metered(file, budget, size), BLOCK)
-        yield Data(metered, name, suffix, size, budget)
 
 
 def _size(file: IO[bytes]) -> int:

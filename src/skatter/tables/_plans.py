@@ -63,8 +63,7 @@ class ColumnPlan:
         The column.
     kind : str
         "number", "number with decimal comma", "boolean", "date", "date with day first", "date with
-        month first" or "category"; or, of a column that is left out, "empty", "constant",
-        "counter", "date" or "text".
+        month first", "category"; if left out "empty", "constant", "counter", "date" or "text".
     action : str
         What is done, in words; "left out" where nothing is.
     why : str

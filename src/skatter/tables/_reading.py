@@ -60,8 +60,7 @@ def read_table(
     Returns
     -------
     DataFrame
-        Rows in the order of the file, numbered from 0; column names are strings, not empty, and
-        no two the same.
+        Rows in the order of the file, numbered from 0; names of columns are text, each once.
 
     Raises
     ------
@@ -74,8 +73,7 @@ def read_table(
     decimal commas where cells are not divided by commas. Empty cells, what pandas takes for missing
     (``NA``, ``nan``, ``null`` and the like) and errors of spreadsheets (``#DIV/0!``) are missing.
 
-    XLSX is read as the CSV of its first sheet: cells as they are stored, formulas as the values
-    that were saved with them.
+    XLSX is read as the CSV of its first sheet, formulas as the values saved with them.
 
     NPZ and MAT hold arrays with a row per sample. An array with one column gives the column of its
     name; array ``A`` with more gives ``A0``, ``A1`` and so on. Nothing is ever unpickled.

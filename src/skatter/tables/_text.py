@@ -1,8 +1,7 @@
 """Tables from CSV: what the file is made of is found first, and every row is counted.
 
 pandas parses fast and forgives much: it fills up short rows, renames columns that come twice and
-takes a surplus cell for an index. So the bytes, the header and the length of each row are
-checked before it sees them.
+takes a surplus cell for an index. So bytes, header and length of each row are checked before.
 """
 
 from __future__ import annotations
