@@ -151,8 +151,7 @@ def _draw(predicted: Mapping[Ship, Answer], n_labels: int, task: Task, seed: int
     if task == "numbers":
         return pick_numbers_to_label(labels, n_labels, random_state=seed)
     confidence = {name: answer.confidence for name, answer in predicted.items()}
-    known = not any(np.isnan(each).any() for each in confidence.values())
-    sure = confidence if known else None
+    sure = None if any(np.isnan(each).any() for each in confidence.values()) else confidence
     return pick_rows_to_label(labels, n_labels, confidence=sure, random_state=seed)
 
 

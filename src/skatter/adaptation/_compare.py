@@ -52,8 +52,7 @@ def compare(job: Job, fitted: Fitted, frame: pd.DataFrame, sheet: Checked | None
     seed, hedged = job.random_state, job.plan.hedges
     judgement = _judge(fitted, job.table, seed)
     if sheet is None:
-        by_labels = judge_by_labels(job.fit, job.table, random_state=seed)
-        return Comparison(judgement, by_labels, hedged)
+        return Comparison(judgement, judge_by_labels(job.fit, job.table, random_state=seed), hedged)
     answers = job.model(fitted, ADAPTED, {}).answers(frame.iloc[sheet.rows])
     predicted = {name: answer.label for name, answer in answers.items()}
     return Comparison(judgement, sheet.judge(predicted, random_state=seed), hedged, CHECKED_ROWS)

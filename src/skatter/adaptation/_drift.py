@@ -38,8 +38,7 @@ def find_drift(
 
 
 def _is_empty(column: pd.Series) -> bool:
-    text = as_text(column) if column.dtype == object else column
-    return bool(text.isna().all())
+    return bool((as_text(column) if column.dtype == object else column).isna().all())
 
 
 def _new_categories(frame: pd.DataFrame, prepare: Any, names: list[str]) -> Iterator[str]:

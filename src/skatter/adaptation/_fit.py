@@ -159,8 +159,7 @@ def _outside(adapted: DomainPipeline, table: Prepared) -> float | None:
     feature_map = getattr(adapted.steps[0][1], "feature_map_", None)
     if not isinstance(feature_map, LandmarkMap):
         return None
-    every = max(1, len(table.X) // N_MEASURED)
-    features = feature_map.transform(table.X[::every])
+    features = feature_map.transform(table.X[:: max(1, len(table.X) // N_MEASURED)])
     return float(1 - np.mean(np.sum(np.square(features), axis=1)))
 
 

@@ -92,8 +92,7 @@ def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:
             domain += [name] * len(signs)
             part += [which] * len(signs)
     X = sparse.vstack(blocks, format="csr")
-    facts = FACTS["amazon_5000"]
-    return facts.dataset(X, np.concatenate(y), np.array(domain), part=np.array(part))
+    return FACTS["amazon_5000"].dataset(X, np.concatenate(y), np.array(domain), part=np.array(part))
 
 
 def _read_part(name: str, which: str, home: Home, download: bool) -> tuple[Any, Any]:

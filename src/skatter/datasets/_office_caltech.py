@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler, normalize
@@ -40,17 +41,15 @@ def shares_then_z_scores(counts: Array) -> Array:
     return np.asarray(StandardScaler().fit_transform(normalize(counts, norm="l1")))
 
 
+def _features(name: str, *described: Any) -> FeatureSet:
+    return FeatureSet(SOURCES[f"office_{name}"], FACTS[f"office_{name}"], *described)
+
+
 FEATURES: dict[str, FeatureSet] = {
-    "surf": FeatureSet(
-        SOURCES["office_surf"], FACTS["office_surf"], "fts", "labels", shares_then_z_scores
-    ),
-    "decaf6": FeatureSet(SOURCES["office_decaf6"], FACTS["office_decaf6"], "feas", "labels"),
-    "googlenet": FeatureSet(
-        SOURCES["office_googlenet"], FACTS["office_googlenet"], "fts", "labels", normalize
-    ),
-    "effnet": FeatureSet(
-        SOURCES["office_effnet"], FACTS["office_effnet"], "X", "y", normalize, domains="domain"
-    ),
+    "surf": _features("surf", "fts", "labels", shares_then_z_scores),
+    "decaf6": _features("decaf6", "feas", "labels"),
+    "googlenet": _features("googlenet", "fts", "labels", normalize),
+    "effnet": _features("effnet", "X", "y", normalize, "domain"),
 }
 """The feature sets by name; a new one is one entry here."""
 
@@ -112,8 +111,7 @@ def load_office_caltech(
     if preprocess and chosen.prepare is not None:
         for name in np.unique(domain):
             X[domain == name] = chosen.prepare(X[domain == name])
-    data = chosen.facts.dataset(X, y, domain, preprocess=preprocess)
-    return data.take(np.isin(domain, wanted))
+    return chosen.facts.dataset(X, y, domain, preprocess=preprocess).take(np.isin(domain, wanted))
 
 
 def _read(features: FeatureSet, key: str, home: Home) -> tuple[Array, Array, Array]:

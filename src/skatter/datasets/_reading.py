@@ -145,11 +145,9 @@ def read_tables(
     source: Source, names: tuple[str, ...], home: Home, *, n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], Array]:
     """Return samples, classes and domains of one file a domain, each with one matrix ``data``."""
-    tables = [
-        read_table(
-            source.find(name, home), "data", n_classes=n_classes, shape=source.files[name].shape
-        )
-        for name in names
-    ]
+    tables = []
+    for name in names:
+        path, shape = source.find(name, home), source.files[name].shape
+        tables.append(read_table(path, "data", n_classes=n_classes, shape=shape))
     X, y = (np.concatenate(arrays) for arrays in zip(*tables, strict=True))
     return X, y, np.repeat(names, [len(own) for _, own in tables])

@@ -43,10 +43,8 @@ def draw_parts(y: Array, domain: Array, *, random_state: int = 0) -> Array:
     part = np.full(len(y), "train", dtype="<U5")
     for name in np.unique(domain):
         rows = np.flatnonzero(domain == name)
-        _, test = train_test_split(
-            rows, test_size=TEST_SIZE, stratify=y[rows], random_state=random_state
-        )
-        part[test] = "test"
+        cut = {"test_size": TEST_SIZE, "random_state": random_state}
+        part[train_test_split(rows, stratify=y[rows], **cut)[1]] = "test"
     return part
 
 

@@ -70,6 +70,5 @@ def load_vlcs(
 
 def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:
     part = np.repeat("train", n_samples)
-    n_test = round(TEST_SHARE * n_samples)
-    part[rng.choice(n_samples, n_test, replace=False)] = "test"
+    part[rng.choice(n_samples, round(TEST_SHARE * n_samples), replace=False)] = "test"
     return part

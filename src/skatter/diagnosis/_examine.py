@@ -120,8 +120,7 @@ def diagnose(
     missing = None
     if domain is not None:
         read = read_columns(X, label=label, domain=domain, features=features, ignore=ignore)
-        told = read_features(read, task, categorical)
-        read, X, feature_names, task, missing, left_out = told
+        read, X, feature_names, task, missing, left_out = read_features(read, task, categorical)
         y, sample_domain = read.y, read.sample_domain
         labelled = None if y is None else read.labelled
     table = check_numbers(X)
@@ -133,8 +132,7 @@ def diagnose(
         given["labelled"] = None
     view = read_domains(marks(y) if numbers else y, sample_domain, **given)
     compared = comparable(view)
-    cells = np.isnan(table) if missing is None else missing.to_numpy()
-    rates = missing_rates(cells, view)
+    rates = missing_rates(np.isnan(table) if missing is None else missing.to_numpy(), view)
     budget = min(max_samples, MAX_CELLS // table.shape[1])
     rows = draw(view, compared, budget, np.random.default_rng(seed))
     standardised, constant = standardise(table[rows])

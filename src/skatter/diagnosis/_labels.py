@@ -104,8 +104,7 @@ def _test(table: Array, n_permutations: int, seed: int) -> tuple[float | None, s
     tables = random_table(rows, columns).rvs(n_permutations, random_state=seed)
     statistics = np.sum((tables - expected) ** 2 / expected, axis=(1, 2))
     at_least = np.sum(statistics >= observed.statistic * (1 - 1e-9))
-    p_value = (1 + at_least) / (1 + n_permutations)
-    return float(p_value), "permutation", 1 / (1 + n_permutations)
+    return float((1 + at_least) / (1 + n_permutations)), "permutation", 1 / (1 + n_permutations)
 
 
 def _largest_gap(table: Array, known: Codes) -> tuple[float, int, int]:

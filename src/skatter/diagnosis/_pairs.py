@@ -100,13 +100,11 @@ def compare_pairs(
     mmd, mmd_p = pairwise_mmd(samples.X, domain, n_permutations=n_permutations, rng=rng)
     announce("classifier of domains")
     auc, accuracy, auc_p = recognise(samples.X, domain, seed=seed)
-    corrected = holm(np.concatenate([mmd_p, auc_p]), families=FAMILIES)
-    mmd_c, auc_c = np.split(corrected, 2)
+    mmd_c, auc_c = np.split(holm(np.concatenate([mmd_p, auc_p]), families=FAMILIES), 2)
     differ = np.minimum(mmd_c, auc_c) <= level
     columns = (mmd, mmd_p, mmd_c, auc, accuracy, auc_p, auc_c, differ)
     shifts = tuple(map(PairShift, *zip(*pairs, strict=True), *(each.tolist() for each in columns)))
-    floor = 1 / (n_permutations + 1)
-    return shifts, n_permutations, min(n_tests * floor, 1.0)
+    return shifts, n_permutations, min(n_tests * (1 / (n_permutations + 1)), 1.0)
 
 
 def pairwise_mmd(

@@ -34,9 +34,8 @@ class Samples:
 
 def check_numbers(X: Any) -> Array:
     try:
-        return np.asarray(
-            check_array(X, dtype=list(FLOATS), ensure_all_finite="allow-nan", input_name="X")
-        )
+        floats = {"dtype": list(FLOATS), "ensure_all_finite": "allow-nan"}
+        return np.asarray(check_array(X, **floats, input_name="X"))
     except (TypeError, ValueError) as error:
         if "could not convert" in str(error) or "must be a string or a real number" in str(error):
             raise ValueError(

@@ -119,9 +119,8 @@ def _choose_rows(samples: Samples, rng: np.random.Generator) -> dict[int, Codes]
     domains = samples.domains
     found = {}
     for d in range(domains.n_domains):
-        rows = _of_frequent_classes(
-            domains.label, np.flatnonzero(domains.labelled & (domains.domain == d))
-        )
+        labelled = np.flatnonzero(domains.labelled & (domains.domain == d))
+        rows = _of_frequent_classes(domains.label, labelled)
         if len(rows) >= MIN_LABELLED:
             found[d] = rows
     least = min((len(rows) for rows in found.values()), default=0)
@@ -133,8 +132,7 @@ def _choose_rows(samples: Samples, rng: np.random.Generator) -> dict[int, Codes]
 
 
 def _of_frequent_classes(label: Codes, rows: Codes) -> Codes:
-    counts = np.bincount(label[rows], minlength=1)
-    return rows[counts[label[rows]] >= N_FOLDS]
+    return rows[np.bincount(label[rows], minlength=1)[label[rows]] >= N_FOLDS]
 
 
 def _assign_folds(samples: Samples, chosen: dict[int, Codes], seed: int) -> Codes:

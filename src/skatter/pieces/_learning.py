@@ -206,8 +206,7 @@ def learn_piece(piece: Piece, model: Any, classes: Any) -> Any:
     rows = np.flatnonzero(piece.domains.labelled)
     if not len(rows):
         return model
-    takes_classes = "classes" in signature(model.partial_fit).parameters
-    known = {"classes": classes} if takes_classes else {}
+    known = {"classes": classes} if "classes" in signature(model.partial_fit).parameters else {}
     return model.partial_fit(piece.samples(rows), piece.domains.names(), **known)
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from skatter.tables._text import (
     read_cells,
 )
 
+Types = dict[str, str | None]  # of columns: "float32", "float64" or "other"
 Columns = dict[str, Array]  # values of some rows by the name of their column
 CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz")
 PARQUET = (".parquet", ".pq")
@@ -106,11 +107,11 @@ class TableChunks:
         self.files = _find_files(paths)
         self._checked: set[Path] = set()
         headers = {path: _look_at(path) for path in self.files}
-        first_path, first = next(iter(headers.items()))
+        first_path, (first, _) = next(iter(headers.items()))
         self.label, self.domain, self.text = label, domain, _listed("text", text)
         self._names = [name for name in (label, domain) if name is not None]
         if features is None:
-            self.features = [name for name in first.columns if name not in self._names]
+            self.features = [name for name in first if name not in self._names]
             for name in (name for name in self.features if name.startswith(NAMELESS)):
                 raise ValueError(
                     f"{first_path} has a column without a name ({name!r}), as the index of a data "
@@ -119,17 +120,17 @@ class TableChunks:
         else:
             self.features = _listed("features", features)
         self._check_names()
-        for path, header in headers.items():
-            self._check_columns(path, header)
-            extra = [name for name in header.columns if name not in first.columns]
+        for path, (types, _) in headers.items():
+            self._check_columns(path, types)
+            extra = [name for name in types if name not in first]
             if extra and features is None:
                 raise ValueError(
                     f"{path} has the column {extra[0]!r}, which {first_path} lacks; all files must "
                     "have the same columns, or name those of X in features."
                 )
-        types = {header.columns[name] for header in headers.values() for name in self.features}
-        self.dtype = np.dtype(np.float32 if types == {"float32"} else np.float64)
-        counts = [header.n_rows for header in headers.values()]
+        found = {types[name] for types, _ in headers.values() for name in self.features}
+        self.dtype = np.dtype(np.float32 if found == {"float32"} else np.float64)
+        counts = [n_rows for _, n_rows in headers.values()]
         self.n_rows = None if None in counts else sum(count for count in counts if count)
         self.rows = chunk_rows(rows, len(self.features))
 
@@ -170,23 +171,16 @@ class TableChunks:
         if len(set(self.features)) < len(self.features):
             raise ValueError("features names a column twice.")
 
-    def _check_columns(self, path: Path, header: _Header) -> None:
+    def _check_columns(self, path: Path, types: Types) -> None:
         for name in (*self.features, *self._names):
-            if name not in header.columns:
-                raise ValueError(f"{path}: {missing_column(name, list(header.columns))}")
+            if name not in types:
+                raise ValueError(f"{path}: {missing_column(name, list(types))}")
         for name in self.features:
-            if header.columns[name] == "other":
+            if types[name] == "other":
                 raise ValueError(
                     f"{path}: column {name!r} holds no numbers; leave it out of X by naming the "
                     "columns of numbers in features."
                 )
-
-
-class _Header(NamedTuple):
-    """The type of each column ("float32", "float64", "other") and the number of rows, if known."""
-
-    columns: dict[str, str | None]
-    n_rows: int | None
 
 
 def _numbers(path: Path, first_row: int, values: Columns, features: list[str], dtype: Any) -> Array:
@@ -265,22 +259,24 @@ def _files_at(path: Path) -> list[Path]:
     return files
 
 
-def _look_at(path: Path) -> _Header:
+def _look_at(path: Path) -> tuple[Types, int | None]:
+    """Return the type of each column and the number of rows; CSV says neither."""
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty; get it again, or leave it out.")
     if path.name.endswith(CSV):
         with _opened(path) as data:
             layout = _layout(data)
             empty = next(islice(read_cells(data, layout.delimiter), 1, 2), None) is None
-            header = _Header(dict.fromkeys(layout.header), 0 if empty else None)
+            types: Types = dict.fromkeys(layout.header)
+            n_rows = 0 if empty else None
     else:
         parquet = load("pyarrow.parquet", "Parquet files")
         with blaming(str(path), "Parquet"), parquet.ParquetFile(path) as file:
-            types = ((field.name, _type_of(field.type)) for field in file.schema_arrow)
-            header = _Header(dict(types), file.metadata.num_rows)
-    if header.n_rows == 0:
+            types = {field.name: _type_of(field.type) for field in file.schema_arrow}
+            n_rows = file.metadata.num_rows
+    if n_rows == 0:
         raise ValueError(f"{path} has a header and no rows; leave it out.")
-    return header
+    return types, n_rows
 
 
 @contextmanager
@@ -310,9 +306,8 @@ def _layout(data: Data) -> Layout:
 
 
 def _read_csv(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
-    types = dict.fromkeys(text, str)
     with _opened(path) as data:
-        for frame in parse(data, _layout(data), dtype=types, chunksize=rows):
+        for frame in parse(data, _layout(data), dtype=dict.fromkeys(text, str), chunksize=rows):
             yield {name: frame[name].to_numpy() for name in columns}
 
 

@@ -149,8 +149,7 @@ def _features(
 
 def read_labels(column: Series) -> tuple[Array, Mask]:
     """Return labels and where they are; whole numbers stay whole beside gaps."""
-    pandas = load("pandas", "Tables")
-    kinds = pandas.api.types
+    kinds = load("pandas", "Tables").api.types
     known = column.notna().to_numpy(dtype=bool)
     if kinds.is_numeric_dtype(column.dtype) and not kinds.is_bool_dtype(column.dtype):
         return _numbers(column, known)

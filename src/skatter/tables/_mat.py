@@ -203,8 +203,7 @@ class Reader:
             raise self._damaged()
         n_rows = shape[0] if text else 0
         self.budget.check_cell(shape[1], "a variable")
-        rows = [text[row::n_rows].rstrip() for row in range(n_rows)]
-        return np.array(rows, dtype=object)
+        return np.array([text[row::n_rows].rstrip() for row in range(n_rows)], dtype=object)
 
     def _header(self, at: int) -> tuple[int, tuple[int, ...], str, int]:
         """Return flags, shape and name of the array whose tag is at ``at``, and where they end."""

@@ -53,8 +53,7 @@ def read_number(cell: str, decimal: str) -> tuple[float, str]:
         return np.nan, ""
     digits = re.sub(f"[^0-9eE+{decimal}-]", "", found["number"]).replace(decimal, ".")
     negative = found["bracket"] or found["sign"] in ("-", "−") or found["minus"]
-    unit = found["before"] or found["after"] or ""
-    return (-1.0 if negative else 1.0) * float(digits), unit
+    return (-1.0 if negative else 1.0) * float(digits), found["before"] or found["after"] or ""
 
 
 def looks_like_number(cell: str) -> bool:
