@@ -161,15 +161,15 @@ class Blocks:
         """Gather rows in proportion to the sizes; bad ones are refused by the worker."""
         quotas = shares([place.size or 0 for place in self.places], n_wanted)
         drawn = check_random_state(0 if random_state is None else random_state)
+        seed, work = int(drawn.randint(2**31 - 1)), _Work(self)
         chosen = [number for number, quota in enumerate(quotas) if quota]
-        shared = quotas, int(drawn.randint(2**31 - 1)), accept
-        work = _Work(self.graph)
-        return stacked(work.computed(list, work.on_blocks(self, chosen, rows_of_block, shared)))
+        keys = work.on_blocks(chosen, rows_of_block, quotas, seed, accept)
+        return stacked(work.computed(list, keys))
 
     def joined(self, call: Call, join: Call, *shared: Any) -> Any:
         """Join results ``FAN_IN`` at a time; which ones depends on the number of blocks alone."""
-        work = _Work(self.graph)
-        keys = work.on_blocks(self, range(len(self)), call, shared)
+        work = _Work(self)
+        keys = work.on_blocks(range(len(self)), call, *shared)
         while len(keys) > FAN_IN:
             starts = range(0, len(keys), FAN_IN)
             keys = [work.add(join, keys[start : start + FAN_IN]) for start in starts]
@@ -183,12 +183,11 @@ class Blocks:
         """
         call = partial(_on_a_copy, call)
         for start in range(0, len(self), WINDOW):
-            work = _Work(self.graph)
-            before, known, key, *rest = (
-                work.once(value) for value in (self.before, self.known, state, *shared)
-            )
+            work = _Work(self)
+            values = (self.before, self.known, state, *shared)
+            before, known, key, *rest = map(work.once, values)
             for number in range(start, min(start + WINDOW, len(self))):
-                key = work.on_block(self, number, call, before, known, key, *rest)
+                key = work.on_block(number, call, before, known, key, *rest)
             state = work.computed(list, [key])[0]
         return state
 
@@ -222,8 +221,8 @@ class _Work:
     grows with the square of the number of blocks: minutes for a few thousand.
     """
 
-    def __init__(self, graph: Mapping[Any, Any]) -> None:
-        self._graph = dict(graph)
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks, self._graph = blocks, dict(blocks.graph)
 
     def once(self, value: Any) -> Any:
         if value is None:
@@ -238,22 +237,18 @@ class _Work:
         self._graph[key] = (call, *arguments)
         return key
 
-    def on_block(self, blocks: Blocks, number: int, call: Call, *keys: Any) -> Any:
-        return self.add(
-            partial(_call_on_block, call, tuple(blocks.columns)),
-            blocks.places[number],
-            blocks.rows[number],
-            [column[number] for column in blocks.columns.values()],
-            *keys,
-            # What the dashboard of Dask calls the task.
-            name=(call.args[0] if isinstance(call, partial) else call).__name__,
-        )
+    def on_block(self, number: int, call: Call, *keys: Any) -> Any:
+        blocks = self._blocks
+        values = [column[number] for column in blocks.columns.values()]
+        own = blocks.places[number], blocks.rows[number], values
+        # What the dashboard of Dask calls the task.
+        name = (call.args[0] if isinstance(call, partial) else call).__name__
+        on_block = partial(_call_on_block, call, tuple(blocks.columns))
+        return self.add(on_block, *own, *keys, name=name)
 
-    def on_blocks(
-        self, blocks: Blocks, numbers: Iterable[int], call: Call, shared: Sequence[Any]
-    ) -> list[Any]:
-        keys = [self.once(value) for value in (blocks.before, blocks.known, *shared)]
-        return [self.on_block(blocks, number, call, *keys) for number in numbers]
+    def on_blocks(self, numbers: Iterable[int], call: Call, *shared: Any) -> list[Any]:
+        keys = [self.once(each) for each in (self._blocks.before, self._blocks.known, *shared)]
+        return [self.on_block(number, call, *keys) for number in numbers]
 
     def computed(self, join: Call, keys: list[Any]) -> Any:
         """Compute, by the scheduler that Dask would use, what joins some results."""
