@@ -28,6 +28,8 @@ from skatter.scatter import class_factor, class_indicators, conditional_factor, 
 
 @dataclass(frozen=True)
 class Objective:
+    """Weights of the five scatters, and of the size of the projection, tr BᵀKB (``ridge``)."""
+
     total: float = 1.0
     between_class: float = 0.0
     within_class: float = 0.0

@@ -25,6 +25,7 @@ def integer(low: int) -> Rule:
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False) -> Rule:
+    """Return the rule of finite numbers in [low, high], or (low, high] where ``open_low``."""
     return lambda name, value: check_real(name, value, low=low, high=high, open_low=open_low)
 
 

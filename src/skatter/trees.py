@@ -559,6 +559,7 @@ class _Classifies(ClassifierMixin, _TreeModel):
 
 class _Regresses(RegressorMixin, _TreeModel):
     def predict(self, X: Any) -> Array:
+        """Return the number to expect of each row."""
         total = self._total(X)
         if total.shape[1] != 1:
             raise ValueError(f"The trees predict {total.shape[1]} numbers, and one is asked for.")

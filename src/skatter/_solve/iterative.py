@@ -252,6 +252,7 @@ def _jittered_cholesky(K: Array, jitter: float, device: Any) -> Array:
 
 
 def _rotate(features: Tall, L: Array) -> None:
+    """Overwrite Φ by Φ L⁻ᵀ, a strip of rows at a time."""
     if is_tensor(features):
         inverse = inverse_of_lower(L, features).T
     else:

@@ -104,6 +104,7 @@ def lanczos(
 
 
 def orthonormal(W: Tall) -> Tall:
+    """Orthonormal basis of the columns of W, in order, dependent ones dropped."""
     if not W.shape[1]:
         return fortran(W)
     limits = np.finfo(host_dtype(W))
