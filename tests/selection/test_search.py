@@ -28,6 +28,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import SCA, SCACV, USCA, HedgedClassifier
 from skatter.selection import BETAS, DELTAS, nearest_labels, scatter_criterion
+from skatter.selection import _folds as folds_module
 
 some = settings(deadline=None, max_examples=25)
 
@@ -155,6 +156,51 @@ def test_it_equals_an_exhaustive_search_where_lanczos_iterates():
     folds = source_folds(case, StratifiedKFold(2, shuffle=True, random_state=0))
     table = exhaustive(case, folds, SCA(), [3, 8], [0.1, 1.0], [1.0, 10.0])
     assert_same_search(search, table)
+
+
+@pytest.fixture
+def types(monkeypatch):
+    """Types of the projections that searches predict from."""
+    found, predict = [], SCACV._predict
+
+    def watched(self, Z, *given):
+        found.append(Z.dtype)
+        return predict(self, Z, *given)
+
+    monkeypatch.setattr(SCACV, "_predict", watched)
+    return found
+
+
+def test_single_precision_of_many_samples_moves_a_score_by_a_sample_at_most(types, monkeypatch):
+    case = problem(4, n=1050, p=12, n_classes=4)
+    grid = {"n_components": [3, 8, 20], "betas": [0.0, 0.3, 1.0], "deltas": [0.1, 10.0]}
+    single = fit(SCACV(cv=2, refit=False, **grid), case)
+    assert set(types) == {np.dtype(np.float32)}
+    monkeypatch.setattr(folds_module, "FEWEST", 10_000)
+    double = fit(SCACV(cv=2, refit=False, **grid), case)
+    assert types[-1] == np.float64
+    held = min(len(rows) for rows in source_folds(case, StratifiedKFold(2)))
+    found, expected = (np.array(list(fold_scores(each).values())) for each in (single, double))
+    assert np.ptp(expected) > 0.1
+    assert_allclose(found, expected, atol=1.01 / held)
+    assert np.mean(found == expected) > 0.9
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"estimator": SCA(scale="denominator")},
+        {"estimator": SCA(normalize=False)},
+        {"estimator": SCA(ridge=1e-6)},
+        {"estimator": SCA(feature_map=Nystroem(n_components=20, random_state=0))},
+        {"classifier": KNeighborsClassifier(1)},
+    ],
+    ids=str,
+)
+def test_where_digits_may_count_folds_of_many_samples_are_in_double_precision(changes, types):
+    search = SCACV(cv=2, refit=False, n_components=[2], betas=[0.3], deltas=[1.0], **changes)
+    fit(search, problem(4, n=1050, p=12, n_classes=4))
+    assert set(types) == {np.dtype(np.float64)}
 
 
 def test_it_equals_an_exhaustive_search_with_some_target_labels():

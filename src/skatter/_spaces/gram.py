@@ -50,6 +50,11 @@ class GramSpace(Space):
         gram = K, take(self._means, rows)
         return type(self)(self.problem, domains, gram=gram, **self._options)
 
+    def in_single_precision(self) -> GramSpace:
+        """Return the same samples with a Gram matrix in single precision, made in double."""
+        gram = self.K.astype(np.float32), self._means.astype(np.float32)
+        return type(self)(self.problem, self.domains, gram=gram, **self._options)
+
     @property
     def mean(self) -> Any:
         return take(self._means, self._back)
