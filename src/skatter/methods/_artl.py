@@ -25,7 +25,7 @@ from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods._base import RivalClassifier, Transfer, in_columns
-from skatter.methods._matching import Guesses, Guessing, mean_differences, nearest_classes
+from skatter.methods._matching import Guesses, Guessing, mean_differences, normalised
 from skatter.methods._neighbourhood import Neighbourhood
 from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import feature_mean
@@ -120,10 +120,10 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
         wanted = (transfer.label[:, None] == np.arange(len(transfer.classes))).astype(float)
         graph = self.smoothness * laplacian(U, self.n_neighbors)
         risk = StructuralRisk(gram(U, self.kernel_), wanted, graph, self.shrinkage)
-        guesses = Guesses(self, transfer, nearest_classes(U, transfer))
+        guesses = Guesses(self, transfer, U)
         for _ in guesses.rounds:
-            c0, c1 = self._balance(Z, transfer, guesses.last)
-            E = mean_differences(transfer, guesses.last, marginal=c0, conditional=c1)
+            balance = self._balance(Z, transfer, guesses.last)
+            E = normalised(mean_differences(transfer, guesses.last, *balance))
             beta, F, objective = risk.minimise(np.sqrt(self.mmd) * E)
             guess = np.where(transfer.labelled, transfer.label, F.argmax(axis=1))
             guesses.record(objective, guess)
@@ -131,9 +131,8 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))
-        return in_columns(
-            np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
-        )
+        F = np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
+        return in_columns(F)
 
 
 class StructuralRisk:

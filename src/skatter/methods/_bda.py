@@ -72,11 +72,5 @@ class BDA(JointMatching):
     penalty: float = tried(POSITIVE, 0.01, 0.1, 1.0, 10.0, default=0.1)
 
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
-        return mean_differences(
-            transfer,
-            guess,
-            marginal=(1 - self.mu) * len(transfer.classes),
-            conditional=self.mu,
-            share_ratio=self.weighted,
-            normalize=self.normalize_mmd,
-        )
+        c0 = (1 - self.mu) * len(transfer.classes)
+        return mean_differences(transfer, guess, c0, self.mu, share_ratio=self.weighted)

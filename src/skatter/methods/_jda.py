@@ -16,7 +16,7 @@ from skatter._solve import Eigenpairs
 from skatter._tensors import Array, Tall, fortran, is_tensor, unit_rows
 from skatter.domains import Codes
 from skatter.methods._base import Transfer
-from skatter.methods._matching import Guesses, Guessing, mean_differences, nearest_classes
+from skatter.methods._matching import Guesses, Guessing, mean_differences, normalised
 from skatter.methods._record import SUBSPACES, Tuning, method
 from skatter.methods._tca import EIGEN_TOL, GramProduct, TransferComponents
 
@@ -50,12 +50,13 @@ class JointMatching(Guessing, TransferComponents):
         raise NotImplementedError
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        guesses = Guesses(self, transfer, transfer.label)
+        guesses = Guesses(self, transfer)
         for _ in guesses.rounds:
             E = self._differences(transfer, guesses.last)
+            E = normalised(E) if self.normalize_mmd else E
             pairs = self._scaled(self._match_means(product, E, self.penalty, k, tol=EIGEN_TOL))
             Z = self._finish(product(fortran(pairs.vectors)))
-            guesses.record(float(np.sum(1 / pairs.values)), nearest_classes(Z, transfer))
+            guesses.record(float(np.sum(1 / pairs.values)), guesses.nearest(Z))
         return pairs
 
     def _finish(self, Z: Tall) -> Tall:
@@ -115,4 +116,4 @@ class JDA(JointMatching):
 
     def _differences(self, transfer: Transfer, guess: Codes) -> Array:
         weight = len(transfer.classes) if self.marginal_weight is None else self.marginal_weight
-        return mean_differences(transfer, guess, marginal=weight, normalize=self.normalize_mmd)
+        return mean_differences(transfer, guess, weight)

@@ -17,7 +17,7 @@ from skatter._solve.small import column_signs
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.methods._base import RivalTransformer, Seeded, Transfer, WithComponents
-from skatter.methods._matching import Guesses, Guessing, mean_differences, nearest_classes
+from skatter.methods._matching import Guesses, Guessing, mean_differences
 from skatter.methods._record import SUBSPACES, Tuning, method, tried
 from skatter.methods._subspaces import in_span
 from skatter.methods._tca import EIGEN_TOL
@@ -109,7 +109,7 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
             halves = zip(sides, np.vsplit(W, 2), strict=True)
             return np.asfortranarray(np.vstack([side.T @ (side @ half) for side, half in halves]))
 
-        guesses = Guesses(self, transfer, nearest_classes(X, transfer))
+        guesses = Guesses(self, transfer, X)
         n, k = len(constant), min(self.n_components or COMPONENTS, len(constant))
         for _ in guesses.rounds:
             V = self._differences(X, transfer, guesses.last)
@@ -118,12 +118,11 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
             W = pairs.vectors / np.linalg.norm(pairs.vectors, axis=0)
             A, B = np.vsplit(W, 2)
             Z = np.where(transfer.target[:, None], X @ B, X @ A)
-            guesses.record(float(pairs.values.sum()), nearest_classes(Z, transfer))
+            guesses.record(float(pairs.values.sum()), guesses.nearest(Z))
         self._warn_of_rank(len(pairs.values), stacklevel=4)
         signs = column_signs(Z)
-        self.source_map_, self.target_map_ = (
-            (signs * (M if basis is None else basis @ M)).astype(dtype) for M in (A, B)
-        )
+        A, B = (signs * (M if basis is None else basis @ M) for M in (A, B))
+        self.source_map_, self.target_map_ = A.astype(dtype), B.astype(dtype)
         self.eigenvalues_, self.n_components_ = pairs.values, len(pairs.values)
         return np.asarray(signs * Z, dtype=dtype)
 
@@ -146,7 +145,7 @@ class JGSA(WithComponents, Seeded, Guessing, RivalTransformer):
     def _differences(self, X: Array, transfer: Transfer, guess: Codes) -> Array:
         """Return V with V Vᵀ = [X_s; X_t]ᵀ E Eᵀ [X_s; X_t], for the classes guessed."""
         n_classes = len(transfer.classes)
-        E = mean_differences(transfer, guess, marginal=n_classes, normalize=False)
+        E = mean_differences(transfer, guess, n_classes)
         # In units of the means of the domains alone, as in the authors' program.
         E /= np.sqrt(n_classes) * (np.linalg.norm(transfer.mean_difference) or 1.0)
         parts = transfer.source & ~transfer.target, transfer.target

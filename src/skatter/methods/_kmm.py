@@ -88,19 +88,17 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
 
     def _weigh(self, transfer: Transfer) -> Array:
         # Single precision would leave a kernel with negative eigenvalues.
-        X_source, X_target = (
-            X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)
-        )
+        sides = transfer.X_source, transfer.X_target
+        X_source, X_target = (X.astype(np.float64, copy=False) for X in sides)
         kernel = kernel_of(self, transfer.X)
         K = gram(X_source, kernel)
         K += K.T  # twice the symmetric part, which is all that the objective sees
         K /= 2
         n, batches = len(K), gen_batches(len(K), BATCH)
-        kappa = n * np.concatenate(
-            [kernel(X_source[rows], X_target).mean(axis=1) for rows in batches]
-        )
+        means = [kernel(X_source[rows], X_target).mean(axis=1) for rows in batches]
         iterations = Iterations.of(self)
         with semidefinite_on("source samples"):
+            kappa = n * np.concatenate(means)
             return minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
 
     def _region(self, n: int) -> Region:

@@ -26,21 +26,15 @@ BATCH = 2**25  # distances between labelled and unlabelled samples that are held
 
 
 def mean_differences(
-    transfer: Transfer,
-    guess: Codes,
-    *,
-    marginal: float,
-    conditional: float = 1.0,
-    share_ratio: bool = False,
-    normalize: bool = True,
+    transfer: Transfer, guess: Codes, c0: float, c1: float = 1.0, *, share_ratio: bool = False
 ) -> Array:
-    """Return E with M = E Eᵀ, normalised to a Frobenius norm of one where asked.
+    """Return E with M = E Eᵀ.
 
     With ``share_ratio``, target means of classes are multiplied by their share in the target over
     that in the source.
     """
     n_classes = len(transfer.classes)
-    columns = [np.sqrt(marginal) * transfer.mean_difference.astype(np.float64)[:, None]]
+    columns = [np.sqrt(c0) * transfer.mean_difference.astype(np.float64)[:, None]]
     if (guess[transfer.target] >= 0).any():
         source = np.where(transfer.source & transfer.labelled, transfer.label, -1)
         target = np.where(transfer.target, guess, -1)
@@ -49,26 +43,14 @@ def mean_differences(
             counts = [np.bincount(c[c >= 0], minlength=n_classes) for c in (target, source)]
             shares = [count / count.sum() for count in counts]
             of_target *= shares[0] / np.where(shares[1] > 0, shares[1], 1)
-        columns.append(np.sqrt(conditional) * (indicator_means(source, n_classes) - of_target))
-    E = np.asfortranarray(np.hstack(columns))
+        columns.append(np.sqrt(c1) * (indicator_means(source, n_classes) - of_target))
+    return np.asfortranarray(np.hstack(columns))
+
+
+def normalised(E: Array) -> Array:
+    """Return E in the unit in which M has a Frobenius norm of one."""
     size = float(np.linalg.norm(E.T @ E))
-    return E / np.sqrt(size) if normalize and size > 0 else E
-
-
-def nearest_classes(Z: Tall, transfer: Transfer) -> Codes:
-    """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
-    guess = transfer.label.copy()
-    new, old = np.flatnonzero(guess < 0), np.flatnonzero(guess >= 0)
-    if not len(new):
-        return guess
-    if is_tensor(Z):
-        guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
-        return guess
-    # Distances between all labelled samples and some others: as many as fit.
-    for rows in gen_batches(len(new), max(BATCH // len(old), 1)):
-        found = nearest_labels(Z[old], guess[old], Z[new[rows]], [Z.shape[1]])
-        guess[new[rows]] = next(found)
-    return guess
+    return E / np.sqrt(size) if size > 0 else E
 
 
 @declared
@@ -91,12 +73,28 @@ class Guessing(Iterative):
 
 
 class Guesses:
-    """Rounds that guess the classes of the target, until they settle; set what a model learns."""
+    """Rounds that guess the classes of the target, until they settle; set what a model learns.
 
-    def __init__(self, model: Any, transfer: Transfer, first: Codes) -> None:
-        self.rounds, self.last = Iterations.of(model), first
-        self._model, self._transfer = model, transfer
+    The first guess is the nearest labelled one of ``samples``, or none without them.
+    """
+
+    def __init__(self, model: Any, transfer: Transfer, samples: Any = None) -> None:
+        self._model, self._transfer, self.rounds = model, transfer, Iterations.of(model)
         self._seen: set[bytes] = set()
+        self.last = transfer.label if samples is None else self.nearest(samples)
+
+    def nearest(self, Z: Tall) -> Codes:
+        """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
+        guess = self._transfer.label.copy()
+        new, old = np.flatnonzero(guess < 0), np.flatnonzero(guess >= 0)
+        if is_tensor(Z) and len(new):
+            guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
+        elif len(new):
+            # Distances between all labelled samples and some others: as many as fit.
+            for rows in gen_batches(len(new), max(BATCH // len(old), 1)):
+                found = nearest_labels(Z[old], guess[old], Z[new[rows]], [Z.shape[1]])
+                guess[new[rows]] = next(found)
+        return guess
 
     def record(self, objective: float, guess: Codes) -> None:
         model, target = self._model, self._transfer.target

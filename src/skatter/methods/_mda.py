@@ -139,10 +139,9 @@ class MDA(RidgedComponents, LabelledComponents):
 
     def _factors(self) -> Factors:
         gamma, alpha = float(self.domain_weight), float(self.within_weight)
-        return Factors(
-            between=partial(between_factor, beta=float(self.beta)),
-            conditional_domain=partial(nuisance_factor, gamma=gamma, alpha=alpha),
-        )
+        between = partial(between_factor, beta=float(self.beta))
+        nuisance = partial(nuisance_factor, gamma=gamma, alpha=alpha)
+        return Factors(between=between, conditional_domain=nuisance)
 
     def objective(self, domains: Domains, total: float) -> Objective:
         return Objective(

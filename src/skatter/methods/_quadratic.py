@@ -39,10 +39,10 @@ class Region:
         lower: Array,
         upper: Array,
         *,
-        G: Array | None = None,
+        G: Any = None,
         low: Any = (),
         high: Any = (),
-        E: Array | None = None,
+        E: Any = None,
     ) -> None:
         none = np.empty((0, len(lower)))
         self.lower, self.upper = lower, upper

@@ -114,11 +114,7 @@ def tried(rule: Rule, *values: Any, default: Any, kw_only: bool = True) -> Any:
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, tried))
 def method(
-    name: str,
-    *,
-    needs: tuple[Need, ...] | None = None,
-    grid: Mapping[str, tuple[Any, ...]] | None = None,
-    **facts: Any,
+    name: str, *, needs: tuple[Need, ...] | None = None, **facts: Any
 ) -> Callable[[Estimator], Estimator]:
     """Declare the parameters of an estimator, and register it by facts that :class:`Method` lists.
 
@@ -129,12 +125,14 @@ def method(
     def register(estimator: Estimator) -> Estimator:
         known: Any = declared(estimator)
         summary = (known.__doc__ or "").partition("\n")[0].partition(": ")[2].rstrip(".")
-        facts.update(needs=known.needs if needs is None else needs, grid=dict(grid or {}))
+        facts["needs"] = known.needs if needs is None else needs
+        grid = dict(facts.pop("grid", {}))
         for base in reversed(known.__mro__):
             for each in vars(base).get("__dataclass_fields__", {}).values():
                 if "values" in each.metadata:
-                    facts["grid"].setdefault(each.name, each.metadata["values"])
-        _REGISTERED.append(Method(name=name, estimator=estimator, summary=summary, **facts))
+                    grid.setdefault(each.name, each.metadata["values"])
+        entry = Method(name=name, estimator=estimator, summary=summary, grid=grid, **facts)
+        _REGISTERED.append(entry)
         return estimator
 
     return register

@@ -55,12 +55,10 @@ class Coupling:
 class CodeProblem:
     """φ(S) = ½⟨S, S G + T S⟩ − ⟨S, C⟩ + ½λ Σ|S|, to be minimised over S."""
 
-    def __init__(
-        self, gram: Array, correlation: Array, coupling: Coupling, sparsity: float
-    ) -> None:
-        self._G, self._C, self._T = gram, correlation, coupling
+    def __init__(self, G: Array, C: Array, coupling: Coupling, sparsity: float) -> None:
+        self._G, self._C, self._T = G, C, coupling
         self._threshold = sparsity / 2
-        curvature = np.linalg.eigvalsh(gram)[-1]
+        curvature = np.linalg.eigvalsh(G)[-1]
         neighbours = coupling.degree if coupling.adjacency is not None else 0.0
         # Never zero: a dictionary of zeros, and no pull, is a problem too.
         self._d = np.maximum(curvature + coupling.degree + neighbours, 1e-300)
@@ -69,7 +67,7 @@ class CodeProblem:
         if coupling.adjacency is not None:
             self._rest += coupling.adjacency
         # Each sample has a scale of its own where none depends on the others.
-        largest = np.abs(correlation).max(axis=1)
+        largest = np.abs(C).max(axis=1)
         scale = largest if coupling.free else largest.max(keepdims=True)
         self._scale = np.maximum(scale, 1e-300)
 

@@ -96,9 +96,8 @@ class TJM(Iterative, TransferComponents):
             # The objective, at coefficients that meet the constraint.
             A = found.vectors / np.sqrt(found.values)
             rows = np.linalg.norm(A, axis=1)
-            sizes = 2 * self.source_weight * rows[only_source].sum() + np.sum(
-                rows[~only_source] ** 2
-            )
+            sizes = 2 * self.source_weight * rows[only_source].sum()
+            sizes += np.square(rows[~only_source]).sum()
             iterations.record(float(np.square(means.T @ A).sum() + self.penalty * sizes))
         self.objective_ = np.array(iterations.objective)
         return pairs

@@ -138,9 +138,8 @@ class UndoBias(Generalizer, KernelMachine):
         signs = one_against_rest(domains.label, len(domains.classes))
         samples, mean, copies = self._centred(transfer.X, rows)
         machines = [self._machine(copies, parts, y) for y in signs.T]
-        coef, intercepts, self.objective_ = (
-            np.stack(each, axis=-1) for each in zip(*machines, strict=True)
-        )
+        stacked = (np.stack(each, axis=-1) for each in zip(*machines, strict=True))
+        coef, intercepts, self.objective_ = stacked
         self._weights = None
         if samples is None:
             intercepts -= np.tensordot(mean, coef, axes=1)
