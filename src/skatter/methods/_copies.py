@@ -66,8 +66,7 @@ class Copies:
 class FeatureCopies(Copies):
     """Copies of samples given by features.
 
-    The change of w and of u_d = w + D_d, with the intercepts as weights of a constant feature,
-    solves
+    The change of w and of u_d = w + D_d, the intercepts being weights of a constant feature, solves
 
         [ (1 + mλ)R + X~ᵀT₁X~     −λR       −λR    .. ]
         [ −λR                  λR + S_1               ],     S_d = X~_dᵀ T₂ X~_d

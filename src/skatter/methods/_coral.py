@@ -9,8 +9,7 @@ with centred samples X̄ and X̄X̄ᵀ/(n−1) = V diag(s) Vᵀ, a function of C
 
     f(C) = f(ridge) · I + X̄ᵀ H X̄,    H = V diag(f[ridge, ridge + s]/(n−1)) Vᵀ,
 
-with the divided difference f[a, b] = (f(b) − f(a))/(b − a), for which both roots have a form
-without cancellation.
+with the divided difference f[a, b] = (f(b) − f(a))/(b − a), for both roots without cancellation.
 """
 
 from __future__ import annotations

@@ -46,8 +46,7 @@ class _InvariantComponents(ScatterComponents):
         r, weight of the size of the coefficients ‖b‖². Above 0 the problem is factorised as a
         whole, which is slower and takes memory for one more Gram matrix.
     scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components, as in :class:`~skatter.SCA`; the authors' program has
-        ``"numerator"``.
+        Length of the components, as in :class:`~skatter.SCA`; ``"numerator"`` is the authors'.
     """
 
     ridge: float = tried(POSITIVE, 1e-3, 1e-2, 1e-1, 1.0, default=1.0)
@@ -90,8 +89,7 @@ class DICA(_InvariantComponents, LabelledComponents):
     n_components : int or None
         Components to keep; None is C-1 for C classes, the rank of the problem.
     epsilon : float >= 0
-        ε: how much rare classes are shrunk. Where all classes are equally frequent it changes
-        nothing but the scale.
+        ε: how much rare classes are shrunk. With classes equally frequent only the scale changes.
     form : {"symmetric", "released"}
         ``"released"`` is the problem that the authors' program solves, Ω K² b on the left. It is
         not symmetric, so that components are not uncorrelated and may be complex; real parts are

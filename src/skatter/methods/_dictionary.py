@@ -8,8 +8,7 @@ With multipliers θ ≥ 0 the best dictionary is B(θ) = XᵀS M⁻¹, M = SᵀS
 
     D(θ) = ‖X‖² − tr(XᵀS M⁻¹ SᵀX) − Σθ,    ∂D/∂θ_j = ‖b_j(θ)‖² − 1,
 
-which is concave and no larger than the number of atoms: a few Newton steps, each one Cholesky
-factorisation of M.
+concave and no larger than the number of atoms: a few Newton steps, each one Cholesky factor of M.
 """
 
 from __future__ import annotations

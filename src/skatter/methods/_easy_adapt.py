@@ -150,8 +150,7 @@ class EasyAdaptSVM(KernelMachine):
     C : float > 0
         Cost of a labelled sample on the wrong side of the margin.
     unlabelled_weight : float >= 0
-        Cost of a disagreement between a source and the target about an unlabelled target sample,
-        relative to ``C``.
+        Cost, relative to ``C``, of a source and the target disagreeing about an unlabelled sample.
     shared_weight : float > 0
         a, the weight of what all domains share; 1 is the published method.
 

@@ -84,8 +84,7 @@ def line_search(
 ) -> Point:
     """Return a point of the geodesic where the strong Wolfe conditions hold.
 
-    ``low`` is the best point that falls enough; the minimum lies between it and ``high``, once
-    there is one.
+    ``low`` is the best point that falls enough; the minimum lies between it and ``high``, if any.
     """
     low, high, longest = start, None, reach(geodesic)
     step = min(first, longest)

@@ -106,8 +106,7 @@ def _optimum(copies: Copies, signs: Array, costs: Array, alpha: Array) -> Optimu
 def best_intercepts(signs: Array, scores: Array) -> tuple[float, float]:
     """Return the ends of the interval of all b with the smallest Σ max(0, 1 − y (f + b)).
 
-    The slope in b is minus the number of positive samples for small b, and grows by one where b
-    passes a sample's y − f.
+    The slope in b is minus the number of positives for small b, and one more past each y − f.
     """
     passed = np.concatenate([[-np.inf], np.sort(signs - scores), [np.inf]])
     positive = np.count_nonzero(signs > 0)

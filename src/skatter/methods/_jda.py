@@ -91,8 +91,7 @@ class JDA(JointMatching):
     Parameters
     ----------
     marginal_weight : float >= 0 or None
-        c₀, the weight of the domains' means; None is the number of classes, as in the release.
-        The paper prints 1.
+        c₀, the weight of the domains' means; None is the number of classes, as released. Paper: 1.
 
     References
     ----------

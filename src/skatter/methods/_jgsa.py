@@ -2,9 +2,8 @@
 
 Scatters are sums over samples, and MMD(A, B) = ‖Eᵀ[X_s A; X_t B]‖² compares the means of domains
 and of their classes (:mod:`skatter.methods._matching`). With W = [A; B] it is a symmetric pencil of
-twice as many rows as features, whose right-hand side is factored once a round: the largest
-eigenvalues are found by products alone. Where samples are fewer than features, both maps lie in
-their span.
+twice as many rows as features, whose right-hand side is factored once a round; all else takes
+products alone. Where samples are fewer than features, both maps lie in their span.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
 
     w estimates the density of the target over that of the source, and corrects covariate shift.
     Unlike those of :class:`KMM`, the weights are a function of the sample. Sources are pooled.
-    Unlabelled source samples count in the mean, but are not trained on; labels of the target are
-    not used.
+    Unlabelled source samples count in the mean alone; labels of the target are not used.
 
     Parameters
     ----------

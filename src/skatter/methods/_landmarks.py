@@ -1,8 +1,7 @@
 """Landmarks: source samples that could be the target's, and the tasks they make easier.
 
 At a scale r, the kernel is K = exp(−r D/m), with D the squared distances of the geodesic flow
-kernel of source and target and m their median; weights of a class sum to at least n_c/2n_s, or to
-n_c/n_s.
+kernel of the domains and m their median; weights of a class sum to n_c/n_s, or half that at least.
 
 Each scale gives an auxiliary task, and that task a geodesic flow with a metric G_r. The kernel is
 Σ_r w_r xᵀG_r z / tr_r, where tr_r is its trace on the training samples. The authors find the w by

@@ -200,8 +200,7 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     Parameters
     ----------
     beta : float >= 0
-        β, how fast the weight of an exemplar falls with its distance from the target; 0 weighs
-        all alike.
+        β, how fast an exemplar's weight falls with distance from the target; 0 weighs all alike.
     n_neighbors : int
         How many source samples, the exemplar itself included, and how many target samples are
         near; all, where there are fewer.

@@ -90,8 +90,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
     marginal_gamma_ : float
         γ_P.
     marginal_ids_ : ndarray of shape (n_marginals,)
-        Domains whose marginal is known: the sources in the sorted order of their ids, then the
-        targets of ``fit``.
+        Domains whose marginal is known: sources, sorted by their ids, then the targets of ``fit``.
     marginal_distances_ : ndarray of shape (n_marginals, n_sources)
         ‖μ_P − μ_d‖² between these domains and the sources.
     dual_coef_ : ndarray of shape (n_support, n_sources, n_machines)

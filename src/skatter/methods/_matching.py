@@ -2,9 +2,8 @@
 
     M = c₀ e eᵀ + c₁ Σ_c e_c e_cᵀ
 
-with e holding 1/n_s on source and -1/n_t on target samples, and e_c the same for the source samples
-of class c and the target samples that are taken for it: zᵀM z is the squared distance of the means
-of a feature z.
+with e holding 1/n_s on source and -1/n_t on target samples, and e_c the same for samples of class c
+and target samples that are taken for it: zᵀM z is the squared distance of a feature's means.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ def mean_differences(
 ) -> Array:
     """Return E with M = E Eᵀ.
 
-    With ``share_ratio``, target means of classes are multiplied by their share in the target over
-    that in the source.
+    With ``share_ratio``, target means of classes are multiplied by the ratio of the two shares.
     """
     n_classes = len(transfer.classes)
     columns = [np.sqrt(c0) * transfer.mean_difference.astype(np.float64)[:, None]]

@@ -136,8 +136,7 @@ def aim(point: Point, toward: Callable[[Array], Point]) -> tuple[Array, float, P
 def _newton(Q: Array, gradient: Array, region: Region, point: Point) -> Callable[[Array], Point]:
     """Return the map from wanted values of z_i s_i to the direction that leads there.
 
-    Linearised, the conditions of optimality ∇f − Tᵀz + Eᵀy = 0, s = T x + t, z_i s_i = wanted and
-    E x constant are
+    Linearised, the conditions ∇f − Tᵀz + Eᵀy = 0, s = T x + t, z_i s_i = wanted, E x constant are
 
         (Q + Tᵀ diag(z/s) T) dx + Eᵀ dy = −(∇f − Tᵀz + Eᵀy) + Tᵀ(wanted/s − z),   E dx = 0.
 

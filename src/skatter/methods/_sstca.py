@@ -51,14 +51,12 @@ class SSTCA(TCA):
     smoothness : float >= 0
         λ, the weight of the neighbourhood graph.
     mean_smoothness : bool
-        True: the graph term is a mean over pairs, λ/n² as printed. False: λ alone, as in some
-        implementations.
+        True: the graph term is a mean over pairs, λ/n² as printed. False: λ alone, as some have it.
     n_neighbors : int
         Neighbours of each sample in the graph, made symmetric: two samples are joined where one
         is a neighbour of the other.
     width : float > 0 or None
-        s in the weight exp(-d²/(2 s²)) of two neighbours at distance d; None is the mean distance
-        of neighbours.
+        s in the weight exp(-d²/(2 s²)) of neighbours at distance d; None is their mean distance.
 
     Notes
     -----

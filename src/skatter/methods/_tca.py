@@ -97,12 +97,10 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     Parameters
     ----------
     n_components : int or None
-        Components to keep. None is 30 (100 in JDA and BDA, 20 in TJM), or fewer where the rank is
-        lower.
+        Components to keep. None is 30 (100 in JDA and BDA, 20 in TJM), or the rank if lower.
     scale : {"unit", "constraint"}
-        Length of the coefficients. ``"constraint"``: as the problem has it, so that all components
-        have the same variance. ``"unit"``: ‖w‖ = 1, so that leading ones weigh more, as in every
-        released implementation.
+        Length of the coefficients. ``"constraint"``: as the problem has it, all components of the
+        same variance. ``"unit"``: ‖w‖ = 1, as in every release, so that leading ones weigh more.
     normalize_mmd : bool
         Divide the matrix of the mean discrepancy by its Frobenius norm, as some implementations
         do; its weight then means something else.

@@ -74,8 +74,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         Every sample is joined to so many nearest ones, and to those that count it among theirs,
         all with weight one. At most the number of other samples.
     unit_norm : bool
-        Scale every sample to unit length first, for which the default weights are made; a sample
-        of zeros stays one.
+        Scale every sample, but for zeros, to unit length first, which the default weights expect.
     max_iter : int
         Changes of the dictionary, at most.
     random_state : int, RandomState instance or None

@@ -74,8 +74,7 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
     Parameters
     ----------
     n_components : int or None
-        Rank r of the metric at most, and number of features. None: 100, or fewer where the samples
-        allow no more.
+        Rank r of the metric at most, and number of features. None: 100, or what the samples allow.
     n_neighbors : int
         k, neighbours of the same class that each sample has in every data set.
     own_weight : float in [0, 1]
