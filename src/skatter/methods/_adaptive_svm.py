@@ -68,8 +68,7 @@ class AdaptiveSVM(SourceMachines):
     >>> import numpy as np
     >>> from skatter.methods import AdaptiveSVM
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 50)
-    >>> site = np.repeat([1, -2], 50)  # a negative id is the target
+    >>> y, site = np.tile([0, 1], 50), np.repeat([1, -2], 50)  # a negative id is the target
     >>> X = rng.normal(size=(100, 2)) + 4 * y[:, None] + 3 * (site < 0)[:, None]
     >>> known = np.where((site > 0) | (np.arange(100) >= 94), y, -1)
     >>> model = AdaptiveSVM().fit(X, known, sample_domain=site)

@@ -5,8 +5,7 @@ the normalised Laplacian L of the graph of nearest neighbours, and f = Σ_i β_i
 
     ((S + λ M + ρ L) K + η I) β = S Y,      S = 1 on labelled samples.
 
-Only M = E Eᵀ changes between rounds, and E has one column more than there are classes: the rest is
-factored once, and rounds cost products.
+Only M = E Eᵀ, E of one column more than there are classes, changes: the rest is factored once.
 """
 
 from __future__ import annotations

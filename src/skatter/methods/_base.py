@@ -293,8 +293,7 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
 class RivalClassifier(ScoresLabelled, Rival):
     """Base of rivals that predict; a fitted one implements ``_decide``.
 
-    ``_decide`` returns one column per class, or one column for two classes, positive for the
-    second; see :func:`one_against_rest`.
+    ``_decide`` returns one column per class, or one for two, as :func:`one_against_rest` does.
     """
 
     __metadata_request__predict: ClassVar = {"sample_domain": True}

@@ -123,8 +123,7 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         Bandwidth of the kernel. ``"median"``: the median squared distance of projections on the
         first principal axes; it stays while W moves.
     tol : float >= 0
-        Stop when an iteration lowers the objective by less than this share of its value at the
-        start; 0 runs all iterations.
+        Stop when the objective falls by less than this share of its first value; 0 runs all.
 
     Attributes
     ----------
@@ -233,8 +232,7 @@ class DIPCC(DIP):
     >>> import numpy as np
     >>> from skatter.methods import DIPCC
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 60)
-    >>> site = np.repeat(["here", "there"], 60)
+    >>> y, site = np.tile([0, 1], 60), np.repeat(["here", "there"], 60)
     >>> X = rng.normal(size=(120, 4)) * [4, 1, 3, 2]
     >>> X[:, 1] += 6 * y
     >>> known = np.where(site == "here", y, -1)

@@ -174,12 +174,10 @@ class EasyAdaptSVM(KernelMachine):
     >>> import numpy as np
     >>> from skatter.methods import EasyAdaptSVM
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 50)
-    >>> site = np.repeat([1, -2], 50)  # a negative id is the target
+    >>> y, site = np.tile([0, 1], 50), np.repeat([1, -2], 50)  # a negative id is the target
     >>> X = rng.normal(size=(100, 2)) + 4 * y[:, None] + 3 * (site < 0)[:, None]
     >>> known = np.where((site > 0) | (np.arange(100) >= 94), y, -1)
-    >>> model = EasyAdaptSVM().fit(X, known, sample_domain=site)
-    >>> model.score(X[site < 0], y[site < 0])
+    >>> EasyAdaptSVM().fit(X, known, sample_domain=site).score(X[site < 0], y[site < 0])
     0.92
     """
 

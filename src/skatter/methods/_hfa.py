@@ -104,13 +104,11 @@ class HFA(WithKernel, RivalClassifier):
     >>> import numpy as np
     >>> from skatter.methods import HFA
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 50)
-    >>> site = np.repeat([1, -2], 50)  # a negative id is the target
+    >>> y, site = np.tile([0, 1], 50), np.repeat([1, -2], 50)  # a negative id is the target
     >>> signs = np.where(site > 0, 1, -1)  # features that mean the opposite over there
     >>> X = rng.normal(size=(100, 3)) + 2 * (signs * (2 * y - 1))[:, None]
     >>> known = np.where((site > 0) | (np.arange(100) >= 94), y, -1)
-    >>> model = HFA().fit(X, known, sample_domain=site)
-    >>> model.score(X[site < 0], y[site < 0])
+    >>> HFA().fit(X, known, sample_domain=site).score(X[site < 0], y[site < 0])
     1.0
     """
 

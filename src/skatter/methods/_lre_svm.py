@@ -227,8 +227,7 @@ class LRESVMAdaptation(_ExemplarLearner, TargetRegression):
     >>> import numpy as np
     >>> from skatter.methods import LRESVMAdaptation
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 60)
-    >>> site = np.repeat(["far", "near", "target"], 40)
+    >>> y, site = np.tile([0, 1], 60), np.repeat(["far", "near", "target"], 40)
     >>> X = rng.normal(size=(120, 5)) + 2 * y[:, None]
     >>> X[:, -1] += 6 * (site == "far") + (site == "target")
     >>> target = site == "target"

@@ -117,8 +117,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     >>> import numpy as np
     >>> from skatter.methods import MTAE
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 30)
-    >>> site = np.repeat(["here", "there", "yonder"], 20)
+    >>> y, site = np.tile([0, 1], 30), np.repeat(["here", "there", "yonder"], 20)
     >>> X = rng.normal(size=(60, 4)) + 3 * y[:, None]
     >>> mtae = MTAE(n_components=6).fit(X, y, sample_domain=site)  # doctest: +SKIP
     >>> mtae.transform(X[:2]).shape, mtae.decoder_coef_.shape  # doctest: +SKIP

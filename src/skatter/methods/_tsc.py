@@ -110,8 +110,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
     >>> import numpy as np
     >>> from skatter.methods import TSC
     >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([0, 1, 0, 1], 20)
-    >>> site = np.repeat(["here", "there"], 40)
+    >>> y, site = np.repeat([0, 1, 0, 1], 20), np.repeat(["here", "there"], 40)
     >>> X = rng.normal(size=(80, 5)) + 2 * y[:, None] + np.where(site == "there", 1, 0)[:, None]
     >>> known = np.where(site == "here", y, -1)
     >>> tsc = TSC(n_components=8).fit(X, known, sample_domain=site)

@@ -122,8 +122,7 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
     >>> import numpy as np
     >>> from skatter.methods import UML
     >>> rng = np.random.default_rng(0)
-    >>> y = np.tile([0, 1], 90)
-    >>> site = np.repeat(["amsterdam", "basel", "cairo"], 60)
+    >>> y, site = np.tile([0, 1], 90), np.repeat(["amsterdam", "basel", "cairo"], 60)
     >>> X = rng.normal(size=(180, 6))
     >>> X[:, 0] += 3 * y
     >>> X[:, 1] += 2 * np.repeat([0, 1, 2], 60)  # the site, and nothing else
