@@ -110,6 +110,6 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
         return np.where(y * average < 1, C, 0.0)
     tol = tol**2 * n * C / unit
     search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol)
-    region = Region(np.zeros(n), np.full(n, C))
+    region = Region(np.full(n, C))
     with semidefinite_on("labelled target samples"):
         return minimise(K * np.outer(y, y), 1 - y * average, region, start, search, tol=tol)

@@ -202,8 +202,7 @@ class GramCopies(Copies):
             bent = [dot(own, rest - f[part]) for part, own, rest in triples]
             return np.concatenate([first[:, None] * (h_first - f), *bent])
 
-        constants = np.eye(len(self._counts)).repeat(self._counts, axis=0)
-        of_constants = respond(constants)
+        of_constants = respond(np.eye(len(self._counts)).repeat(self._counts, axis=0))
         schur = self.sums(of_constants)
 
         def solve(h: Array, excess: Array) -> tuple[Array, Array]:

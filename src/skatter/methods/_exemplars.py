@@ -171,8 +171,7 @@ class _Search:
         self.W = self.W + step
         along *= t[:, None]
         self.A += along
-        slopes = self.problem.slopes(self.A, self.own, self.F)
-        gradient = 2 * self.W + slopes @ self.problem.X
+        gradient = 2 * self.W + self.problem.slopes(self.A, self.own, self.F) @ self.problem.X
         change = gradient - self.gradient
         product = np.einsum("if,if->i", step, change)
         # Where the objective is not convex along the step, there is nothing to learn from it.

@@ -70,8 +70,7 @@ def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, to
         there = line_search(function, geodesic, here._replace(step=0.0, slope=slope), first)
         # −G₊ + β D(t) is tangent at the new basis up to rounding, which is taken out.
         change = there.gradient - geodesic.transport(here.gradient, there.step)
-        squared = _inner(here.gradient, here.gradient)
-        beta = max(0.0, _inner(change, there.gradient) / squared)
+        beta = max(0.0, _inner(change, there.gradient) / _inner(here.gradient, here.gradient))
         direction = _tangent(there.W, beta * geodesic.velocity(there.step) - there.gradient)
         gain, here = here.value - there.value, there
         # On a plateau steps are as long as they may be and gain little: that is not the end.

@@ -87,8 +87,7 @@ def _first_point(copies: Copies, signs: Array, costs: Array) -> Point:
     alpha *= min(max(best, SMALLEST_START), 0.5)
     intercepts = _optimum(copies, signs, costs, alpha).intercepts
     gradient = signs * (copies.values(alpha * signs) + copies.spread(intercepts)) - 1
-    size = np.abs(gradient).mean()
-    z = np.maximum([gradient, -gradient], 0) + size
+    z = np.maximum([gradient, -gradient], 0) + np.abs(gradient).mean()
     return Point(alpha, np.array([alpha, costs - alpha]), z, intercepts)
 
 

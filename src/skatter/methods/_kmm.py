@@ -107,5 +107,5 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
         upper = np.full(n, min(self.max_weight, max(n * (1 + eps), 2)))
         ones = np.ones((1, n))
         if eps == 0:
-            return Region(np.zeros(n), upper, E=ones)
-        return Region(np.zeros(n), upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])
+            return Region(upper, E=ones)
+        return Region(upper, G=ones, low=[n * (1 - eps)], high=[n * (1 + eps)])

@@ -185,8 +185,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
             "fewer.",
             stacklevel=4,
         )
-        everyone = np.isin(np.arange(len(transfer.source)), candidates)
-        return [(np.inf, everyone, flow.factor())]
+        return [(np.inf, np.isin(np.arange(len(transfer.source)), candidates), flow.factor())]
 
     def _train(self, X: Any, label: Array, factors: list[Array]) -> None:
         factors = [R / np.sqrt(np.sum(centred_times(X, self.mean_, R) ** 2)) for R in factors]
@@ -223,12 +222,12 @@ def match_means(delta: Array, label: Array, *, balance: str) -> tuple[Array, Arr
     n = len(label)
     members = (label == np.unique(label)[:, None]).astype(float)
     # What is bounded from above by two never comes near it: all weights sum to one.
-    lower, upper, most = np.zeros(n), np.full(n, 2.0), np.full(len(members), 2.0)
+    upper, most = np.full(n, 2.0), np.full(len(members), 2.0)
     if balance == "exact":
-        region = Region(lower, upper, E=members)
+        region = Region(upper, E=members)
     else:
         least = members.sum(axis=1) / n / 2
-        region = Region(lower, upper, G=members, low=least, high=most, E=np.ones((1, n)))
+        region = Region(upper, G=members, low=least, high=most, E=np.ones((1, n)))
     ridged = delta.copy()
     ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
     iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)

@@ -252,8 +252,7 @@ class MeanEmbeddings(NamedTuple):
 
 def mean_of_rows(kernel: Kernel, X: Any, Y: Any) -> Array:
     """Return the mean over x of k(x, y) for each y, a batch at a time to save memory."""
-    batches = gen_batches(X.shape[0], BATCH)
-    total = sum(kernel(X[rows], Y).sum(axis=0) for rows in batches)
+    total = sum(kernel(X[rows], Y).sum(axis=0) for rows in gen_batches(X.shape[0], BATCH))
     return np.asarray(total / X.shape[0])
 
 

@@ -34,8 +34,7 @@ from skatter.scatter import factors_of_classes, indicator_means
 
 def class_means(domains: Domains) -> tuple[Array, Array]:
     """Return coefficients of u_j, one column for each class that is there, and the shares q_j/m."""
-    labelled = domains.labelled
-    counts = np.where(labelled, domains.counts, 0)
+    counts = np.where(domains.labelled, domains.counts, 0)
     sizes = np.bincount(domains.domain, counts, minlength=domains.n_domains)
     weight = counts / np.maximum(sizes, 1)[domains.domain]
     members = domains.label[:, None] == np.arange(len(domains.classes))

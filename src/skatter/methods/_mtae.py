@@ -146,7 +146,6 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
         self.n_components_ = int(self.n_components or min(2 * n_features, N_HIDDEN))
         self.minimum_ = transfer.X.min(axis=0).astype(np.float64)
         self.range_ = transfer.X.max(axis=0) - self.minimum_
-
         first = first_weights(n_features, self.n_components_, len(rank), rng)
         X = self._scaled(transfer.X[rows]).astype(np.float32)
         network = self._train(torch, first, X, draw, rng)
@@ -214,8 +213,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
         return np.divide(shifted, self.range_, out=np.zeros_like(shifted), where=self.range_ > 0)
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
-        hidden = expit(self._scaled(X) @ self.coef_.T + self.intercept_)
-        return hidden.astype(X.dtype, copy=False)
+        return expit(self._scaled(X) @ self.coef_.T + self.intercept_).astype(X.dtype, copy=False)
 
 
 class Network(NamedTuple):

@@ -33,8 +33,7 @@ class Neighbourhood:
         found = []
         for rows in self.batches(X.shape[0]):
             distances = self._distances(X[rows])
-            itself = np.arange(len(distances)), np.arange(rows.start, rows.stop)
-            distances[itself] = np.inf
+            distances[np.arange(len(distances)), np.arange(rows.start, rows.stop)] = np.inf
             self.reach[rows] = _smallest(distances, self._k)
             found.append(_within(distances, self.reach[rows, None]))
         joined = sparse.vstack(found, format="csr")

@@ -1,7 +1,7 @@
 """Convex quadratic programs over a box with bounds on a few sums.
 
     minimise    ½ xᵀQx − qᵀx
-    subject to  lower ≤ x ≤ upper,   low ≤ G x ≤ high,   E x = E x₀
+    subject to  0 ≤ x ≤ upper,   low ≤ G x ≤ high,   E x = E x₀
 
 with a Gram matrix Q, so that samples are weighted to match a mean in feature space. Gram matrices
 are nearly singular: the condition number that gradient steps suffer from does not matter to the
@@ -28,36 +28,28 @@ BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 
 
 class Region:
-    """{x : lower ≤ x ≤ upper, low ≤ G x ≤ high}, within which E x stays what it is.
+    """{x : 0 ≤ x ≤ upper, low ≤ G x ≤ high}, within which E x stays what it is.
 
     Sums are bounded, or constant, only where they are given. Values at the bounds come in two rows,
     of lower and of upper bounds, with columns for x and then for G x.
     """
 
     def __init__(
-        self,
-        lower: Array,
-        upper: Array,
-        *,
-        G: Any = None,
-        low: Any = (),
-        high: Any = (),
-        E: Any = None,
+        self, upper: Array, *, G: Any = (), low: Any = (), high: Any = (), E: Any = ()
     ) -> None:
-        none = np.empty((0, len(lower)))
-        self.lower, self.upper = lower, upper
+        self.upper = upper
         self.low, self.high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-        self.G, self.E = none if G is None else G, none if E is None else E
+        self.G, self.E = (np.reshape(rows, (-1, len(upper))) for rows in (G, E))
 
     def slacks(self, x: Array) -> Array:
         """Return the distances of x to all bounds, s = T x + t."""
         sums = self.G @ x
-        below = np.concatenate([x - self.lower, sums - self.low])
-        return np.array([below, np.concatenate([self.upper - x, self.high - sums])])
+        below, above = (x, sums - self.low), (self.upper - x, self.high - sums)
+        return np.array([np.concatenate(below), np.concatenate(above)])
 
     def net(self, z: Array) -> tuple[Array, Array]:
         """Return what values at the bounds amount to in each coordinate and in each sum."""
-        of_x, of_sums = np.split(z[0] - z[1], [len(self.lower)])
+        of_x, of_sums = np.split(z[0] - z[1], [len(self.upper)])
         return of_x, of_sums
 
     def force(self, z: Array) -> Array:
@@ -92,14 +84,13 @@ def minimise(
     gap = _duality_gap(region, point, gradient)
     for _ in iterations:
         if gap > max(tol, ROUNDING) * scale and np.vdot(point.s, point.z) > 0:
-            toward = _newton(Q, gradient, region, point)
-            _, _, corrector = aim(point, toward)
+            _, _, corrector = aim(point, _newton(Q, gradient, region, point))
             point = point.moved(BOUNDARY * point.longest_step(corrector), corrector)
             gradient = times(Q, point.x) - q
             gap = _duality_gap(region, point, gradient)
         objective = 0.5 * float(point.x @ (gradient - q))
         iterations.record(objective, settled=gap <= tol * scale, note=f"duality gap {gap:.1e}")
-    return np.clip(point.x, region.lower, region.upper)
+    return np.clip(point.x, 0, region.upper)
 
 
 def times(Q: Array, x: Array) -> Array:

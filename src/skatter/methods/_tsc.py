@@ -180,8 +180,7 @@ class TSC(WithComponents, Seeded, Iterative, RivalTransformer):
         codes = np.empty((X.shape[0], self.n_components_), dtype=dtype)
         e = np.where(from_source, *self._shares)
         for rows in self._neighbourhood.batches(X.shape[0]):
-            edges = self._neighbourhood.edges(X[rows])
-            codes[rows] = self._code(X[rows], e[rows], edges)
+            codes[rows] = self._code(X[rows], e[rows], self._neighbourhood.edges(X[rows]))
         return codes
 
     def _code(self, X: Any, e: Array, edges: Any) -> Array:

@@ -279,8 +279,7 @@ class TripletLoss:
         self._absent = candidates == np.arange(len(candidates))[:, None]
         self._n_impostors = min(n_impostors, candidates.shape[1])
         present = np.count_nonzero(~self._absent, axis=1)
-        triplets = weights.sum(axis=1) @ np.minimum(present, n_impostors)
-        self._weights = weights / triplets
+        self._weights = weights / (weights.sum(axis=1) @ np.minimum(present, n_impostors))
 
     def __call__(self, A: Array) -> tuple[float, Array]:
         Z = _features(self._X, A)
