@@ -53,7 +53,7 @@ def test_proportions_beat_any_others_in_their_neighbourhood():
     rng = np.random.default_rng(1)
     ratios = rng.uniform(0.1, 2, size=(40, 5))
     search = Iterations("mixture", max_iter=10_000, tol=1e-13)
-    beta = mixture_proportions(ratios, search, 1e-13)
+    beta = mixture_proportions(ratios, search)
     best = np.log(ratios @ beta).mean()
     for _ in range(50):
         other = np.abs(beta + 0.01 * rng.normal(size=5))

@@ -22,7 +22,7 @@ some = settings(deadline=None, max_examples=25)
 
 def solve(Q, q, region, start, *, tol=1e-10, max_iter=100):
     iterations = Iterations("search", max_iter=max_iter, tol=tol)
-    x = minimise(Q, q, region, start, iterations, tol=tol)
+    x = minimise(Q, q, region, start, iterations)
     return x, iterations.objective
 
 

@@ -108,8 +108,7 @@ def correction_dual(K: Array, y: Array, average: Array, C: float, tol: float) ->
     unit = 0.5 * float(start @ np.sqrt(np.maximum(np.diagonal(K), 0))) ** 2
     if unit == 0:
         return np.where(y * average < 1, C, 0.0)
-    tol = tol**2 * n * C / unit
-    search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol)
+    search = Iterations("AdaptiveSVM", max_iter=ITERATIONS, tol=tol**2 * n * C / unit)
     region = Region(np.full(n, C))
     with semidefinite_on("labelled target samples"):
-        return minimise(K * np.outer(y, y), 1 - y * average, region, start, search, tol=tol)
+        return minimise(K * np.outer(y, y), 1 - y * average, region, start, search)

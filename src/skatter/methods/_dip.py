@@ -185,7 +185,7 @@ class DIP(WithComponents, Iterative, RivalTransformer):
             values, derivatives = zip(*(term(Z) for term in terms), strict=True)
             return sum(values), X.T @ sum(derivatives)
 
-        W = minimise(objective, np.eye(rank, d), Iterations.of(self), tol=self.tol)
+        W = minimise(objective, np.eye(rank, d), Iterations.of(self))
         self.mean_, self.components_ = axes.mean, turned(axes.directions @ W, X @ W).T
         return self._transform(given, transfer.source)
 

@@ -53,10 +53,10 @@ def reach(geodesic: Geodesic) -> float:
     return float(ANGLE / geodesic.angles[0])
 
 
-def minimise(function: ValueAndGradient, W: Array, iterations: Iterations, *, tol: float) -> Array:
+def minimise(function: ValueAndGradient, W: Array, iterations: Iterations) -> Array:
     value, partial = function(W)
     here = Point(0.0, value, 0.0, W, _tangent(W, partial))
-    direction, gain, enough = -here.gradient, 0.0, tol * abs(value)
+    direction, gain, enough = -here.gradient, 0.0, iterations.tol * abs(value)
     for _ in iterations:
         if np.linalg.norm(here.gradient) <= ROUNDING * max(1.0, abs(here.value)):
             iterations.record(here.value, settled=True)

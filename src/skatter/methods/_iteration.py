@@ -44,7 +44,7 @@ class Iterations:
         self, name: str, *, max_iter: int, tol: float, verbose: int = 0, model: Any = None
     ) -> None:
         self.objective: list[float] = []
-        self._name, self._max_iter, self._tol, self._verbose = name, max_iter, tol, verbose
+        self._name, self._max_iter, self.tol, self._verbose = name, max_iter, tol, verbose
         self._settled, self._model = False, model
 
     @classmethod
@@ -58,7 +58,7 @@ class Iterations:
             yield iteration
             if self._settled:
                 return
-        if self._tol > 0:
+        if self.tol > 0:
             warnings.warn(
                 f"{self._name} did not converge in max_iter={self._max_iter} iterations. Raise "
                 "max_iter or tol; tol=0 runs all iterations without this warning.",
@@ -73,9 +73,9 @@ class Iterations:
             self._model.objective_, self._model.n_iter_ = self.objective, len(self.objective)
         if settled is None:
             settled = len(self.objective) > 1 and (
-                abs(self.objective[-2] - objective) < self._tol * max(abs(objective), 1e-300)
+                abs(self.objective[-2] - objective) < self.tol * max(abs(objective), 1e-300)
             )
-        self._settled = settled and self._tol > 0
+        self._settled = settled and self.tol > 0
         if self._verbose:
             print(
                 f"[{self._name}] iteration {len(self.objective)} of at most {self._max_iter}: "

@@ -14,8 +14,7 @@ from sklearn.utils import gen_batches
 
 from skatter._parameters import COUNT, parameter
 from skatter._tensors import Array
-from skatter.kernels import WithKernel, kernel_of
-from skatter.methods._base import Transfer
+from skatter.kernels import Kernel
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import method
 from skatter.methods._subspaces import feature_mean
@@ -29,7 +28,7 @@ from skatter.methods._weighting import BATCH, WeightedClassifier
     cost="n p b + n_t b per iteration, b centres",
     grid={"gamma": (0.01, 0.1, 1.0, 10.0), "n_centres": (50, 100, 200)},
 )
-class KLIEP(WithKernel, Iterative, WeightedClassifier):
+class KLIEP(Iterative, WeightedClassifier):
     """KL importance estimation (KLIEP): source samples weighted by an estimated density ratio.
 
         w(x) = Σ_l α_l k(x, c_l)
@@ -78,27 +77,24 @@ class KLIEP(WithKernel, Iterative, WeightedClassifier):
     max_iter: int = 5000
     tol: float = 1e-6
 
-    def _weigh(self, transfer: Transfer) -> Array:
-        sides = [X.astype(np.float64, copy=False) for X in (transfer.X_source, transfer.X_target)]
-        kernel = kernel_of(self, transfer.X)
-        centres = sides[1][spread_rows(sides[1], self.n_centres)]
+    def _weigh(self, kernel: Kernel, source: Any, target: Any) -> Array:
+        centres = target[spread_rows(target, self.n_centres)]
         here, there = (
             np.vstack([kernel(X[rows], centres) for rows in gen_batches(X.shape[0], BATCH)])
-            for X in sides
+            for X in (source, target)
         )
         if min(here.min(), there.min()) < 0:
             raise ValueError(
                 "kernel must have no negative values, since weights are sums of it. Choose "
                 "another one, such as rbf or laplacian."
             )
-        iterations = Iterations.of(self)
         # The common factor keeps numbers away from zero where source and target are far apart.
         sizes = np.maximum(here.mean(axis=0), np.finfo(float).tiny)
-        proportions = mixture_proportions(there / sizes, iterations, self.tol)
+        proportions = mixture_proportions(there / sizes, Iterations.of(self))
         return np.asarray((here / sizes) @ proportions)
 
 
-def mixture_proportions(ratios: Array, iterations: Iterations, tol: float) -> Array:
+def mixture_proportions(ratios: Array, iterations: Iterations) -> Array:
     """Return β ≥ 0 with sum one that maximises the mean of log (R β), for positive ratios R."""
     beta = np.full(ratios.shape[1], 1 / ratios.shape[1])
     mixture = np.maximum(ratios @ beta, np.finfo(float).tiny)
@@ -108,7 +104,7 @@ def mixture_proportions(ratios: Array, iterations: Iterations, tol: float) -> Ar
         beta /= beta.sum()
         mixture = np.maximum(ratios @ beta, np.finfo(float).tiny)
         value = float(np.log(mixture).mean())
-        iterations.record(value, settled=value - last <= tol)
+        iterations.record(value, settled=value - last <= iterations.tol)
         last = value
     return beta
 

@@ -6,13 +6,15 @@ matrix K of the source, κ_i = (n_s/n_t) Σ_j k(x_i, t_j) and the target samples
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import gen_batches
 
 from skatter._parameters import NON_NEGATIVE, optional, real
 from skatter._tensors import Array
-from skatter.kernels import WithKernel, gram, kernel_of
-from skatter.methods._base import Transfer, semidefinite_on
+from skatter.kernels import Kernel, gram
+from skatter.methods._base import semidefinite_on
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._quadratic import Region, minimise
 from skatter.methods._record import Tuning, method, tried
@@ -26,7 +28,7 @@ from skatter.methods._weighting import BATCH, WeightedClassifier
     cost="n_s² p + n_s n_t p + 20 n_s³/3",
     coarse=Tuning({}, why="Huang et al. 2007: weights up to 1000"),
 )
-class KMM(WithKernel, Iterative, WeightedClassifier):
+class KMM(Iterative, WeightedClassifier):
     """Kernel mean matching: source samples weighted to match the target's mean in feature space.
 
         minimise    ‖(1/n_s) Σ b_i φ(x_i) − (1/n_t) Σ φ(t_j)‖²
@@ -86,20 +88,14 @@ class KMM(WithKernel, Iterative, WeightedClassifier):
     eps: float | None = tried(optional(NON_NEGATIVE), 0.01, 0.1, 0.5, 1.0, default=None)
     tol: float = 1e-8
 
-    def _weigh(self, transfer: Transfer) -> Array:
-        # Single precision would leave a kernel with negative eigenvalues.
-        sides = transfer.X_source, transfer.X_target
-        X_source, X_target = (X.astype(np.float64, copy=False) for X in sides)
-        kernel = kernel_of(self, transfer.X)
-        K = gram(X_source, kernel)
+    def _weigh(self, kernel: Kernel, source: Any, target: Any) -> Array:
+        K, n = gram(source, kernel), source.shape[0]
         K += K.T  # twice the symmetric part, which is all that the objective sees
         K /= 2
-        n, batches = len(K), gen_batches(len(K), BATCH)
-        means = [kernel(X_source[rows], X_target).mean(axis=1) for rows in batches]
-        iterations = Iterations.of(self)
+        means = [kernel(source[rows], target).mean(axis=1) for rows in gen_batches(n, BATCH)]
+        kappa = n * np.concatenate(means)
         with semidefinite_on("source samples"):
-            kappa = n * np.concatenate(means)
-            return minimise(K, kappa, self._region(n), np.ones(n), iterations, tol=self.tol)
+            return minimise(K, kappa, self._region(n), np.ones(n), Iterations.of(self))
 
     def _region(self, n: int) -> Region:
         """Return 0 ≤ b ≤ B with a mean within ε of 1; no weight exceeds the largest sum."""

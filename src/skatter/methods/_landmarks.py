@@ -231,7 +231,7 @@ def match_means(delta: Array, label: Array, *, balance: str) -> tuple[Array, Arr
     ridged = delta.copy()
     ridged[np.diag_indices(n)] += RIDGE * np.trace(delta) / n
     iterations = Iterations("Landmarks", max_iter=MAX_ITER, tol=TOL)
-    beta = minimise(ridged, np.zeros(n), region, np.full(n, 1 / n), iterations, tol=TOL)
+    beta = minimise(ridged, np.zeros(n), region, np.full(n, 1 / n), iterations)
     return beta, ridged @ beta
 
 

@@ -74,22 +74,22 @@ class Point(NamedTuple):
         return 1 / max(1.0, *shares)
 
 
-def minimise(
-    Q: Array, q: Array, region: Region, start: Array, iterations: Iterations, *, tol: float
-) -> Array:
+def minimise(Q: Array, q: Array, region: Region, start: Array, iterations: Iterations) -> Array:
     scale = 0.5 * float(np.abs(start) @ np.sqrt(np.maximum(np.diagonal(Q), 0))) ** 2
     gradient, s = times(Q, start) - q, region.slacks(start)
     # Multipliers are of the size of the gradient, which they have to balance.
     point = Point(start, s, np.full_like(s, np.abs(gradient).max()), np.zeros(len(region.E)))
     gap = _duality_gap(region, point, gradient)
     for _ in iterations:
-        if gap > max(tol, ROUNDING) * scale and np.vdot(point.s, point.z) > 0:
+        if gap > max(iterations.tol, ROUNDING) * scale and np.vdot(point.s, point.z) > 0:
             _, _, corrector = aim(point, _newton(Q, gradient, region, point))
             point = point.moved(BOUNDARY * point.longest_step(corrector), corrector)
             gradient = times(Q, point.x) - q
             gap = _duality_gap(region, point, gradient)
         objective = 0.5 * float(point.x @ (gradient - q))
-        iterations.record(objective, settled=gap <= tol * scale, note=f"duality gap {gap:.1e}")
+        iterations.record(
+            objective, settled=gap <= iterations.tol * scale, note=f"duality gap {gap:.1e}"
+        )
     return np.clip(point.x, 0, region.upper)
 
 

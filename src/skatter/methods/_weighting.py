@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skatter._parameters import declared, optional, parameter
 from skatter._tensors import Array
+from skatter.kernels import Kernel, WithKernel, kernel_of
 from skatter.methods._base import SourceClassifier, Transfer
 
 BATCH = 1024  # samples whose kernel with others is held at a time
@@ -41,7 +42,7 @@ def _estimator_has(name: str) -> Callable[[WeightedClassifier], bool]:
 
 
 @declared
-class WeightedClassifier(SourceClassifier):
+class WeightedClassifier(WithKernel, SourceClassifier):
     """Base of methods that weigh the source samples; one of them implements ``_weigh``.
 
     Parameters
@@ -67,12 +68,15 @@ class WeightedClassifier(SourceClassifier):
     def _check_together(self) -> None:
         self._refuse_precomputed("the classifier needs the samples themselves")
 
-    def _weigh(self, transfer: Transfer) -> Array:
+    def _weigh(self, kernel: Kernel, source: Any, target: Any) -> Array:
         raise NotImplementedError
 
     def _fit(self, transfer: Transfer) -> None:
         self.weights_ = np.zeros(len(transfer.source))
-        self.weights_[transfer.source] = self._weigh(transfer)
+        # Single precision would leave a kernel with negative eigenvalues.
+        sides = transfer.X_source, transfer.X_target
+        source, target = (X.astype(np.float64, copy=False) for X in sides)
+        self.weights_[transfer.source] = self._weigh(kernel_of(self, transfer.X), source, target)
         train = transfer.source & transfer.labelled
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
         # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
