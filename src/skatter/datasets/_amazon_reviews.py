@@ -67,19 +67,14 @@ def load_amazon_reviews(
     """
     check_choice("features", features, ("400", "5000"))
     wanted = choose_domains(domains, DOMAINS)
-    if features == "400":
-        return _load_shares(wanted, data_home)
-    return _load_counts(wanted, data_home, download_if_missing)
-
-
-def _load_shares(names: tuple[str, ...], home: Home) -> Dataset:
-    paths = [SHARES.find(name, home) for name in names]
+    if features == "5000":
+        return _load_counts(wanted, data_home, download_if_missing)
     parts = [
         check_labelled(path, *read_arrays(path, ("fts", "labels")), first=0, n_classes=2)
-        for path in paths
+        for path in [SHARES.find(name, data_home) for name in wanted]
     ]
     X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return FACTS["amazon_400"].dataset(X, y, np.repeat(names, [len(own) for _, own in parts]))
+    return FACTS["amazon_400"].dataset(X, y, np.repeat(wanted, [len(own) for _, own in parts]))
 
 
 def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:

@@ -66,7 +66,11 @@ def draw_mnist_usps(
     n_mnist = check_integer("n_mnist", n_mnist, low=1)
     n_usps = check_integer("n_usps", n_usps, low=1)
     # USPS first: where it is missing, nothing need be downloaded.
-    usps, usps_y = _read_usps(SOURCE.find("usps", data_home))
+    path = SOURCE.find("usps", data_home)
+    milli, usps_y = check_labelled(
+        path, *read_arrays(path, ("X_milli", "y")), first=0, n_classes=10
+    )
+    usps = (milli / 1000 + 1) / 2  # thousandths of values in [-1, 1]
     images, labels = (
         SOURCE.find(key, data_home, download_if_missing=download_if_missing)
         for key in ("images", "labels")
@@ -121,13 +125,6 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     if n_dims == 0 or len(content) != start + int(np.prod(shape)):
         raise ValueError(f"{path} holds no whole array of bytes in IDX format. {AGAIN}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
-
-
-def _read_usps(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """USPS digits in [0, 1]; the file holds thousandths of values in [-1, 1]."""
-    X, y = read_arrays(path, ("X_milli", "y"))
-    X, y = check_labelled(path, X, y, first=0, n_classes=10)
-    return (X / 1000 + 1) / 2, y
 
 
 def _draw(name: str, n: int, n_there: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -21,19 +21,10 @@ import numpy as np
 from skatter._formatting import listed
 from skatter._tensors import Array
 from skatter.pieces._chunks import Chunk, chunk_rows, numbered
+from skatter.tables import _text as csv_text
 from skatter.tables._budget import BLOCK, Budget
 from skatter.tables._errors import blaming, check_names, load, missing_column
 from skatter.tables._opening import PACKED, Data
-from skatter.tables._text import (
-    NUMBER,
-    Layout,
-    check_characters,
-    check_header,
-    check_rows,
-    find_layout,
-    parse,
-    read_cells,
-)
 
 Types = dict[str, str | None]  # of columns: "float32", "float64" or "other"
 Columns = dict[str, Array]  # values of some rows by the name of their column
@@ -145,8 +136,8 @@ class TableChunks:
             read = _read_csv if path.name.endswith(CSV) else _read_parquet
             if read is _read_csv and path not in self._checked:
                 with _opened(path) as data:
-                    plain = check_characters(data)
-                    check_rows(data, _layout(data), plain=plain)
+                    plain = csv_text.check_characters(data)
+                    csv_text.check_rows(data, _layout(data), plain=plain)
                 self._checked.add(path)
             for values in read(path, columns, self.rows, self.text):
                 X = _numbers(path, first_row, values, self.features, self.dtype)
@@ -213,7 +204,7 @@ def _is_missing(value: Any) -> bool:
 
 def _first_text(values: Array) -> int:
     texts = (row for row, value in enumerate(values) if isinstance(value, str))
-    return next((row for row in texts if not NUMBER.fullmatch(values[row])), 0)
+    return next((row for row in texts if not csv_text.NUMBER.fullmatch(values[row])), 0)
 
 
 def _kind_so_far(
@@ -266,7 +257,7 @@ def _look_at(path: Path) -> tuple[Types, int | None]:
     if path.name.endswith(CSV):
         with _opened(path) as data:
             layout = _layout(data)
-            empty = next(islice(read_cells(data, layout.delimiter), 1, 2), None) is None
+            empty = next(islice(csv_text.read_cells(data, layout.delimiter), 1, 2), None) is None
             types: Types = dict.fromkeys(layout.header)
             n_rows = 0 if empty else None
     else:
@@ -292,22 +283,23 @@ def _opened(path: Path) -> Iterator[Data]:
         yield Data(plain, name, ".csv", path.stat().st_size, Budget(name))
 
 
-def _layout(data: Data) -> Layout:
+def _layout(data: Data) -> csv_text.Layout:
     try:
-        layout = find_layout(data)
+        layout = csv_text.find_layout(data)
     except UnicodeDecodeError:
-        check_characters(data)  # says where
+        csv_text.check_characters(data)  # says where
         raise
     header = [name if name.strip() else f"Unnamed: {n}" for n, name in enumerate(layout.header)]
     layout = replace(layout, header=header)
     check_names(header, data.name)
-    check_header(layout, data.name)
+    csv_text.check_header(layout, data.name)
     return layout
 
 
 def _read_csv(path: Path, columns: list[str], rows: int, text: list[str]) -> Iterator[Columns]:
+    types = dict.fromkeys(text, str)
     with _opened(path) as data:
-        for frame in parse(data, _layout(data), dtype=dict.fromkeys(text, str), chunksize=rows):
+        for frame in csv_text.parse(data, _layout(data), dtype=types, chunksize=rows):
             yield {name: frame[name].to_numpy() for name in columns}
 
 

@@ -16,19 +16,8 @@ from numpy.typing import NDArray
 
 from skatter._formatting import quoted
 from skatter._tensors import Array
+from skatter.tables import _values as written
 from skatter.tables._errors import TableError, check_names, load, missing_column
-from skatter.tables._values import (
-    LOOKED_AT,
-    ORDERS,
-    POINT,
-    date_order,
-    days_in,
-    looks_like_date,
-    looks_like_number,
-    looks_slashed,
-    number_style,
-    numbers_in,
-)
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -41,7 +30,7 @@ ROW = "row of the table"  # name of an index that says which rows were drawn
 COLUMNS_AT_ONCE = 1000  # columns of numbers that are copied at a time
 NUMBER, COMMA_NUMBER, BOOLEAN = "number", "number with decimal comma", "boolean"
 DATE, CATEGORY = "date", "category"
-DATES = {DATE: "", **{f"{DATE} with {order}": order for order in ORDERS}}
+DATES = {DATE: "", **{f"{DATE} with {order}": order for order in written.ORDERS}}
 """Kinds of dates, and what comes first in those with slashes."""
 _FILLED = "median where missing, then standardised"
 ACTIONS = {
@@ -217,7 +206,7 @@ def _describe_other(column: Series, *, given: bool) -> ColumnPlan:
 
 
 def _describe_date(column: Series, kind: str, n_missing: int) -> ColumnPlan:
-    name, days = str(column.name), days_in(column, DATES[kind])
+    name, days = str(column.name), written.days_in(column, DATES[kind])
     _refuse_foreign(column, days, "dates")
     if days.nunique() == 1:
         return ColumnPlan(name, "constant", LEFT_OUT, "one date in every row", n_missing)
@@ -246,7 +235,7 @@ def _describe_text(name: str, text: Series, *, given: bool) -> ColumnPlan:
 
 
 def _why_text(distinct: list[str], n_known: int) -> str:
-    words = [cell for cell in distinct if not looks_like_number(cell)]
+    words = [cell for cell in distinct if not written.looks_like_number(cell)]
     if len(words) > len(distinct) / 2:
         return f"{len(distinct):,} different texts in {n_known:,} rows: an id or free text"
     if words:
@@ -257,23 +246,23 @@ def _why_text(distinct: list[str], n_known: int) -> str:
 def _describe_written(
     name: str, text: Series, distinct: list[str], n_missing: int
 ) -> ColumnPlan | None:
-    if _mostly(looks_like_date, distinct):
+    if _mostly(written.looks_like_date, distinct):
         return _describe_date(text, DATE, n_missing)
-    if _mostly(looks_slashed, distinct):
-        order = date_order([cell for cell in distinct if looks_slashed(cell)])
+    if _mostly(written.looks_slashed, distinct):
+        order = written.date_order([cell for cell in distinct if written.looks_slashed(cell)])
         if order is not None:
             return _describe_date(text, f"{DATE} with {order}", n_missing)
         why = "dates that can be read in more than one way; write them as 2024-12-31"
         return ColumnPlan(name, DATE, LEFT_OUT, why, n_missing)
-    style = number_style(distinct)
+    style = written.number_style(distinct)
     # Few plain numbers that are stored as text are meant to be categories.
     if style is None or not (style.dressed or len(distinct) > MAX_CATEGORIES):
         return None
-    numbers = numbers_in(text, style.decimal)
+    numbers = written.numbers_in(text, style.decimal)
     if not _refuse_foreign(text, numbers, "numbers"):
         return None
     check_magnitude(numbers)
-    kind = NUMBER if style.decimal == POINT else COMMA_NUMBER
+    kind = NUMBER if style.decimal == written.POINT else COMMA_NUMBER
     if numbers.nunique() == 1:
         why = f"{quoted(distinct[0])} in every row"
         return ColumnPlan(name, "constant", LEFT_OUT, why, n_missing)
@@ -283,10 +272,10 @@ def _describe_written(
 
 def _mostly(looks: Callable[[str], bool], distinct: list[str]) -> bool:
     """Tell whether texts look like something, but for a few; the first ones decide for most."""
-    start = sum(map(looks, distinct[:LOOKED_AT]))
-    return start >= MOSTLY * min(len(distinct), LOOKED_AT) and (
-        start + sum(map(looks, distinct[LOOKED_AT:])) >= MOSTLY * len(distinct)
-    )
+    first, others = distinct[: written.LOOKED_AT], distinct[written.LOOKED_AT :]
+    found = sum(map(looks, first))
+    mostly = found >= MOSTLY * len(first)
+    return mostly and found + sum(map(looks, others)) >= MOSTLY * len(distinct)
 
 
 def _refuse_foreign(cells: Series, read: Series, what: str) -> bool:
@@ -320,7 +309,7 @@ def leave_out_unseen(
 
 def _why_unseen(plan: ColumnPlan, column: Series, y: Any, labelled: Any) -> str:
     if plan.kind in DATES:
-        days = days_in(column, DATES[plan.kind]).to_numpy()
+        days = written.days_in(column, DATES[plan.kind]).to_numpy()
         known, asked = days[labelled & ~np.isnan(days)], days[~labelled & ~np.isnan(days)]
         if len(known) and len(asked) and (known.max() < asked.min() or asked.max() < known.min()):
             return "no row to predict is of the time of the labelled ones"
