@@ -169,14 +169,12 @@ def adapt(
         What the labels are. None: it is told by the labels, and asked where they could be either.
     method : str
         A name of the registry (``skatter methods`` lists them); ``"auto"`` is the hedge, a vote of
-        plain and adapted classifiers (:class:`~skatter.HedgedClassifier`) or regressors
-        (:class:`~skatter.HedgedRegressor`).
+        plain and adapted models (:class:`~skatter.HedgedClassifier` and ``HedgedRegressor``).
     tune : bool
         Choose the settings of the method, without target labels. The hedge has none.
     plain : classifier, regressor or None
         The model that does not adapt; a classifier needs ``predict_proba``. None is the best of a
-        few standard ones on held-out source labels (:class:`~skatter.ChampionClassifier`,
-        :class:`~skatter.ChampionRegressor`).
+        few on held-out source labels (:class:`~skatter.ChampionClassifier`, ``ChampionRegressor``).
     metric : {"accuracy", "balanced accuracy"}
         What counts among classes.
     class_frequencies : mapping of class to float, or None

@@ -33,10 +33,9 @@ class Questions:
     Attributes
     ----------
     sheet : DataFrame
-        One line for each row to label, in the order in which they are to be labelled: ``row``, its
-        number in the table, from 1 on; the column of the label, empty; ``stratum`` and ``weight``,
-        to be left as they are; then the other columns of the table. A name that the table has
-        already gets a number behind it.
+        One line for each row to label, in the order of labelling: ``row``, its number in the table,
+        from 1 on; the column of the label, empty; ``stratum`` and ``weight``, to be left as they
+        are; then the other columns. A name that the table has already gets a number behind it.
     strata : mapping of str to int
         Rows without a label, by what the models say of them.
     words : tuple of str

@@ -38,8 +38,7 @@ class Comparison:
     def ship(self) -> Ship:
         """Which model to ship: what labels decide, else what is expected to be better.
 
-        In doubt it is the hedge, which did more good than harm in our trials; a method that was
-        asked for must show that it helps.
+        In doubt it is the hedge, which did more good than harm; another method must show its help.
         """
         if self.by_labels is not None and self.by_labels.verdict == "decided":
             return ADAPTED if self.by_labels.best == ADAPTED else PLAIN
@@ -83,13 +82,8 @@ def judge_by_labels(
         fitted, hidden = refit(table.hide(rows[fold])), table.take(rows[fold])
         for name, model in ((ADAPTED, fitted.adapted), (PLAIN, fitted.plain)):
             predicted[name][fold] = model.predict(hidden.X, sample_domain=hidden.sample_domain)
-    known = Checked(
-        rows,
-        labels=table.y[rows],
-        filled=np.ones(len(rows), dtype=bool),
-        stratum=np.zeros(len(rows), dtype=np.intp),
-        strata=("labelled rows of the target",),
-        sizes=(int(table.domains.target.sum()),),
-        classes=table.domains.classes if table.task == "classes" else np.empty(0),
-    )
+    filled, stratum = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.intp)
+    strata, sizes = ("labelled rows of the target",), (int(table.domains.target.sum()),)
+    classes = table.domains.classes if table.task == "classes" else np.empty(0)
+    known = Checked(rows, table.y[rows], filled, stratum, strata, sizes, classes)
     return known.judge(predicted, random_state=random_state)

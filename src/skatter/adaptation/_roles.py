@@ -1,9 +1,8 @@
 """Who teaches and who is to be predicted: sources and targets of a table.
 
 A domain without labels is a target, and one with labels in every row a source. Between the two,
-a domain of which most rows have no label is a target that knows some of its own labels. The
-estimators tell such a target by a negative id (:mod:`skatter.domains`); only then are the names of
-the domains replaced by numbers.
+a domain of which most rows have no label is a target that knows some of its own labels. Estimators
+tell it by a negative id (:mod:`skatter.domains`); only then do numbers replace names of domains.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Data sets with domains: digits, objects, actions, reviews, voices, tables, and a picture.
 
 A loader raises FileNotFoundError where a file is missing, with where to put it and where it comes
-from; ValueError where a file is not the one that skatter knows by size and SHA-256; and ImportError
-where an extra is needed that is not installed.
+from; ValueError where skatter knows another by size and SHA-256; ImportError without an extra.
 """
 
 from skatter.datasets._amazon_reviews import load_amazon_reviews

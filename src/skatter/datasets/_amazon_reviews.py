@@ -47,16 +47,14 @@ def load_amazon_reviews(
         The folder that holds the folder ``amazon_reviews_400`` or ``amazon_reviews_5000``; None
         for the environment variable ``SKATTER_DATA``, or ``~/skatter_data`` where it is not set.
     download_if_missing : bool
-        Download the files with 5,000 features (13 MB, from a repository under a BSD licence) into
-        the data home where they are missing; needs ``pip install "skatter[data]"``. Those with 400
-        state no licence and are not downloaded.
+        Download the files with 5,000 features (13 MB, BSD licence) where they are missing; needs
+        ``pip install "skatter[data]"``. Those with 400 state no licence and are not downloaded.
 
     Returns
     -------
     Dataset
         Domains ``"books"``, ``"dvd"``, ``"electronics"`` and ``"kitchen"``, classes 0 and 1. With
-        5,000 features, ``X`` is a CSR matrix, ``part`` tells training from test samples, and those
-        of training come first in each domain.
+        5,000 features ``X`` is CSR, and ``part`` tells training samples, which come first, apart.
 
     Examples
     --------

@@ -82,17 +82,13 @@ class EverydayTable:
         return Source(FOLDER, {"all": file}, origin, hint)
 
 
+def _tasks(drawn: list[Any]) -> tuple[DrawnTask, ...]:
+    return tuple(DrawnTask(tuple(names), target, tuple(before)) for names, target, before in drawn)
+
+
 def _entry(class_names: Any, pairs: Any, targets: Any, **others: Any) -> EverydayTable:
-    return EverydayTable(
-        class_names=tuple(class_names),
-        pairs=tuple(_task(*each) for each in pairs),
-        targets=tuple(_task(*each) for each in targets),
-        **others,
-    )
-
-
-def _task(sources: list[str], target: str, before: list[int]) -> DrawnTask:
-    return DrawnTask(tuple(sources), target, tuple(before))
+    others |= {"pairs": _tasks(pairs), "targets": _tasks(targets)}
+    return EverydayTable(class_names=tuple(class_names), **others)
 
 
 _CATALOGUE = files("skatter.datasets").joinpath("everyday_tables.json").read_text(encoding="utf-8")

@@ -38,8 +38,7 @@ def draw_mnist_usps(
     Parameters
     ----------
     random_state : int, Generator or None
-        Seed of the draw; None for fresh samples on every call. The draw of a domain does not
-        depend on the size of the other's.
+        Seed; None for fresh samples on every call. A draw does not depend on the other's size.
     n_mnist, n_usps : int
         Number of digits; none is drawn twice.
     preprocess : bool
@@ -53,8 +52,7 @@ def draw_mnist_usps(
     Returns
     -------
     Dataset
-        Domains ``"mnist"`` (first) and ``"usps"``, 256 features in [0, 1], classes 0 to 9. Rows of
-        a domain are in the order of its file.
+        Domains ``"mnist"`` (first) and ``"usps"``, 256 features in [0, 1], classes 0 to 9.
 
     Examples
     --------

@@ -71,9 +71,8 @@ def load_office_caltech(
     features : str
         ``"surf"``: counts of 800 visual words, made of SURF descriptors. ``"decaf6"``: 4,096
         activations of a deep network, DeCAF. ``"googlenet"``: 1,024 of GoogLeNet. ``"effnet"``:
-        1,280 features of EfficientNet-Lite0 trained on ImageNet; they are not the DeCAF6 features
-        of many papers, and figures on them compare with none of those. The rows of a domain are
-        in another order than those of SURF.
+        1,280 features of EfficientNet-Lite0 trained on ImageNet; figures on them compare with none
+        on DeCAF6, and the rows of a domain are in another order than those of SURF.
     domains : iterable of str or None
         The domains to load; None for all four. Files of others need not be there.
     preprocess : bool

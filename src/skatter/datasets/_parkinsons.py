@@ -38,8 +38,7 @@ def load_parkinsons(
     data_home : path or None
         Where ``parkinsons_telemonitoring`` lies; None is ``SKATTER_DATA``, or ``~/skatter_data``.
     download_if_missing : bool
-        Download the file (0.9 MB, licence CC BY 4.0) from UCI into the data home where it is
-        missing; needs ``pip install "skatter[data]"``.
+        Download a missing file (0.9 MB, CC BY 4.0) from UCI; needs ``pip install "skatter[data]"``.
 
     Returns
     -------

@@ -21,8 +21,7 @@ class Dataset:
     X : ndarray or scipy.sparse.csr_matrix of shape (n_samples, n_features)
         The samples, float64; NaN where a value is missing, in everyday tables alone.
     y : ndarray of shape (n_samples,)
-        The class of every sample, an index into ``class_names``; or a float64 number, where there
-        are no classes. Nothing is hidden here.
+        Every class, an index into ``class_names``, or float64 number. Nothing is hidden here.
     domain : ndarray of shape (n_samples,)
         The domain of every sample, a string.
     class_names : tuple of str
@@ -59,13 +58,8 @@ class Dataset:
 
     def take(self, rows: NDArray[Any]) -> Dataset:
         """Return the same data set with these rows alone: a boolean mask, or indices."""
-        return replace(
-            self,
-            X=self.X[rows],
-            y=self.y[rows],
-            domain=self.domain[rows],
-            part=None if self.part is None else self.part[rows],
-        )
+        part = None if self.part is None else self.part[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], domain=self.domain[rows], part=part)
 
     def of(self, domains: Iterable[str]) -> Dataset:
         """Return the same data set with the samples of these domains alone, in their order here."""

@@ -16,8 +16,7 @@ def load_rotated_mnist(*, data_home: Home = None) -> Dataset:
     The angles are the domains. Row i of each domain is **the same digit** at another angle: rows
     are in the order of the file, 1,000 for each angle, and the classes repeat. So a sample of an
     unseen angle has twins among the sources, and accuracies flatter every method; to part the
-    digits as well, choose them by ``i % 1000``. Pixels are as in the file. The file is not part of
-    skatter and is not downloaded.
+    digits as well, choose them by ``i % 1000``. The file is not part of skatter or downloaded.
 
     Parameters
     ----------

@@ -42,8 +42,7 @@ def load_vlcs(
     -------
     Dataset
         Domains ``"voc2007"``, ``"labelme"``, ``"caltech101"`` and ``"sun09"`` with 3,376, 2,656,
-        1,415 and 3,282 samples, classes 0 to 4; ``part`` tells training from test samples. Rows
-        are in the order of the files.
+        1,415 and 3,282 samples, classes 0 to 4; ``part`` tells training from test samples.
 
     Notes
     -----

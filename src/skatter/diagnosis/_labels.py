@@ -6,7 +6,7 @@ Where no label is known nothing is guessed. The test of numbers is that of a fea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import chi2_contingency, random_table
@@ -55,11 +55,11 @@ class LabelShift:
     p_value: float | None
     test: str
     floor: float
-    strength: float | None
-    gap: float | None
-    first: str | None
-    second: str | None
-    shifted: bool | None
+    strength: float | None = None
+    gap: float | None = None
+    first: str | None = None
+    second: str | None = None
+    shifted: bool | None = None
 
 
 def compare_labels(
@@ -72,22 +72,16 @@ def compare_labels(
     table = np.zeros((domains.n_domains, len(classes)), dtype=np.int64)
     np.add.at(table, (domains.domain[domains.labelled], domains.label[domains.labelled]), 1)
     known = np.flatnonzero(table.any(axis=1))
-    p_value, test, floor = _test(table[known], n_permutations, seed)
-    told = p_value is not None
-    gap, first, second = _largest_gap(table, known) if told else (None, None, None)
-    return LabelShift(
-        classes,
-        names,
-        counts=tuple(tuple(row) for row in table.tolist()),
-        unlabelled=tuple((domains.domain_counts - table.sum(axis=1)).tolist()),
-        p_value=p_value,
-        test=test,
-        floor=floor,
-        strength=float(association(table[known], method="cramer")) if told else None,
-        gap=gap,
-        first=None if first is None else names[first],
-        second=None if second is None else names[second],
-        shifted=p_value <= level if p_value is not None else None,
+    counts = tuple(tuple(row) for row in table.tolist())
+    unlabelled = tuple((domains.domain_counts - table.sum(axis=1)).tolist())
+    tested = _test(table[known], n_permutations, seed)
+    found = LabelShift(classes, names, counts, unlabelled, *tested)
+    if found.p_value is None:
+        return found
+    strength, shifted = float(association(table[known], method="cramer")), found.p_value <= level
+    gap, a, b = _largest_gap(table, known)
+    return replace(
+        found, strength=strength, gap=gap, first=names[a], second=names[b], shifted=shifted
     )
 
 
@@ -172,14 +166,5 @@ def compare_numbers(
     of = np.repeat(np.arange(len(told)), [counts[d] for d in told])
     p_value = float(rank_test(y, of, len(told))[0])
     distance, first, second = (each[0] for each in largest_distances(y, of, len(told)))
-    return NumberShift(
-        names,
-        counts,
-        means,
-        spreads,
-        p_value,
-        distance=float(distance),
-        first=names[told[first]],
-        second=names[told[second]],
-        shifted=p_value <= level,
-    )
+    a, b, shifted = names[told[first]], names[told[second]], p_value <= level
+    return NumberShift(names, counts, means, spreads, p_value, "", float(distance), a, b, shifted)

@@ -178,9 +178,8 @@ def _right(
 def _test(right: tuple[Array, Array], label: Codes) -> float:
     """P-value, one-sided, of the loss of accuracy, all classes counted the same.
 
-    A sample that only the domain's own classifier gets right speaks for a loss, one that only the
-    other one gets right against it, with the weight of its class. Where both are alike, either is
-    as likely: a sum of random signs.
+    A sample that only the domain's own classifier gets right speaks for a loss, with the weight of
+    its class, one that only the other gets right against it. Alike, they give random signs.
     """
     within, across = right
     loss = (within.astype(float) - across) / np.bincount(label)[label]

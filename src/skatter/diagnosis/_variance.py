@@ -35,8 +35,7 @@ class VarianceShares:
     class_share, class_chance : float or None
         Between-class scatter over the scatter of labelled samples, and the same by chance.
     conditional_domain : float or None
-        Scatter of one class's means over the domains, averaged over classes; None
-        where no class is labelled in two domains.
+        Scatter of a class's means over domains, averaged; None where no class is in two domains.
     """
 
     total: float

@@ -1,8 +1,7 @@
 """Sources of chunks: samples read piece by piece, and again from the start as often as needed.
 
 A source is anything that yields :class:`Chunk` each time it is iterated. :class:`ArrayChunks` cuts
-arrays, memory maps and ``.npy`` files; :class:`~skatter.pieces.TableChunks` reads tables. A class
-of your own needs no more than ``__iter__``.
+arrays, memory maps and ``.npy`` files; :class:`~skatter.pieces.TableChunks` reads tables.
 """
 
 from __future__ import annotations
@@ -108,9 +107,8 @@ class ArrayChunks:
         is_sparse = sparse.issparse(self._X)
         width = self._X.nnz / max(self.n_rows, 1) if is_sparse else self.n_features
         self.rows = chunk_rows(rows, width)
-        self._y = self._column("y", y)
-        self._sample_domain = self._column("sample_domain", sample_domain)
-        self._labelled = self._column("labelled", labelled)
+        given = zip(GIVEN, (y, sample_domain, labelled), strict=True)
+        self._columns = [self._column(name, values) for name, values in given]
 
     def __iter__(self) -> Iterator[Chunk]:
         return numbered(self._cut())
@@ -119,10 +117,9 @@ class ArrayChunks:
         return -(-self.n_rows // self.rows)
 
     def _cut(self) -> Iterator[Chunk]:
-        columns = (self._y, self._sample_domain, self._labelled)
         for start in range(0, self.n_rows, self.rows):
             rows = slice(start, min(start + self.rows, self.n_rows))
-            y, domain, labelled = (None if column is None else column[rows] for column in columns)
+            y, domain, labelled = (None if each is None else each[rows] for each in self._columns)
             yield Chunk(self._X[rows], y, domain, labelled)
 
     def _column(self, name: str, values: Any) -> Any:

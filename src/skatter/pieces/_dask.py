@@ -35,8 +35,7 @@ def fit(
 def apply(model: Any, method: str, X: Any, *, sample_domain: Any = None) -> Any:
     """Call a method of a fitted model on every block, lazily.
 
-    Samples with other features than the model's are refused at once; what is wrong inside a block
-    names the block when that is computed.
+    Other features than the model's are refused at once; what is wrong inside a block names it.
     """
     check_is_fitted(model)
     X, model = blocks.in_rows(X), snapshot(model)

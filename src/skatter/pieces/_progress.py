@@ -56,12 +56,8 @@ def show(progress: bool | None, n_passes: int) -> Iterator[Display]:
     if not terminal:
         yield Display(n_passes, lines=True)
         return
-    columns = ("{task.completed:,.0f} rows", "{task.fields[rate]}")
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *map(TextColumn, columns),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
-    ) as bars:
+    said = ("{task.description}", "{task.completed:,.0f} rows", "{task.fields[rate]}")
+    title, *figures = map(TextColumn, said)
+    columns = (title, BarColumn(), *figures, TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr)) as bars:
         yield Display(n_passes, bars=bars)

@@ -35,10 +35,9 @@ def fit_chunks(
 ) -> Model:
     """Fit a model to a stream of chunks; the result is that of one ``fit`` on all rows.
 
-    Memory does not grow with the number of rows. A feature map that is not fitted yet is fitted on
-    at most 20,000 rows, drawn at random under the estimator's ``random_state``; give it as
-    :class:`sklearn.frozen.FrozenEstimator` to keep it as it is. Where a chunk cannot be used, the
-    error names it and the model stays as it was.
+    Memory does not grow with the number of rows. A feature map is fitted on at most 20,000 rows,
+    drawn under the estimator's ``random_state``, unless it is a
+    :class:`sklearn.frozen.FrozenEstimator`. An error names the chunk; the model stays as it was.
 
     Parameters
     ----------
@@ -133,8 +132,7 @@ def moments_of_chunks(
     chunks : iterable of Chunk
         Samples of one site; it is iterated twice.
     classes, progress
-        As in :func:`fit_chunks`; but since a site sees its own labels alone, -1 always marks an
-        unlabelled sample, unless ``classes`` names it.
+        As in :func:`fit_chunks`; but -1 always means unlabelled, unless ``classes`` names it.
 
     Returns
     -------

@@ -88,8 +88,8 @@ class Survey(NamedTuple):
 class Labels:
     """The distinct rows of labels and domains, and what each means; from :meth:`of`.
 
-    ``view`` has one row for each, ``changed`` is what to say of a piece that holds something else,
-    and ``classes`` are those that the user named.
+    ``view`` has one row for each, ``changed`` is said of a piece that holds something else, and
+    ``classes`` are those that the user named.
     """
 
     view: Domains

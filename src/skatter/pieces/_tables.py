@@ -36,9 +36,8 @@ NAMELESS = ("Unnamed: ", "__index_level_")  # how pandas names the nameless
 class TableChunks:
     r"""Rows of CSV and Parquet files, some at a time.
 
-    A chunk never holds rows of two files. Files are looked at when the source is made: their
-    columns must be there and be the same in all. CSV may be divided by commas, semicolons, tabs or
-    bars, and have decimal commas.
+    A chunk never holds rows of two files, which must have the same columns. CSV may be divided by
+    commas, semicolons, tabs or bars, and have decimal commas.
 
     Parameters
     ----------
@@ -48,8 +47,7 @@ class TableChunks:
     label, domain : str or None
         Columns of the labels and of the domains. An empty cell is an unlabelled sample.
     features : sequence of str or None
-        Columns of ``X``, in this order; None: all but the label and the domain, in the order of the
-        first file. All must hold numbers.
+        Columns of ``X``, all of numbers, in this order; None: all but the label and the domain.
     text : sequence of str
         Of ``label`` and ``domain``, those to read as text whatever they hold. CSV has no types: a
         column in which all rows seen so far are numbers is read as numbers.

@@ -126,9 +126,8 @@ class OpenTable:
     ) -> None:
         """Write all columns as they were in the file, and others behind them.
 
-        Takes new columns with a row for each of the table's, or a function that makes them for a
-        piece of it, and a target as of :func:`write_table`. A text that a spreadsheet would run
-        as a formula stays as it is, with a warning.
+        Takes new columns for all rows, or a function that makes them for a piece, and a target as
+        of :func:`write_table`. A text that a spreadsheet would run stays as it is, with a warning.
         """
         kind, add = table_kind(target), added if callable(added) else self._given(added)
         self.data.budget.restart()

@@ -3,8 +3,7 @@
 A file of version 6 or 7 is a row of elements, each a tag (type, bytes) and its bytes; an element
 may be compressed. An array is an element made of parts: flags, shape, name, values.
 ``scipy.io.loadmat`` trusts types and sizes: of 1,500 damaged files it crashed the interpreter on 19
-(version 1.17). So arrays are read here part by part, with every size checked: numbers, text, and
-cells of one text or number each, nothing else.
+(version 1.17). So numbers, text, and cells of one of them are read part by part, sizes checked.
 """
 
 from __future__ import annotations

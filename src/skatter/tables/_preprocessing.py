@@ -1,7 +1,6 @@
 """The visible step between a table and numbers: scikit-learn's own classes, and nothing hidden.
 
-:func:`make_preprocessor` puts them together; :func:`align_columns` brings any later table into the
-shape that they were made for.
+:func:`make_preprocessor` puts them together; :func:`align_columns` brings any table to their shape.
 """
 
 from __future__ import annotations
@@ -62,9 +61,8 @@ def make_preprocessor(X: DataFrame, plans: list[ColumnPlan] | None = None) -> Co
 
     Numbers: the median where missing, then standardised. Booleans: 0 or 1. Dates: year, month,
     weekday and days, as numbers. Categories: one feature each, rare ones pooled; an empty cell is
-    the category "missing", and one that was never seen is none of them. There is no feature that
-    says where numbers were missing: places differ in what they write down, and such a feature would
-    tell places apart, not classes.
+    the category "missing", and one that was never seen is none of them. No feature says where
+    numbers were missing: it would tell places apart, which differ in what they write down.
 
     Parameters
     ----------

@@ -118,8 +118,7 @@ def mark_missing(frame: DataFrame, na_values: Collection[str]) -> DataFrame:
     frame : DataFrame
         The table; it is left as it is.
     na_values : collection of str
-        What stands for missing. Blanks around it do not matter. A column in which all that is left
-        are numbers is one of numbers.
+        What stands for missing, but for blanks; a column that is left with numbers is of numbers.
 
     Examples
     --------

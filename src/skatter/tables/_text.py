@@ -138,9 +138,8 @@ def check_characters(data: Data) -> bool:
 def find_layout(data: Data, delimiters: tuple[str, ...] = DELIMITERS) -> Layout:
     """Find delimiter, decimal mark and header from the first rows.
 
-    A delimiter that gives all rows the same number of cells, two or more, wins over one that does
-    not; among those, the one that leaves more numbers (so that decimal commas divide no cells),
-    then the one that gives more cells.
+    A delimiter that gives all rows the same number of cells, two or more, wins; among those, the
+    one that leaves more numbers (so that decimal commas divide no cells), then more cells.
     """
     lines = _first_lines(data)
     samples = {delimiter: _sample(lines, delimiter) for delimiter in delimiters}

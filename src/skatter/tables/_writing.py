@@ -45,8 +45,7 @@ def write_table(
     frame : DataFrame
         The table.
     target : str, Path or binary file
-        Where to; ``"-"`` is standard output. A file is written beside its place and then moved
-        there: no reader ever sees half of it.
+        Where to; ``"-"`` is standard output. No reader ever sees half a file.
     kind : str or None
         "parquet", "npz", "csv" or "tsv", the latter two also packed, such as "csv.gz" (or ".bz2",
         ".xz").
