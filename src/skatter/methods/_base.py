@@ -83,6 +83,7 @@ class Rival(Declared, BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     needs: ClassVar[tuple[Need, ...]] = ("one target",)
+    _needs_two_classes: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
 
@@ -193,6 +194,8 @@ class Rival(Declared, BaseEstimator):
                 "the target by a negative integer in sample_domain, since a domain with labels "
                 "otherwise counts as a source."
             )
+        if self._needs_two_classes:
+            self._require_two_classes(transfer.classes)
 
     def _require_two_classes(self, classes: Array, samples: str = "samples") -> None:
         if len(classes) < 2:
@@ -299,6 +302,7 @@ class RivalClassifier(ScoresLabelled, Rival):
     __metadata_request__predict: ClassVar = {"sample_domain": True}
     __metadata_request__decision_function: ClassVar = {"sample_domain": True}
     needs: ClassVar[tuple[Need, ...]] = ("source labels", "one target")
+    _needs_two_classes = True
 
     def decision_function(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return how much speaks for each class: one column per class, or one value for two.
@@ -322,10 +326,6 @@ class RivalClassifier(ScoresLabelled, Rival):
 
     def _decide(self, X: Any, from_source: Mask) -> Array:
         raise NotImplementedError
-
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        self._require_two_classes(transfer.classes)
 
 
 class SourceClassifier(RivalClassifier):

@@ -137,11 +137,8 @@ class UML(WithComponents, Iterative, GeneralizingTransformer):
     n_impostors: int = parameter(COUNT, default=30)
     max_iter: int = 30
     tol: float = 1e-2
+    _needs_two_classes = True
     _takes_sparse = True
-
-    def _check_labels(self, transfer: Transfer) -> None:
-        super()._check_labels(transfer)
-        self._require_two_classes(transfer.classes)
 
     def _fit(self, transfer: Transfer) -> None:
         transfer = canonical(transfer, precomputed=False)
