@@ -191,7 +191,7 @@ def _public_path(estimator: type[Any]) -> str:
 
 def _shares_gram(estimator: type[Any]) -> bool:
     """Whether samples count through their RBF Gram matrix alone, and that may be handed over."""
-    if not issubclass(estimator, (ScatterComponents, TCA)):
+    if not (issubclass(estimator, ScatterComponents) or estimator is TCA):
         return False
     defaults = estimator().get_params(deep=False)
     return defaults["kernel"] == "rbf" and defaults["gamma"] == "median"
