@@ -202,6 +202,7 @@ class Contest(LearnsFromDomains, BaseEstimator):
     candidates: Mapping[str, Any] | None = field(default=None, kw_only=False)
 
     def contender(self, name: str) -> Contender:
+        """Return a candidate by its name."""
         return next(each for each in self.contenders_ if each.name == name)
 
     def _settle(self, contenders: Iterable[Contender]) -> None:
