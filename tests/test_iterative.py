@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skatter import _tiles as tiles
-from skatter._objective import Coefficients, Factors, Objective, sca, usca
+from skatter._objective import Coefficients, Factors, Objective, sca
 from skatter._solve import canonical_order, iterative, solve_dual
 from skatter._solve.iterative import solve_iterative
 from skatter._tiles import TiledGram
@@ -270,7 +270,11 @@ def test_it_solves_the_generalised_eigenproblem(labelled, beta, delta, normalize
     assert_allclose(found.residuals, residuals, atol=1e-8)
 
 
-@pytest.mark.parametrize("objective", [usca(0.0, ridge=0.3), usca(5.0, ridge=0.3)], ids=["0", "5"])
+@pytest.mark.parametrize(
+    "objective",
+    [Objective(domain=0.0, ridge=0.3), Objective(domain=5.0, ridge=0.3)],
+    ids=["0", "5"],
+)
 @pytest.mark.usefixtures("lean")
 def test_without_labels_it_is_unsupervised_sca_and_kernel_pca(objective):
     case = problem(labelled="none")
@@ -378,7 +382,7 @@ def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k, with
     spectrum = SPECTRA[name]
     K, domains = with_spectrum(spectrum)
     gram = TiledGram(K, Kernel("precomputed"), tile=128)
-    found = solve_iterative(gram, domains, usca(0.0, ridge=1.0), k, tol=1e-6, landmarks=20)
+    found = solve_iterative(gram, domains, Objective(), k, tol=1e-6, landmarks=20)
     there = int(np.sum(spectrum[:k] > 1e-10 * spectrum[0]))
     assert len(found.eigenvalues) == there
     assert_allclose(
@@ -393,7 +397,7 @@ def test_exact_pairs_that_are_too_few_are_not_the_end(with_spectrum):
     # Every direction is a component: the first ones have no residual to follow.
     K, domains = with_spectrum(np.ones(299))
     gram = TiledGram(K, Kernel("precomputed"))
-    found = solve_iterative(gram, domains, usca(0.0, ridge=1.0), 60, tol=1e-6, landmarks=1)
+    found = solve_iterative(gram, domains, Objective(), 60, tol=1e-6, landmarks=1)
     assert_allclose(found.eigenvalues * 300, np.ones(60), rtol=1e-10)
 
 
@@ -401,7 +405,7 @@ def test_exact_pairs_that_are_too_few_are_not_the_end(with_spectrum):
 def test_the_basis_is_orthonormal_and_takes_nothing_that_is_rounding(distance, size, with_spectrum):
     K, domains = with_spectrum(np.r_[1e6, TAIL[:298]])
     setup = iterative._Problem(
-        TiledGram(K, Kernel("precomputed")), Coefficients(domains), usca(0.0, ridge=1.0)
+        TiledGram(K, Kernel("precomputed")), Coefficients(domains), Objective()
     )
     space = iterative._Space(setup, 200, kept=10)
     rng = np.random.default_rng(0)
@@ -434,7 +438,7 @@ def test_samples_that_coincide_have_no_component():
     case.X = np.ones_like(case.X)
     gram = TiledGram(case.X, resolve_kernel(case.X), tile=20)
     assert gram.trace == 0
-    found = solve_iterative(gram, case.domains, usca(1.0, ridge=1.0), 4, tol=1e-6)
+    found = solve_iterative(gram, case.domains, Objective(domain=1.0), 4, tol=1e-6)
     assert [array.shape for array in found] == [(0,), (50, 0), (50, 0), (0,)]
 
 
@@ -455,7 +459,7 @@ def test_samples_far_from_all_landmarks_are_not_missed():
     found = solve_iterative(
         TiledGram(X, kernel, tile=100),
         domains,
-        usca(0.0, ridge=1.0),
+        Objective(),
         4,
         tol=1e-6,
         landmarks=10,
@@ -628,7 +632,7 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused_with_a_remedy():
     case = problem(n=100)
     gram = TiledGram(-dense_gram(case), Kernel("precomputed"), tile=40)
     with pytest.raises(ValueError, match=r"not positive semi-definite.*Choose another kernel"):
-        solve_iterative(gram, case.domains, usca(1.0, ridge=1.0), 3, tol=1e-6)
+        solve_iterative(gram, case.domains, Objective(domain=1.0), 3, tol=1e-6)
 
 
 def test_a_few_negative_directions_are_found_by_the_products(with_spectrum):
@@ -637,7 +641,7 @@ def test_a_few_negative_directions_are_found_by_the_products(with_spectrum):
     K, domains = with_spectrum(spectrum)
     gram = TiledGram(K, Kernel("precomputed"), tile=128)
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        solve_iterative(gram, domains, usca(0.0, ridge=1.0), 25, tol=1e-6, landmarks=1)
+        solve_iterative(gram, domains, Objective(), 25, tol=1e-6, landmarks=1)
 
 
 @pytest.mark.usefixtures("lean")
@@ -665,7 +669,7 @@ def test_arguments_that_make_no_sense_are_named_before_any_work(wrong):
     gram = TiledGram(case.X, resolve_kernel(case.X))
     arguments = {"k": 2, "tol": 1e-6, **wrong}
     with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
-        solve_iterative(gram, case.domains, usca(1.0, ridge=1.0), **arguments)
+        solve_iterative(gram, case.domains, Objective(domain=1.0), **arguments)
     assert gram.products == 0
 
 

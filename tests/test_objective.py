@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skatter._objective import Coefficients, Objective, sca, usca
+from skatter._objective import Coefficients, Objective, sca
 from skatter.domains import read_domains
 
 some = settings(deadline=None, max_examples=25)
@@ -270,11 +270,11 @@ def test_both_scalings_are_one_problem_under_the_published_change_of_units(share
 
 
 def test_unsupervised_sca_uses_no_class():
-    assert usca(3.0, ridge=0.5) == Objective(total=1.0, domain=3.0, ridge=0.5)
+    assert Objective(domain=3.0, ridge=0.5) == Objective(total=1.0, domain=3.0, ridge=0.5)
 
 
 def test_only_beta_one_leaves_nothing_but_class_means_in_the_numerator():
     kinds = {"normalize": True, "n_labelled": 10, "ridge": 1.0}
     assert sca(1.0, 1.0, **kinds).between_only
     assert not sca(0.999, 1.0, **kinds).between_only
-    assert not usca(1.0, ridge=1.0).between_only
+    assert not Objective(domain=1.0, ridge=1.0).between_only

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.linalg import eigh, helmert, subspace_angles
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from skatter._objective import Coefficients, Objective, sca, usca
+from skatter._objective import Coefficients, Objective, sca
 from skatter._solve import (
     DualOperator,
     DualPath,
@@ -214,7 +214,7 @@ def test_tensors_solve_the_generalised_eigenproblem_too(
 @pytest.mark.parametrize(("seed", "n_domains", "n_classes", "kernel"), SHAPES[:5])
 def test_unsupervised_sca_is_solved_exactly(seed, n_domains, n_classes, kernel, delta, solver):
     case = problem(seed, n_domains, n_classes, kernel=kernel)
-    objective = usca(delta, ridge=0.3)
+    objective = Objective(domain=delta, ridge=0.3)
     truth = reference(case.K0, case.label, case.domain, objective)
     assert_solves(solve(case, objective, 9, tol=1e-9, solver=solver), truth, 9)
 
@@ -546,7 +546,7 @@ def test_the_operator_is_its_definition(seed, n_domains, n_classes, kernel, norm
 def test_without_a_class_term_the_operator_is_the_kernel_over_the_ridge():
     case = problem(0, 2, 3)
     K = centred(case.K0)
-    operator = DualOperator(K, Coefficients(view(case)), usca(1.0, ridge=0.25))
+    operator = DualOperator(K, Coefficients(view(case)), Objective(domain=1.0, ridge=0.25))
     W = np.asfortranarray(np.eye(len(K))[:, :3])
     assert_allclose(operator(W), 4 * K[:, :3], atol=1e-14)
 
@@ -578,7 +578,7 @@ def test_a_negative_kernel_is_refused_without_a_class_term_too(solver):
     case = problem(0, 2, 3)
     case.K0 = -case.K0
     with pytest.raises(ValueError, match="positive semi-definite"):
-        solve(case, usca(1e4, ridge=1e-3), 3, solver=solver)
+        solve(case, Objective(domain=1e4, ridge=1e-3), 3, solver=solver)
 
 
 @some
@@ -733,7 +733,7 @@ def test_primal_equals_dual_whatever_the_number_of_features(beta, p):
 def test_sparse_features_give_the_same_as_dense_ones(form):
     case = problem(1, 3, 4)
     features = np.where(np.abs(case.X) > 1, case.X, 0)
-    for objective in (weights(case, 0.3, 10.0, normalize=True), usca(3.0, ridge=0.1)):
+    for objective in (weights(case, 0.3, 10.0, normalize=True), Objective(domain=3.0, ridge=0.1)):
         full = primal(features, view(case)).solve(objective, 4)
         thin = primal(form(features), view(case)).solve(objective, 4)
         assert_allclose(thin.values, full.values, rtol=1e-10)
@@ -762,7 +762,7 @@ def test_primal_finds_all_components_of_balanced_categories(k, p):
 def test_primal_returns_fewer_components_where_features_repeat():
     case = problem(1, 3, 4)
     doubled = np.hstack([case.X[:, :3], case.X[:, :3]])
-    found = primal(doubled, view(case)).solve(usca(1.0, ridge=0.1), 6)
+    found = primal(doubled, view(case)).solve(Objective(domain=1.0, ridge=0.1), 6)
     assert len(found.values) == 3
 
 

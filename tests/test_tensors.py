@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from skatter import SCA, kernels
 from skatter import _tensors as tensors
-from skatter._objective import Coefficients, Objective, sca, usca
+from skatter._objective import Coefficients, Objective, sca
 from skatter._solve import DualOperator, DualPath, canonical_order, solve_dual
 from skatter._solve.blas import (
     cholesky_in_place,
@@ -708,7 +708,7 @@ def assert_same(found, expected, close):
 
 def weights(view, beta, delta, *, normalize=True):
     if not view.n_labelled:
-        return usca(delta, ridge=1e-3)
+        return Objective(domain=delta, ridge=1e-3)
     ridge = 1e-3 if normalize else 1.0
     return sca(beta, delta, ridge=ridge, normalize=normalize, n_labelled=view.n_labelled)
 
@@ -802,7 +802,7 @@ def test_a_tensor_that_is_not_positive_semidefinite_is_refused_with_a_remedy(
     with pytest.raises(ValueError, match=r"not positive semi-definite.*Choose another kernel"):
         solve_dual(K, view, weights(view, 0.3, 1.0), 3, tol=1e-6, solver=solver)
     with pytest.raises(ValueError, match="positive semi-definite"):
-        solve_dual(K, view, usca(1e4, ridge=1e-3), 3, tol=1e-6, solver=solver)
+        solve_dual(K, view, Objective(domain=1e4, ridge=1e-3), 3, tol=1e-6, solver=solver)
 
 
 def test_the_operator_on_tensors_is_its_definition(small_tiles, tensor):

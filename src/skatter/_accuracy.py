@@ -20,10 +20,8 @@ from skatter.labels import is_continuous, read_numbers
 
 Tally = tuple[float, float, int]
 """Weight of the right predictions, weight of all, and number of labelled samples."""
-
 SCORE_REQUEST = {"sample_domain": True, "sample_weight": True, "allow_source": True}
 """What ``score`` asks to be given where metadata are routed."""
-
 NOTHING_TO_SCORE = "y has no labelled sample to score; give the true labels."
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from skatter._tensors import check_tensor, is_tensor, moments_of_columns
+from skatter._tensors import Array, check_tensor, is_tensor, moments_of_columns
 
 FLOATS = (np.float64, np.float32)
 LARGEST = {"float64": 1e100, "float32": 1e17}
@@ -56,6 +56,16 @@ def check_length(name: str, length: int, expected: int) -> None:
         raise ValueError(
             f"Lengths differ: X has {expected}, {name} has {length}. Give one value per row of X."
         )
+
+
+def check_labels(estimator: Any, y: Any, n_samples: int) -> Array:
+    """Return labels as an array, one for each sample, or say that there are none."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    labels = np.asarray(column_or_1d(y, warn=True))
+    check_length("y", len(labels), n_samples)
+    return labels
 
 
 def n_rows(X: Any) -> int:

@@ -65,10 +65,6 @@ BATCH = 1024
 """New samples mapped at a time: bounds the memory of ``transform``, and stays near the cache."""
 
 
-def _read_part(X: Any, y: Any, sample_domain: Any, labelled: Any, classes: Any) -> Domains:
-    return read_part(y, sample_domain, labelled=labelled, classes=classes, n_samples=n_rows(X))
-
-
 def _moments_suffice(estimator: ScatterComponents) -> bool:
     """Whether an estimator learns from moments; the reason why not otherwise."""
     reason = estimator.why_not_moments()
@@ -202,10 +198,11 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         if backend_of(X):
             raise TypeError("X is a Dask collection, which is in chunks already: give it to fit.")
-        number, done = self._chunks_seen()
-        with Place("Chunk", number, done, n_rows(X)).named(X):
+        begun, size = "moments_" in vars(self), n_rows(X)
+        number, done = (self.n_chunks_seen_, self.moments_.n_samples) if begun else (0, 0)
+        with Place("Chunk", number, done, size).named(X):
             known = self.stream_classes_ if number else classes
-            domains = _read_part(X, y, sample_domain, labelled, known)
+            domains = read_part(y, sample_domain, labelled=labelled, classes=known, n_samples=size)
             if not number:
                 self.begin_stream(X, classes)
             part = self.moments_of(X, domains)
@@ -397,11 +394,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             return found
         given = feature_map.get_params()
         found.set_params(**{name: given[name] for name in KERNEL_PARAMETERS})
-        found.kernel_, found.X_fit_, found.feature_map_ = (
-            feature_map.kernel_,
-            feature_map.X_fit_,
-            None,
-        )
+        found.kernel_, found.X_fit_ = feature_map.kernel_, feature_map.X_fit_
+        found.feature_map_ = None
         found.dual_coef_ = multiply(feature_map.dual_coef_, self.components_.T)
         found.offset_ = multiply(feature_map.offset_, self.components_.T) + self.offset_
         del found.components_
@@ -518,11 +512,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # --- explicit features ----------------------------------------------------------------------
 
-    def _chunks_seen(self) -> tuple[int, int]:
-        if "moments_" not in vars(self):
-            return 0, 0
-        return self.n_chunks_seen_, self.moments_.n_samples
-
     def _keep_moments(self, moments: Moments, n_chunks: int) -> None:
         for name in SOLVED:
             self.__dict__.pop(name, None)
@@ -562,10 +551,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             self.dual_coef_, self.offset_ = B, multiply(space.mean, B)
         self.eigenvalues_, self.residuals_, self.n_components_ = values, residuals, len(values)
         domains = space.domains
-        self.classes_, self.class_counts_ = (
-            np.array(domains.classes),
-            np.array(domains.class_counts),
-        )
+        self.classes_ = np.array(domains.classes)
+        self.class_counts_ = np.array(domains.class_counts)
         self.domain_ids_ = np.array(domains.domain_ids)
         self.domain_counts_ = np.array(domains.domain_counts)
         self.scatter_ = {"before": space.scatters, "after": after}

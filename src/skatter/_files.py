@@ -27,14 +27,10 @@ except ImportError:
 
 _PLAINLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Neither through a link nor waiting for a pipe."""
-
 PREFIX, SUFFIX = ".skatter-", ".part"
 """Of temporary files, which lie beside the file that they become."""
-
 EMPTY = 2**20  # length of an array without values, in any direction
-
 CODED = 0x61  # flags of zip members that are encrypted or patches
-
 STALE = 60.0
 """Seconds after which an empty one has been left: a process is about to lock it until then."""
 

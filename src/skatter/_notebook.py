@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 from skatter._formatting import join, number, printable, shorten
 
 MOST_NAMES = 10  # domains, classes or candidates that are listed; the others are counted
-
 LONGEST_NAME = 40  # letters of a name
 
 _STYLE = """

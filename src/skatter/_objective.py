@@ -68,11 +68,6 @@ def sca(
     )
 
 
-def usca(delta: float, *, ridge: float) -> Objective:
-    """Unsupervised SCA: total scatter against domain scatter; kernel PCA where ``delta`` is 0."""
-    return Objective(domain=delta, ridge=ridge)
-
-
 @dataclass(frozen=True)
 class Factors:
     """Whose means the thin scatters compare: SCA's own, or those of a relative.

@@ -20,7 +20,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
-
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 

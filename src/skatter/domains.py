@@ -23,9 +23,7 @@ __all__ = ["Domains", "read_domains"]
 
 UNLABELLED = -1
 """The integer that marks an unlabelled sample, in ``y`` and in :attr:`Domains.label`."""
-
 FEW = 8  # names that are picked out one by one rather than sorted
-
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
@@ -246,19 +244,18 @@ def read_domains(
     ([-1, 1], [False, False, True, True])
     """
     n = _common_length(n_samples, y=y, sample_domain=sample_domain, labelled=labelled)
-    domain_ids, domain = (None, None) if sample_domain is None else _read_ids(sample_domain)
+    named = None if sample_domain is None else _read_ids(sample_domain)
     mask = None if labelled is None else host(labelled)
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"labelled must be a boolean mask, got dtype {mask.dtype}.")
-    named = None if domain is None or domain_ids is None else (domain_ids, domain)
     classes, label = _read_labels(y, n, mask, named)
-    if domain is None or domain_ids is None:
+    if named is None:
         # One domain of labelled and one of unlabelled samples, whichever exist.
         present, domain = np.unique(label == UNLABELLED, return_inverse=True)
         ids = np.where(present, "unlabelled", "labelled")
         return Domains(label, classes, domain.astype(np.intp), ids, present.copy())
-    is_target = _targets(domain_ids, domain[label != UNLABELLED])
-    return Domains(label, classes, domain, domain_ids, is_target)
+    ids, domain = named
+    return Domains(label, classes, domain, ids, _targets(ids, domain[label != UNLABELLED]))
 
 
 def read_part(

@@ -42,14 +42,10 @@ from skatter._threads import in_threads
 
 __all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
 
-
 MEDIAN_SAMPLE = 1000
 """Above this many samples, the median heuristic looks at a subsample of this size."""
-
 DIAGONAL_BATCH = 256  # samples whose kernel with one another is computed for the diagonal alone
-
 GRAM_TILE = 256  # rows and columns of the tiles in which a Gram matrix is computed
-
 _DEGREE, _COEF0 = real(1), real()
 
 _DISTANCES: Mapping[str, Callable[[Any], tensors.Array]] = {
@@ -103,10 +99,7 @@ class Kernel:
         if self.origin is not None:
             # Samples that were dense in the fit may come sparse: shifted, they are dense again.
             X, Y = (W.toarray() if issparse(W) else W for W in (X, Y))
-            X, Y = (
-                X - tensors.like(self.origin, X),
-                None if Y is None else Y - tensors.like(self.origin, Y),
-            )
+            X, Y = (W if W is None else W - tensors.like(self.origin, W) for W in (X, Y))
         if tensors.is_tensor(X):
             Y = None if Y is None else tensors.like(Y, X)
             return tensors.kernel_matrix(self.metric, self.params, X, Y)
@@ -198,20 +191,9 @@ def resolve_kernel(
 
 
 def kernel_of(estimator: Any, X: Any) -> Kernel:
-    """Resolve the kernel that an estimator's parameters name, with its bandwidth set from ``X``.
-
-    The estimator has ``kernel``, ``gamma``, ``degree``, ``coef0`` and ``kernel_params``, and may
-    have ``random_state``.
-    """
-    return resolve_kernel(
-        X,
-        estimator.kernel,
-        gamma=estimator.gamma,
-        degree=estimator.degree,
-        coef0=estimator.coef0,
-        kernel_params=estimator.kernel_params,
-        random_state=getattr(estimator, "random_state", None),
-    )
+    """Resolve the kernel that an estimator's parameters name, with its bandwidth set from ``X``."""
+    given = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
+    return resolve_kernel(X, **given, random_state=getattr(estimator, "random_state", None))
 
 
 def _resolve_gamma(
@@ -237,13 +219,10 @@ def _check_name(name: str, value: Any) -> None:
 
 
 def _check_gamma(name: str, value: Any) -> None:
-    if isinstance(value, str):
-        if value not in ("median", "printed"):
-            raise ValueError(
-                f"{name} must be 'median', 'printed', a number or None, got {value!r}."
-            )
-    elif value is not None:
-        POSITIVE(name, value)
+    if not isinstance(value, str):
+        optional(POSITIVE)(name, value)
+    elif value not in ("median", "printed"):
+        raise ValueError(f"{name} must be 'median', 'printed', a number or None, got {value!r}.")
 
 
 def _check_mapping(name: str, value: Any) -> None:
@@ -328,10 +307,10 @@ def _representative_rows(X: Any, random_state: Any) -> tensors.Array:
 def gram(X: Any, kernel: Kernel) -> tensors.Tall:
     """Return a fresh Gram matrix of the rows of ``X``, after checking that it fits in memory.
 
-    That of a tensor is symmetric to the bit.
+    That of a tensor is symmetric to the bit; a precomputed one is checked.
     """
     require_memory(X.shape[0], tensors.host_dtype(X).itemsize, tensors.device_of(X))
-    K = kernel(X)
+    K = check_gram(X) if kernel.precomputed else kernel(X)
     # What a user's function returned may be its own, cached or read-only.
     return tensors.copied_rows(K) if kernel.precomputed or callable(kernel.metric) else K
 

@@ -25,7 +25,6 @@ from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_doma
 
 __all__ = ["bin_labels"]
 
-
 Task = Literal["classes", "numbers"]  # what labels are
 
 NOT_IN_PARTS = (
@@ -36,7 +35,6 @@ NOT_IN_PARTS = (
 
 MOST_LEVELS = 256
 """Different labels that are told apart: more of them are cut into so many parts of equal counts."""
-
 DEGREE = 3  # of the splines; lower where there are few
 
 

@@ -52,7 +52,6 @@ from skatter.kernels import Kernel, WithKernel, kernel_of
 
 __all__ = ["LandmarkMap"]
 
-
 CANDIDATES = 5_000
 """Samples that k-means++ chooses landmarks from, unless ``PER_LANDMARK`` asks for more."""
 PER_LANDMARK = 5  # candidates for each landmark, at least
@@ -61,10 +60,18 @@ PILOT = 256  # landmarks, drawn uniformly, that leverage is estimated from
 DRAWS_PER_DIRECTION = 10
 """Landmarks that a draw by leverage takes for each direction that it is to resolve."""
 BATCH = 8192  # samples looked at together
-
 _EUCLIDEAN = ("linear", "rbf")  # kernels whose distances in feature space grow with Euclidean ones
 _DENSE_ONLY = ("additive_chi2", "chi2")
 _NEGATIVE = 1e-6  # share of negative eigenvalues that rounding does not explain
+
+
+def _check_landmarks(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, tuple(_CHOICES))
+    elif value is None:
+        raise TypeError(
+            f"{name} must be one of {', '.join(_CHOICES)}, or an array of samples; got None."
+        )
 
 
 @declared
@@ -146,9 +153,7 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     """
 
     n_components: int = parameter(COUNT, default=256, kw_only=False)
-    landmarks: Any = parameter(
-        lambda name, value: _check_landmarks(name, value), default="kmeans++"
-    )
+    landmarks: Any = parameter(_check_landmarks, default="kmeans++")
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Choose the landmarks.
@@ -333,15 +338,6 @@ def _leverage_scores(X: Any, candidates: Codes, kernel: Kernel, n_landmarks: int
     return np.concatenate(scores)
 
 
-def _check_landmarks(name: str, value: Any) -> None:
-    if isinstance(value, str):
-        check_choice(name, value, tuple(_CHOICES))
-    elif value is None:
-        raise TypeError(
-            f"{name} must be one of {', '.join(_CHOICES)}, or an array of samples; got None."
-        )
-
-
 _CHOICES: dict[str, Callable[[Any, Codes, Kernel, int, Any], Codes]] = {
     "kmeans++": _spread_rows,
     "leverage": _leverage_rows,
@@ -378,7 +374,10 @@ def _inverse_root(K: tensors.Array, eps: float, device: Any) -> tuple[tensors.Ar
 
     Where there is none, one of zeros: downstream steps need a column.
     """
-    values, U = _all_pairs(K, device)
+    if tensors.on_card(device):
+        values, U = tensors.leading_on_card(K, len(K), device)
+    else:
+        values, U = (each[..., ::-1] for each in eigh(K))
     # Eigenvalues have an error of their own, which grows with the root of their number.
     rounding = max(eps, 4 * np.sqrt(len(K)) * np.finfo(K.dtype).eps)
     rank = np.count_nonzero(values > rounding * np.abs(values).sum())
@@ -386,14 +385,6 @@ def _inverse_root(K: tensors.Array, eps: float, device: Any) -> tuple[tensors.Ar
         return np.zeros(1), np.zeros((len(K), 1))
     values, U = values[:rank], U[:, :rank]
     return values, np.asarray(U * (column_signs(U) / np.sqrt(values)))
-
-
-def _all_pairs(K: tensors.Array, device: Any) -> tuple[tensors.Array, tensors.Array]:
-    """Return all eigenpairs, largest first."""
-    if tensors.on_card(device):
-        return tensors.leading_on_card(K, len(K), device)
-    values, U = eigh(K)
-    return values[::-1], U[:, ::-1]
 
 
 def _warn_if_indefinite(K: tensors.Array, sizes: tensors.Array) -> None:

@@ -40,7 +40,6 @@ from skatter.domains import UNLABELLED, Codes, Domains, concatenate_domains
 
 __all__ = ["Moments", "collect_moments", "merge_moments"]
 
-
 SECOND = ("pooled", "cell")
 MAX_BYTES = 2**34  # size of a file of moments
 BATCH_VALUES = 2**23  # features computed at a time: bounds the memory that collecting moments takes

@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
 from skatter._accuracy import share, tally
-from skatter._checks import check_length, check_samples
+from skatter._checks import check_labels, check_samples
 from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter._tensors import Array
 
@@ -76,7 +76,8 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         first = "X_fit_" not in vars(self)
         self.check_parameters()
         X = check_samples(self, X, reset=first, tensors=True, least=1)
-        names = self._check_labels(X, y)
+        names = check_labels(self, y, X.shape[0])
+        check_classification_targets(names)
         if first:
             self._random = check_random_state(0 if self.random_state is None else self.random_state)
             self.X_fit_, self.classes_, self.n_samples_seen_ = X[:0], names[:0], 0
@@ -136,11 +137,3 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _check_labels(self, X: Any, y: Any) -> Array:
-        if y is None:
-            raise ValueError("NearestNeighbour requires y to be passed, but the target y is None.")
-        names = column_or_1d(y, warn=True)
-        check_classification_targets(names)
-        check_length("y", len(names), X.shape[0])
-        return np.asarray(names)

@@ -34,7 +34,6 @@ from skatter.labels import marks, read_numbers
 
 __all__ = ["DomainPipeline", "make_domain_pipeline"]
 
-
 NO_LABELS = (
     "requires y to be passed, but the target y is None or has no labelled sample: a step of the "
     "pipeline learns from labels."

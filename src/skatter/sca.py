@@ -13,7 +13,6 @@ from skatter._components import LabelledComponents, RidgedComponents, ScatterCom
 from skatter._objective import Objective
 from skatter._parameters import (
     NON_NEGATIVE,
-    POSITIVE,
     SHARE,
     choice,
     declared,
@@ -35,11 +34,7 @@ from skatter.labels import (
 __all__ = ["KPCA", "SCA", "USCA", "KernelFisher"]
 
 DEFAULT_RIDGE = 1e-3  # share of the total scatter, where scatters are means
-
 DEFAULT_BETA = 0.1
-
-RIDGE = optional(POSITIVE)  # rule of a ridge that has a default
-
 NUMBERS_RIDGE, NUMBERS_BETA = 1e-2, 1.0
 """The same where labels are numbers; chosen by ``benchmarks/label_splines.py``."""
 
@@ -203,7 +198,8 @@ class USCA(RidgedComponents):
 
     def objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights of the scatters, given the total scatter in feature space."""
-        return objectives.usca(self.delta, ridge=ridge_weight(self.ridge, self.normalize, total))
+        ridge = ridge_weight(self.ridge, self.normalize, total)
+        return Objective(domain=self.delta, ridge=ridge)
 
 
 @declared
@@ -266,7 +262,7 @@ class KPCA(ScatterComponents):
 
     def objective(self, domains: Domains, total: float) -> Objective:
         """Return the weights of the scatters, given the total scatter in feature space."""
-        return objectives.usca(0.0, ridge=1.0)
+        return Objective()
 
 
 def learns_from_numbers(estimator: Any) -> bool:

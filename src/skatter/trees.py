@@ -25,9 +25,9 @@ from sklearn.ensemble import (
 )
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skatter._checks import check_length
+from skatter._checks import check_labels
 from skatter._parameters import COUNT, Declared, declared, optional, parameter
 from skatter._tensors import Array
 from skatter._threads import allowed_threads, one_thread
@@ -40,10 +40,8 @@ __all__ = [
     "TreeEnsemble",
 ]
 
-
 ROWS = 8192
 """Rows evaluated together, so that they and the nodes of one tree stay in the processor's cache."""
-
 WALKERS = 32768  # pairs of a row and a tree that go down together: few rows take many trees at once
 
 
@@ -224,11 +222,8 @@ class TreeEnsemble:
                 raise ValueError(
                     f"The array {name} of the trees holds a number that is not finite."
                 )
-        (n_leaves, width), n_splits, n_outputs = (
-            self.value.shape,
-            len(self.left),
-            len(self.baseline),
-        )
+        n_leaves, width = self.value.shape
+        n_splits, n_outputs = len(self.left), len(self.baseline)
         ranges = {"feature": (0, self.n_features), "output": (0, n_outputs - width + 1)}
         ranges |= dict.fromkeys(("roots", "left", "right"), (-n_leaves, n_splits))
         for name, (low, high) in ranges.items():
@@ -420,14 +415,8 @@ class _TreeModel(Declared, BaseEstimator):
 
     def _check_training(self, X: Any, y: Any) -> tuple[Any, Array]:
         self.check_parameters()
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
         X = self._check_samples(X, reset=True)
-        labels = np.asarray(column_or_1d(y, warn=True))
-        check_length("y", len(labels), X.shape[0])
-        return X, self._check_labels(labels)
+        return X, self._check_labels(check_labels(self, y, X.shape[0]))
 
     def _check_labels(self, labels: Array) -> Array:
         raise NotImplementedError

@@ -101,18 +101,12 @@ def balanced_domain_factor(domains: Domains) -> Array:
     The mean of a domain is the mean of the means of the classes it has; unlabelled samples do not
     count. So domains that differ in nothing but how frequent each class is have the same mean.
     """
-    means = [
-        _mean_of_class_means(domains, d)
-        for d in range(domains.n_domains)
-        if (domains.labelled & (domains.domain == d)).any()
-    ]
+    means = []
+    for d in np.unique(domains.domain[domains.labelled]):
+        own = np.where(domains.domain == d, domains.label, -1)
+        of_classes = indicator_means(own, len(domains.classes), domains.count)
+        means.append(of_classes[:, of_classes.any(axis=0)].mean(axis=1))
     return scatter_of_means(np.column_stack([np.zeros((domains.n_rows, 0)), *means]))
-
-
-def _mean_of_class_means(domains: Domains, domain: int) -> Array:
-    own = np.where(domains.domain == domain, domains.label, -1)
-    means = indicator_means(own, len(domains.classes), domains.count)
-    return np.asarray(means[:, means.any(axis=0)].mean(axis=1))
 
 
 def scatter_of_means(E: Array) -> Array:

@@ -58,17 +58,17 @@ class Geometry:
     @classmethod
     def of_gram(cls, K: tensors.Tall) -> Geometry:
         """Feature space of a Gram matrix, centred or not."""
-        norms = tensors.host(K.diagonal()).astype(np.float64)
-        return cls(norms, lambda W: _energies_of_gram(K, W), tensors.device_of(K))
+        device = tensors.device_of(K)
+
+        def energies(W: tensors.Tall) -> Array:
+            product = tensors.multiply(K, tensors.like(W, K))
+            return tensors.column_dots(tensors.to_device(W, device), product)
+
+        return cls(tensors.host(K.diagonal()).astype(np.float64), energies, device)
 
     def energy(self, W: Array) -> float:
         """Return tr(Wᵀ K W)."""
         return float(np.sum(self.energies(W)))
-
-
-def _energies_of_gram(K: tensors.Tall, W: tensors.Tall) -> Array:
-    W = tensors.to_device(W, tensors.device_of(K))
-    return tensors.column_dots(W, tensors.multiply(K, tensors.like(W, K)))
 
 
 def _energies_of_rows(Z: tensors.Tall, W: tensors.Tall) -> Array:

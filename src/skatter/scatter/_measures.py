@@ -203,9 +203,7 @@ def _read_geometry(
     resolved = resolve_kernel(X, kernel, gamma=gamma)
     if resolved.linear:
         return X, Geometry.of_features(X)
-    if resolved.precomputed:
-        return X, Geometry.of_gram(check_gram(X))
-    return X, Geometry.of_gram(gram(X, resolved))
+    return X, Geometry.of_gram(check_gram(X) if resolved.precomputed else gram(X, resolved))
 
 
 def _labelled_view(y: Any, n_samples: int) -> Domains:

@@ -32,10 +32,8 @@ from skatter.selection._asking import (
 from skatter.selection.criteria._evidence import seed_of
 
 FOCUS = 0.6  # share of the labels that goes to rows on which the predictions are far apart
-
 LEVEL, COVERAGE = 0.95, 0.9
 """Probability from which the matter is decided, and coverage of the intervals."""
-
 FEWEST = 5  # labels without which nothing is decided: fewer say nothing of how errors vary
 
 

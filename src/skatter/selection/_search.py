@@ -54,13 +54,10 @@ from skatter.selection._splitters import LeaveOneDomainOut
 from skatter.selection.criteria._registry import CRITERIA
 
 Setting = tuple[float, float]  # β and δ
-
 Fold = Callable[[Codes], Iterator[Array]]
 """Held-out rows to projections of all samples, setting by setting."""
-
 Score = Callable[[Codes, Codes], float]
 """Predicted rows and their predictions to a number; larger is better."""
-
 N_FOLDS = 5
 BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skatter._checks import check_integer, check_real
+from skatter._parameters import POSITIVE
 from skatter.theory._concentration import (
     RademacherComplexity,
     ScatterBound,
@@ -22,7 +23,7 @@ from skatter.theory._discrepancy import (
     printed_discrepancy,
     signed_mmd,
 )
-from skatter.theory._samples import Pair, check_alpha, check_radius, kernel_bound, read_pair
+from skatter.theory._samples import Pair, check_alpha, kernel_bound, read_pair
 
 NOTE = "diagnostic, not a certificate"  # how every :class:`AdaptationBound` is to be read
 
@@ -214,19 +215,12 @@ def adaptation_bound(
         shows what the shift alone may cost.
     assumed_target_rmse : float
         RMSE_Q(h', f), as you are ready to assume it.
-    kernel, gamma : str or callable, "median", "printed", float or None
-        Feature space; the median is taken over both samples.
-    bound : float or None
-        B0, the largest k(x, x) that any sample can have. None takes the largest one seen, which
-        is only an estimate for unbounded kernels; see :func:`scatter_bound`.
-    radius : float
-        Λ, the radius of the ball of hypotheses.
-    alpha : float in (0, 1)
-        Probability with which the bound may fail.
-    n_draws : int
-        Sign vectors drawn for the Rademacher complexity.
-    random_state : int, RandomState instance or None
-        Draws the signs.
+    kernel, gamma, radius
+        As in :func:`discrepancy`.
+    bound, alpha
+        As in :func:`scatter_bound`; the samples are those of both domains.
+    n_draws, random_state
+        As in :func:`rademacher_complexity`.
 
     Returns
     -------
@@ -245,7 +239,7 @@ def adaptation_bound(
     >>> print(str(report).splitlines()[0])
     Adaptation bound: diagnostic, not a certificate
     """
-    alpha, radius = check_alpha(alpha), check_radius(radius)
+    alpha, radius = check_alpha(alpha), POSITIVE("radius", radius)
     n_draws = check_integer("n_draws", n_draws, low=1)
     pair = read_pair(X_source, X_target, kernel, gamma, names=("X_source", "X_target"), least=2)
     B0 = kernel_bound(pair.K, bound)

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skatter._checks import check_integer, check_real
+from skatter._parameters import POSITIVE
 from skatter._tensors import Array
 from skatter.kernels import Kernel
 from skatter.scatter import scatter
 from skatter.theory._samples import (
     check_alpha,
-    check_radius,
     check_table,
     kernel_bound,
     root,
@@ -144,10 +144,8 @@ def rademacher_complexity(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The sample, or its Gram matrix with ``kernel="precomputed"``.
-    kernel, gamma : str or callable, "median", "printed", float or None
-        Feature space, as in :func:`skatter.kernels.resolve_kernel`.
+    X, kernel, gamma
+        As in :func:`scatter_bound`.
     radius : float
         Λ, the radius of the ball of hypotheses.
     n_draws : int
@@ -167,7 +165,7 @@ def rademacher_complexity(
     >>> round(result.monte_carlo, 4), round(result.bound, 4)
     (0.7071, 0.7071)
     """
-    radius = check_radius(radius)
+    radius = POSITIVE("radius", radius)
     n_draws = check_integer("n_draws", n_draws, low=1)
     _, K = single_gram(check_table(X, "X"), kernel, gamma)
     return ball_rademacher(K, radius, n_draws, random_state)

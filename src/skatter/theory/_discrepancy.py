@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
-from skatter._checks import check_integer, check_real
+from skatter._checks import check_integer
+from skatter._parameters import POSITIVE
 from skatter._tensors import Array
-from skatter.theory._samples import Pair, check_radius, read_pair, root
+from skatter.theory._samples import Pair, read_pair, root
 
 
 def discrepancy(
@@ -43,7 +44,7 @@ def discrepancy(
     >>> round(discrepancy([[-0.1], [0.1]], [[0.0]], gamma=1.0), 5)
     0.10758
     """
-    radius = check_radius(radius)
+    radius = POSITIVE("radius", radius)
     return 4 * radius**2 * covariance_gap(read_pair(X, Y, kernel, gamma))
 
 
@@ -72,7 +73,7 @@ def discrepancy_bound(
     >>> round(discrepancy_bound([[-0.1], [0.1]], [[0.0]], gamma=1.0), 5)
     0.13628
     """
-    radius = check_radius(radius)
+    radius = POSITIVE("radius", radius)
     pair = read_pair(X, Y, kernel, gamma)
     return 4 * radius**2 * signed_mmd(np.square(pair.K), pair.weights)
 
@@ -107,7 +108,7 @@ def printed_discrepancy_bound(
     >>> round(printed_discrepancy_bound([[-0.1], [0.1]], [[0.0]], gamma=1.0), 5)
     0.06871
     """
-    range_bound = check_real("range_bound", range_bound, low=0, open_low=True)
+    range_bound = POSITIVE("range_bound", range_bound)
     pair = read_pair(X, Y, kernel, gamma)
     return printed_discrepancy(pair_domain_scatter(pair), range_bound)
 
@@ -148,7 +149,7 @@ def a_distance(X: Any, Y: Any, *, C: float = 1.0, n_folds: int = 5) -> float:
     >>> round(a_distance(here, like), 2), round(a_distance(here, away), 2)
     (0.06, 1.98)
     """
-    C = check_real("C", C, low=0, open_low=True)
+    C = POSITIVE("C", C)
     n_folds = check_integer("n_folds", n_folds, low=2)
     pair = read_pair(X, Y, "linear", None, least=n_folds)
     side = np.repeat([0, 1], [pair.n_source, pair.n_target])

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skatter._parameters import POSITIVE
 from skatter.domains import read_domains
 from skatter.scatter import domain_scatter
-from skatter.theory._samples import check_alpha, check_radius, check_table, single_gram
+from skatter.theory._samples import check_alpha, check_table, single_gram
 
 
 class GeneralizationBound(NamedTuple):
@@ -98,7 +99,7 @@ def generalization_bound(
     >>> [round(bound.expected_discrepancy, 2) for bound in bounds]
     [0.47, 1.88]
     """
-    alpha, radius = check_alpha(alpha), check_radius(radius)
+    alpha, radius = check_alpha(alpha), POSITIVE("radius", radius)
     X = check_table(X, "X", least=2)
     domains = read_domains(None, sample_domain, n_samples=len(X))
     m, n = domains.n_domains, len(X)

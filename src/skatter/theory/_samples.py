@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from skatter._checks import check_real
+from skatter._parameters import POSITIVE
 from skatter._tensors import Array
-from skatter.kernels import Kernel, check_gram, gram, resolve_kernel
+from skatter.kernels import Kernel, gram, resolve_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,7 @@ class Pair:
     @cached_property
     def K(self) -> Array:
         """Raw Gram matrix of both samples."""
-        K = gram(self.samples, self.kernel)
-        return check_gram(K) if self.kernel.precomputed else K
+        return gram(self.samples, self.kernel)
 
     @property
     def n_target(self) -> int:
@@ -49,9 +49,8 @@ def check_table(X: Any, name: str, *, least: int = 1) -> Array:
 
 
 def single_gram(X: Array, kernel: Any, gamma: Any) -> tuple[Kernel, Array]:
-    resolved = _resolve(X, kernel, gamma)
-    K = gram(X, resolved)
-    return resolved, check_gram(K) if resolved.precomputed else K
+    resolved = resolve_kernel(X, kernel, gamma=gamma)
+    return resolved, gram(X, resolved)
 
 
 def read_pair(
@@ -64,7 +63,7 @@ def read_pair(
             "ones."
         )
     both = np.vstack([X, Y])
-    resolved = _resolve(both, kernel, gamma)
+    resolved = resolve_kernel(both, kernel, gamma=gamma)
     if resolved.precomputed and both.shape[0] != both.shape[1]:
         raise ValueError(
             f"{names[0]} and {names[1]} must be the rows of one square Gram matrix of both "
@@ -74,17 +73,12 @@ def read_pair(
     return Pair(both, len(X), resolved)
 
 
-def _resolve(X: Array, kernel: Any, gamma: Any) -> Kernel:
-    # A fixed seed for the median's subsample: all terms are measured in one feature space.
-    return resolve_kernel(X, kernel, gamma=gamma, random_state=0)
-
-
 def kernel_bound(K: Array, bound: float | None) -> float:
     """B0 = sup k(x, x): given, or the largest in the sample."""
     largest = float(np.diagonal(K).max())
     if bound is None:
         return max(largest, 0.0)
-    bound = check_real("bound", bound, low=0, open_low=True)
+    bound = float(POSITIVE("bound", bound))
     # A diagonal of ones may come out as 1 + eps.
     if largest > bound * (1 + 1e-12):
         raise ValueError(
@@ -113,7 +107,3 @@ def check_alpha(alpha: Any) -> float:
             "fails: 0.05 for 95 % confidence."
         )
     return alpha
-
-
-def check_radius(radius: Any) -> float:
-    return check_real("radius", radius, low=0, open_low=True)

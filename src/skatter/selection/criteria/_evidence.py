@@ -25,10 +25,8 @@ from skatter.selection.criteria._scatters import unknown_target
 from skatter.selection.criteria._weights import importance_weights
 
 N_FOLDS = 5
-
 Judge = Callable[[Codes], float]
 """Class codes predicted for the unlabelled samples of the target, to a score."""
-
 MakeJudge = Callable[[Any, Domains, int], Judge]
 """Samples, what is known of them, and a seed, to a judge."""
 

@@ -124,9 +124,7 @@ _CRITERIA = (
 )
 
 _BY_NAME = {criterion.name: criterion for criterion in _CRITERIA}
-
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(_BY_NAME)  # criteria by name
-
 BEST = ("expected accuracy", "scatter")
 """The criteria whose mean rank is best in our study; docs/choosing.md has the figures."""
 

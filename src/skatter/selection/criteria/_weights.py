@@ -104,7 +104,7 @@ def effective_sample_size(weights: Any) -> float:
     >>> effective_sample_size([1.0, 1.0, 1.0, 1.0]), effective_sample_size([9.0, 0.0, 0.0])
     (4.0, 1.0)
     """
-    w = _read("weights", weights)
+    w = _read(weights)
     return float(w.sum() ** 2 / np.square(w).sum())
 
 
@@ -133,7 +133,7 @@ def importance_weighted_accuracy(correct: Any, weights: Any) -> float:
     >>> importance_weighted_accuracy([True, False], [3.0, 1.0])
     0.75
     """
-    w = _read("weights", weights)
+    w = _read(weights)
     return float(np.average(_beside(w, "correct", correct), weights=w))
 
 
@@ -166,17 +166,17 @@ def deep_embedded_validation(losses: Any, weights: Any) -> float:
     >>> deep_embedded_validation([1.0, 0.0], [1.0, 1.0])
     -0.5
     """
-    w = _read("weights", weights)
+    w = _read(weights)
     weighted = w * _beside(w, "losses", losses)
     spread = np.var(w, ddof=1) if len(w) > 1 else 0.0
     eta = -np.cov(weighted, w)[0, 1] / spread if spread > 0 else 0.0
     return -float(weighted.mean() + eta * w.mean() - eta)
 
 
-def _read(name: str, values: Any) -> Array:
-    w = np.asarray(values, dtype=np.float64)
+def _read(weights: Any) -> Array:
+    w = np.asarray(weights, dtype=np.float64)
     if w.ndim != 1 or not (np.all(w >= 0) and 0 < w.sum() < np.inf):
-        raise ValueError(f"{name} must be a list of finite, non-negative numbers, not all zero.")
+        raise ValueError("weights must be a list of finite, non-negative numbers, not all zero.")
     return w
 
 
