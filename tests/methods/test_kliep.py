@@ -83,6 +83,13 @@ def test_a_kernel_with_negative_values_is_refused(shifted):
         fitted(shifted, kernel="linear")
 
 
+def test_a_kernel_to_which_nothing_is_near_the_target_is_refused(shifted):
+    with pytest.raises(
+        ValueError, match=r"All labelled source samples have a weight of zero.*gamma"
+    ):
+        fitted(shifted, gamma=1e9)
+
+
 def test_a_gram_matrix_is_refused_since_the_classifier_needs_samples(shifted):
     X, y, domain = shifted
     with pytest.raises(ValueError, match="kernel must be a name or a callable, got 'precomputed'"):

@@ -78,6 +78,11 @@ class WeightedClassifier(WithKernel, SourceClassifier):
         source, target = (X.astype(np.float64, copy=False) for X in sides)
         self.weights_[transfer.source] = self._weigh(kernel_of(self, transfer.X), source, target)
         train = transfer.source & transfer.labelled
+        if not self.weights_[train].any():
+            raise ValueError(
+                "All labelled source samples have a weight of zero: to this kernel, none of them "
+                "is near the target. Choose a smaller gamma, or None."
+            )
         X, y = transfer.X[train], transfer.classes[transfer.label[train]]
         # Sparse samples cannot be centred; the intercept, which has no penalty, makes up for it.
         scaler = StandardScaler(with_mean=not sparse.issparse(X))
