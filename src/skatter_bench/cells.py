@@ -17,8 +17,7 @@ from skatter_bench.tasks import Task, load_problem
 
 EDITION = 1
 """Of the methods' results: records of another edition do not count. Raise it where they change."""
-FITS = 8
-"""Most fits in one cell, so that none runs for long."""
+FITS = 8  # most fits in one cell, so that none runs for long
 
 
 @dataclass(frozen=True, eq=False)

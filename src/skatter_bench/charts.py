@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-Averages = dict[tuple[str, str], float]
-"""By contestant and classifier."""
-HIGHLIGHT = ("sca", "sca-printed")
-"""Contestants that are written in colour."""
+Averages = dict[tuple[str, str], float]  # by contestant and classifier
+HIGHLIGHT = ("sca", "sca-printed")  # contestants that are written in colour
 FIGURE2_CLASSIFIERS = ("svm", "dam")
 _ACCENT = PALETTE[2]
 
@@ -289,8 +287,7 @@ _SPOTS = (
 """Where a label may stand, in points from its dot; nearest first."""
 _SIDES = {1: ("left", "bottom"), 0: ("center", "center"), -1: ("right", "top")}
 """How it is justified to the right of its dot or above it, level with it, to the left or below."""
-_NEAR = 15
-"""A label further away than this gets a line to its dot."""
+_NEAR = 15  # a label further away than this gets a line to its dot
 
 
 def _label_points(

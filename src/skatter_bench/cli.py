@@ -46,8 +46,7 @@ app = Typer(
     rich_markup_mode="markdown",
 )
 
-MOST_NAMES = 60
-"""More tasks than these are not listed by name."""
+MOST_NAMES = 60  # more tasks than these are not listed by name
 FORMATS = {"markdown": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
 Force = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 

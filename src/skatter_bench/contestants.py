@@ -21,10 +21,8 @@ from skatter_bench.grids import CLASSIFIERS, NUMBERS, REGRESSORS, VARIANTS, tuni
 from skatter_bench.tasks import Task
 
 RAW, OWN, SETS = "raw", "own", "sets"
-JUDGE = "classifier__"
-"""Begins the names of a classifier's parameters."""
-MAX_ITER = 500
-"""Of logistic regression."""
+JUDGE = "classifier__"  # begins the names of a classifier's parameters
+MAX_ITER = 500  # of logistic regression
 CLASSIFIER_NAMES: Mapping[str, str] = {
     "1nn": "1NN",
     "svm": "linear SVM",
@@ -37,8 +35,7 @@ CLASSIFIER_NAMES: Mapping[str, str] = {
 }
 
 Values = dict[str, Any]
-Names = Sequence[str] | None
-"""Contestants that were asked for; None is all."""
+Names = Sequence[str] | None  # contestants that were asked for; None is all
 
 
 @dataclass(frozen=True)

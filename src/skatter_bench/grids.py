@@ -14,8 +14,7 @@ from skatter.methods._record import CLASS_COMPONENTS, Method, Tuning
 
 Grid = Mapping[str, tuple[Any, ...]]
 
-C_VALUES = (0.001, 0.01, 0.1, 1.0, 10.0)
-"""Costs of a linear classifier."""
+C_VALUES = (0.001, 0.01, 0.1, 1.0, 10.0)  # costs of a linear classifier
 
 BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 

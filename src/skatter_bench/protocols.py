@@ -18,10 +18,8 @@ from skatter._tensors import Array
 from skatter.domains import Codes
 from skatter_bench.tasks import Problem, Task
 
-N_FOLDS = 5
-"""Of cross-validation on source labels, as in the paper."""
-TARGET = "target"
-"""The fold that is the task itself."""
+N_FOLDS = 5  # of cross-validation on source labels, as in the paper
+TARGET = "target"  # the fold that is the task itself
 SOURCE_CV = "source-cv"
 LEAVE_ONE_DOMAIN_OUT = "leave-one-domain-out"
 TARGET_ORACLE = "target-oracle"
@@ -43,8 +41,7 @@ def say_protocol(name: str) -> str:
     return f"{what[:1].upper()}{what[1:]}." if what else ""
 
 
-UNTUNED = (DEFAULTS, TIMED)
-"""Those under which every method has one setting."""
+UNTUNED = (DEFAULTS, TIMED)  # those under which every method has one setting
 
 
 class Split(NamedTuple):

@@ -24,8 +24,7 @@ from skatter._checks import check_real
 from skatter.diagnosis._significance import holm
 
 Floats = NDArray[np.float64]
-_DECIMALS = 9
-"""Accuracies that differ by less come from equal counts, and tie."""
+_DECIMALS = 9  # accuracies that differ by less come from equal counts, and tie
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,6 @@ def _check_table(accuracy: Any) -> Floats:
 
 
 def _complete(accuracy: Any, methods: Sequence[str]) -> tuple[Floats, list[str], tuple[str, ...]]:
-    """Return the columns without gaps, their names, and the names of the others."""
     table = _check_table(accuracy)
     if len(methods) != table.shape[1] or len(set(methods)) != len(methods):
         raise ValueError(

@@ -33,8 +33,7 @@ TITLES: Mapping[str, str] = {
     "target-oracle": "Target oracle",
 }
 """Protocols as tabs name them."""
-Content = dict[str, Any]
-"""What a template shows."""
+Content = dict[str, Any]  # what a template shows
 EXTRAS: Mapping[str, Callable[[Sequence[Outcome]], Table]] = {
     "method": views.costs_table,
     "setting": views.settings_table,

@@ -25,10 +25,8 @@ from skatter_bench.workers import Pool, Work, attempt, failure, open_pool, signa
 if TYPE_CHECKING:
     from distributed import Client
 
-Kind = Literal["found", "started", "done", "failed"]
-"""What happens to a cell."""
-PAUSE = 0.5
-"""Seconds between two looks at cells that another run works on."""
+Kind = Literal["found", "started", "done", "failed"]  # what happens to a cell
+PAUSE = 0.5  # seconds between two looks at cells that another run works on
 
 
 @dataclass(frozen=True)
@@ -127,8 +125,6 @@ def run(
 
 
 class _Book:
-    """What is settled and what is not: records, counts and events of one run."""
-
     def __init__(self, cells: Sequence[Cell], store: Store, on_event: Listener | None) -> None:
         self.store = store
         self.n_workers = 1

@@ -187,7 +187,6 @@ def _features(
 
 
 def _on_samples(contestant: Contestant, values: Values, fold: _Fold) -> tuple[Any, Any]:
-    """Return the estimator, and the samples or the rows of a Gram matrix that it is given."""
     estimator = contestant.build(values, fold.seed)
     if not contestant.shares_gram:
         return estimator, fold.problem.X
@@ -269,8 +268,7 @@ def _linear_machines(features: Features, settings: list[Values]) -> list[Array]:
     return guesses
 
 
-STEPS = 1_000_000
-"""Of a support vector machine, which may not end on samples that no plane parts."""
+STEPS = 1_000_000  # of a support vector machine, which may not end on samples that no plane parts
 
 
 def _dense(matrix: Any) -> Array:

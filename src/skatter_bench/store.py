@@ -32,17 +32,12 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]  # Windows: cells are not shared between runs
 
-Record = dict[str, Any]
-"""What is kept of a cell."""
-Claim = ExitStack
-"""A cell that this process alone works on, until it is closed or the process ends."""
+Record = dict[str, Any]  # what is kept of a cell
+Claim = ExitStack  # a cell that this process alone works on, until it is closed or the process ends
 CHECKSUM = "sha256"
-MAX_RECORD = 2**24
-"""Bytes of a record, which take many times as much memory."""
-MAX_PACKED = 2**25
-"""Bytes that a packed store unpacks to."""
-MAX_DICTIONARY = 2**28
-"""Bytes of memory that unpacking may take."""
+MAX_RECORD = 2**24  # bytes of a record, which take many times as much memory
+MAX_PACKED = 2**25  # bytes that a packed store unpacks to
+MAX_DICTIONARY = 2**28  # bytes of memory that unpacking may take
 LOCKS_UNKNOWN = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 """What a file system answers that knows no locks."""
 
@@ -203,8 +198,7 @@ class PackedStore:
         return iter(self._records.values())
 
 
-Records = Store | PackedStore
-"""Where records are read from."""
+Records = Store | PackedStore  # where records are read from
 
 
 def pack(stores: Iterable[Iterable[Record]], path: str | os.PathLike[str]) -> int:

@@ -111,7 +111,6 @@ def _pairs(
     prepare: str = "as loaded",
     draw: int = 0,
 ) -> tuple[Task, ...]:
-    """One task from every domain to every other."""
     how = (n_classes, group, prepare, True, draw)
     return tuple(
         Task(f"{s}->{t}", dataset, (names[s],), (names[t],), "adaptation", *how)
@@ -177,10 +176,8 @@ _PAPER: dict[str, Any] = {
 
 # --- everyday tables: 72 data sets with natural domains, each a group of its own ----------------
 
-PAIR = Sample(800, 800)
-"""Most rows of one source and of one target."""
-SOURCES_AND_TARGET = Sample(1500, 800)
-"""Most rows of several sources together and of one target."""
+PAIR = Sample(800, 800)  # most rows of one source and of one target
+SOURCES_AND_TARGET = Sample(1500, 800)  # most rows of several sources together and of one target
 _NOTE = "A table is a column, and the average is over tables. Rows are drawn at random, "
 _FEW, _MORE = "at most 800 a side.", "at most 1,500 of the sources and 800 of the target."
 
@@ -240,8 +237,7 @@ TABLE_SUITES = (
 
 # --- SKADA-Bench, as far as its data can be had ---------------------------------------------------
 
-SEEDS = range(5)
-"""Of the splits, and of the draws of the simulated shifts."""
+SEEDS = range(5)  # of the splits, and of the draws of the simulated shifts
 _SKADA_NOTE = (
     "Source and target are parted 80 to 20 percent by five seeds: the target's training part is "
     "seen without labels, its test part is scored. Concept drift is their name for a shift of each "
@@ -440,7 +436,6 @@ _SUITES = (
 )
 
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
-"""Suites by name."""
 
 
 def get_suite(name: str) -> Suite:

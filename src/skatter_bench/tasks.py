@@ -22,8 +22,7 @@ from skatter.domains import Codes
 from skatter.kernels import gram, resolve_kernel
 
 Setting = Literal["adaptation", "generalization"]
-LEAST_OF_A_CLASS = 5
-"""Rows among the drawn rows of the sources, so that every fold has one."""
+LEAST_OF_A_CLASS = 5  # rows among the drawn rows of the sources, so that every fold has one
 
 
 def prepare_table(data: Dataset) -> Pipeline:

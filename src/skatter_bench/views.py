@@ -25,22 +25,17 @@ from skatter_bench.results import Outcome, SuiteResults
 from skatter_bench.suites import Suite
 from skatter_bench.table import ABSENT, FAILED, Column, Entry, Mark, Table, side_by_side
 
-Method = tuple[str, str]
-"""A contestant and its classifier."""
-Place = tuple[str, str]
-"""A group and one of its tasks."""
+Method = tuple[str, str]  # a contestant and its classifier
+Place = tuple[str, str]  # a group and one of its tasks
 ORACLE = (
     "Oracle: tuned on the target, by the very labels that the numbers are scored on. "
     "They are an upper bound, not a result."
 )
-METHOD = "method"
-"""Corner of a table whose rows are methods."""
+METHOD = "method"  # corner of a table whose rows are methods
 AVERAGE, MEAN_RANK = "average", "mean rank"
 SELF, OTHERS, DROP = "self", "mean others", "percent drop"
-ALPHA = 0.05
-"""A difference is called one where luck alone would make it more rarely."""
-LEAST_TASKS = 6
-"""With fewer, no difference between two methods can be told from luck at 0.05."""
+ALPHA = 0.05  # a difference is called one where luck alone would make it more rarely
+LEAST_TASKS = 6  # with fewer, no difference between two methods can be told from luck at 0.05
 MANY_GROUPS = 12
 """More groups than this are a collection: each counts once in its average and mean rank."""
 _NOT_RUN = Entry(note=ABSENT, reason="Not run.")

@@ -37,15 +37,12 @@ from skatter_bench.measure import machine, measure
 if TYPE_CHECKING:
     from distributed import Client
 
-Work = Callable[[Any], list[dict[str, Any]]]
-"""Does one cell and returns its scores."""
+Work = Callable[[Any], list[dict[str, Any]]]  # does one cell and returns its scores
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """Environment of a worker process, for libraries that it loads later than it limits them."""
-CONNECT_SECONDS = 10
-"""How long a Dask scheduler may take to answer."""
-WORKER_SECONDS = 60
-"""How long a cluster without workers may take to find one."""
+CONNECT_SECONDS = 10  # how long a Dask scheduler may take to answer
+WORKER_SECONDS = 60  # how long a cluster without workers may take to find one
 _ALONE = threading.Lock()
 """Held while a cell is done: memory, processor time and warnings belong to a whole process."""
 

@@ -29,8 +29,7 @@ __all__ = [
     "write_page",
 ]
 
-SHELL = "page.html.j2"
-"""What every template extends."""
+SHELL = "page.html.j2"  # what every template extends
 
 _TOO_DARK = 0.2
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}

@@ -32,8 +32,7 @@ from skatter.methods._entries import HEDGED_REGRESSOR
 from skatter.saving import pack_model
 from skatter.tables import OpenTable, open_table, read_table
 
-MAX_NAMED = 40
-"""Columns of one fate that are named."""
+MAX_NAMED = 40  # columns of one fate that are named
 
 
 def adapt_file(

@@ -94,7 +94,6 @@ def _show(console: Console, questions: Questions, column: str) -> None:
 
 
 def _same_options(context: Context) -> list[str]:
-    """Return the arguments that 'skatter adapt' must be given as well."""
     arguments = [context.params["file"]]
     for name, given in context.params.items():
         source = context.get_parameter_source(name)

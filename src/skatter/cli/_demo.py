@@ -39,10 +39,8 @@ METHODS: tuple[tuple[str, Any], ...] = (
 )
 """Names and estimators; none: the samples as they are."""
 DIRECTIONS = (("uci", "mnist"), ("mnist", "uci"))
-N_PER_DOMAIN = 1500
-"""Digits of each collection at most, in the comparison and in the CSV file."""
-N_DRAWN = 500
-"""Digits of each collection in a picture at most: t-SNE takes its time."""
+N_PER_DOMAIN = 1500  # digits of each collection at most, in the comparison and in the CSV file
+N_DRAWN = 500  # digits of each collection in a picture at most: t-SNE takes its time
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,6 @@ def compare(
     n_per_domain: int = N_PER_DOMAIN,
     announce: Callable[[str], None] = lambda step: None,
 ) -> list[Direction]:
-    """Run every method in both directions, the labels of the target hidden."""
     data = data.take(_draw_rows(data, n_per_domain, seed))
     directions = []
     for source, target in DIRECTIONS:
@@ -142,7 +139,6 @@ def verdict(direction: Direction) -> str:
 
 
 def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
-    """Draw raw pixels beside SCAClassifier, by domain and by class, into a PNG file."""
     data, source, target = direction.data, direction.source, direction.target
     rows = _draw_rows(data, N_DRAWN, seed)
     tsne = TSNE(random_state=seed, init="pca", perplexity=min(30, len(rows) // 4))
@@ -163,7 +159,6 @@ def write_picture(direction: Direction, folder: Path, seed: int = 0) -> Path:
 
 
 def write_samples(data: Dataset, folder: Path, *, labelled: str, seed: int) -> Path:
-    """Write samples as people have them: a CSV file, labels of one domain alone filled in."""
     import pandas as pd
 
     some = data.take(_draw_rows(data, N_PER_DOMAIN, seed))

@@ -19,8 +19,7 @@ from skatter.cli._options import domain_option, label_option
 from skatter.diagnosis import Diagnosis, diagnose
 from skatter.tables import open_table
 
-NARROWEST, WIDEST = 40, 160
-"""Columns that the output is laid out for, whatever the terminal says."""
+NARROWEST, WIDEST = 40, 160  # columns that the output is laid out for, whatever the terminal says
 
 
 def diagnose_file(

@@ -18,14 +18,12 @@ from skatter.tables import TableError, check_target, table_kind
 if TYPE_CHECKING:
     import pandas as pd
 
-STANDARD = "-"
-"""Standard input or output."""
+STANDARD = "-"  # standard input or output
 
 Job = tuple[Path, Callable[[Path], object]]
 
 
 def prepare_folder(path: Path) -> Path:
-    """Create the folder, or say why nothing can be written there before any work is done."""
     if path.exists() and not path.is_dir():
         raise _bad_out(f"{path} exists and is not a folder; choose another path.")
     try:

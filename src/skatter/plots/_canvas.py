@@ -32,12 +32,9 @@ UNLABELLED_COLOUR = "#cccccc"
 BEFORE_COLOUR = "#c3c9d3"
 AFTER_COLOUR = "#1f5c99"
 """Of what was before and what is after: far apart in lightness, so that print keeps them apart."""
-QUIET = "0.4"
-"""Grey for what must be there and not catch the eye."""
-FRAME = "0.8"
-"""Grey for lines around and behind what is drawn."""
-LONGEST_NAME = 24
-"""Letters of a name that a picture has room for."""
+QUIET = "0.4"  # grey for what must be there and not catch the eye
+FRAME = "0.8"  # grey for lines around and behind what is drawn
+LONGEST_NAME = 24  # letters of a name that a picture has room for
 _ROWS = 20  # of a legend, before it takes another column
 
 
@@ -87,7 +84,6 @@ def write_title(ax: Axes, title: str, note: str = "") -> None:
 
 
 def add_note(figure: Figure | SubFigure, *notes: str) -> None:
-    """Write quiet lines under a figure, none longer than the figure is wide."""
     letters = int(14 * figure.bbox.width / figure.dpi)
     lines = [fill(note, letters, break_long_words=False) for note in notes]
     figure.supxlabel("\n".join(lines), fontsize="small", color=QUIET)

@@ -204,7 +204,6 @@ def thinning_note(n_shown: int, n: int) -> str:
 
 
 def draw_points(ax: Axes, Z: NDArray[Any], colouring: Colouring, shown: Codes) -> None:
-    """Draw rows of ``Z`` in this order, in the colours and markers of their categories."""
     styles = [colouring.style(int(k)) for k in colouring.codes[shown]]
     # One collection per marker and not per category: categories of one marker interleave.
     for marker in sorted({marker for _, marker in styles}):

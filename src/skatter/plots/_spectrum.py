@@ -14,8 +14,7 @@ from skatter.sca import KPCA
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 0.9
-"""Share that the dark bars hold together."""
+MOST = 0.9  # share that the dark bars hold together
 _NUMBERED = 12  # bars that have room for a number
 
 

@@ -18,10 +18,8 @@ PAPER = (
     "Framework for Domain Adaptation and Domain Generalization. IEEE TPAMI 39(7), 2017, "
     "arXiv:1510.04373."
 )
-_LONGEST = 400
-"""Characters of a setting that are shown."""
-_MOST = 6
-"""Entries of a list that are shown."""
+_LONGEST = 400  # characters of a setting that are shown
+_MOST = 6  # entries of a list that are shown
 
 
 def about(parts: ModelParts, settings: Mapping[str, Any] | None) -> dict[str, Any]:

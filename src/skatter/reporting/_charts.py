@@ -11,8 +11,7 @@ from skatter.self_training import Candidate
 
 _WIDE, _FLOOR, _ROOF = 640, 166, 150
 _MOST_BARS, _MOST_MARKS, _N_BINS = 200, 6, 24
-_EDGE, _SIDE = 60, 332
-"""Of a square chart: what is left of it, and how long its axes are."""
+_EDGE, _SIDE = 60, 332  # of a square chart: what is left of it, and how long its axes are
 
 
 def spectrum(eigenvalues: list[float]) -> dict[str, Any]:
@@ -109,7 +108,6 @@ def points(x: Array, y: Array) -> Points:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return a few round numbers between two."""
     span = (high - low) or 1.0
     unit = 10.0 ** np.floor(np.log10(span / 3))
     step = next(unit * size for size in (1, 2, 5, 10) if span / (unit * size) <= _MOST_MARKS)

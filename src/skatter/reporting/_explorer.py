@@ -27,10 +27,8 @@ from skatter.selection.criteria._scatters import ScatterJudge
 
 BETAS = (0.0, 0.1, 0.3, 0.6, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
-FEWEST, MOST = 10, 20
-"""Components that can be shown, where the model has fewer or more."""
-BUDGET = 2_400_000
-"""Bytes of all coordinates."""
+FEWEST, MOST = 10, 20  # components that can be shown, where the model has fewer or more
+BUDGET = 2_400_000  # bytes of all coordinates
 MAX_WORK = 1e10
 """Products of two numbers that the criterion of all settings may take: a few seconds."""
 KERNEL = ("kernel", "degree", "coef0", "kernel_params")
@@ -124,8 +122,6 @@ def _on_path(learner: Any) -> bool:
 
 
 class _Judge:
-    """Measure a setting for each number of components, from 1 to k."""
-
     def __init__(self, X: Any, domains: Domains, truth: Codes, k: int, n_settings: int) -> None:
         self._domains, self._truth = domains, truth
         self._ks = range(1, k + 1)

@@ -66,7 +66,6 @@ class Findings:
         return None if made is None else predictions.overall(self.samples, made)
 
     def shown(self) -> dict[str, Any]:
-        """Return what the template shows of it."""
         samples, made, family = self.samples, self.predictions, self.parts.components
         scores = [] if made is None else predictions.score_domains(samples, made)
         path = None if isinstance(self.explorer, str) else self.explorer
@@ -131,7 +130,6 @@ class Findings:
         return f"{words}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the script needs."""
         path = None if isinstance(self.explorer, str) else self.explorer
         return {
             "rows": self._rows(),

@@ -14,8 +14,7 @@ from skatter.plots import domain_distances
 from skatter.plots._scatters import absent_scatters
 from skatter.scatter import Scatters
 
-MAX_DOMAINS = 12
-"""Domains of the heat map at most: the largest ones."""
+MAX_DOMAINS = 12  # domains of the heat map at most: the largest ones
 NAMES: Mapping[str, tuple[str, str]] = {
     "total": ("Total scatter", "How far samples lie from their common mean."),
     "domain": ("Domain scatter", "How far the means of the domains lie apart: the shift."),

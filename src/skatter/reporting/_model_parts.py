@@ -28,8 +28,6 @@ from skatter.self_training import Candidate, SCAClassifier
 
 
 class Space(NamedTuple):
-    """Samples in the feature space that components are directions of."""
-
     rows: Any
     kernel: Kernel | None
 
@@ -44,8 +42,6 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelParts:
-    """A fitted model, step by step."""
-
     model: Any
     head: tuple[Any, ...]
     learner: Any

@@ -39,10 +39,8 @@ CONTENTS = {
     "about": "Settings",
     "cite": "How to cite",
 }
-MAX_POINTS = 800
-"""Points of the picture of both models."""
-N_LISTED = 10
-"""Rows and columns that are listed."""
+MAX_POINTS = 800  # points of the picture of both models
+N_LISTED = 10  # rows and columns that are listed
 
 
 class Told:

@@ -13,12 +13,9 @@ from skatter.domains import UNLABELLED, Codes
 from skatter.reporting._predictions import Predictions
 from skatter.reporting._samples import Samples
 
-N_LISTED = 10
-"""Rows of a list."""
-MOST_CLASSES = 30
-"""Classes that are counted one by one."""
-BANDS = (0.0, 0.5, 0.7, 0.9, 1.0)
-"""Edges of the bands of confidence."""
+N_LISTED = 10  # rows of a list
+MOST_CLASSES = 30  # classes that are counted one by one
+BANDS = (0.0, 0.5, 0.7, 0.9, 1.0)  # edges of the bands of confidence
 
 
 class Row(NamedTuple):

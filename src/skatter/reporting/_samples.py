@@ -20,17 +20,12 @@ from skatter.labels import classes_of, edges_of, read_numbers
 
 MAX_DRAWN = 5000
 """Points of a picture at most; also the rows that are predicted where no predictions are given."""
-MAX_MEASURED = 1500
-"""Rows that scatters, distances and paths are computed from at most."""
-SHOWN_FEATURES = 6
-"""Features that are shown of a row."""
-SHOWN_BINS = 5
-"""Classes that labels are shown as where they are numbers."""
+MAX_MEASURED = 1500  # rows that scatters, distances and paths are computed from at most
+SHOWN_FEATURES = 6  # features that are shown of a row
+SHOWN_BINS = 5  # classes that labels are shown as where they are numbers
 
 
 class Asked(NamedTuple):
-    """What :func:`skatter.reporting.report` was given beside the model."""
-
     X: Any
     y: Any
     sample_domain: Any

@@ -15,10 +15,8 @@ from skatter.domains import Domains
 from skatter.labels import Task
 
 SOURCES, TARGET = "sources", "target"
-MAX_ROWS, MAX_NUMBERS = 1_500, 4_000_000
-"""Rows, and rows × columns, that are compared."""
-N_LISTED = 10
-"""Columns that are listed."""
+MAX_ROWS, MAX_NUMBERS = 1_500, 4_000_000  # rows, and rows × columns, that are compared
+N_LISTED = 10  # columns that are listed
 
 
 class Shift(NamedTuple):

@@ -21,8 +21,7 @@ from skatter.plots import MARKERS, PALETTE
 from skatter.reporting._model_parts import Space
 from skatter.sca import KPCA
 
-FULL = 32767
-"""Largest number of 16 bits."""
+FULL = 32767  # largest number of 16 bits
 MAX_STYLES = len(PALETTE) * len(MARKERS)
 OTHERS = "all others"
 

@@ -17,12 +17,9 @@ from skatter.reporting._samples import Samples
 from skatter.reporting._shift import Shift
 from skatter.selection import LabelVerdict, NumberVerdict
 
-_CLEARLY = 0.9
-"""Share of the shift that is left, below which it is called smaller."""
-_ALIKE = 0.05
-"""Distance, and share of domain scatter, up to which domains are called alike."""
-LABELS = 40
-"""Rows to ask for: in our trials they settled most cases."""
+_CLEARLY = 0.9  # share of the shift that is left, below which it is called smaller
+_ALIKE = 0.05  # distance, and share of domain scatter, up to which domains are called alike
+LABELS = 40  # rows to ask for: in our trials they settled most cases
 QUESTIONS = (
     "Is there a shift, and where?",
     "How well will it do there?",
@@ -46,7 +43,6 @@ def four_questions(
     by_labels: Any,
     of_table: bool,
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Answer the four questions in a few sentences; return also what would settle it."""
     samples = found.samples
     moved = [shift.answer, _closer(found.scatters[1], found.distances)]
     # Anything else that was given is no verdict.
@@ -136,7 +132,6 @@ def _how_well(score: Score | None, benefit: Any, by_labels: Any) -> Iterator[str
 
 
 def sides(samples: Samples) -> tuple[list[str], list[str]]:
-    """Return the names of the sources and of the targets."""
     names, is_target = np.array(samples.domain_names, dtype=object), samples.domains.is_target
     return names[~is_target].tolist(), names[is_target].tolist()
 
