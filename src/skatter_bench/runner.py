@@ -278,7 +278,12 @@ class _Loop:
             del self._under_way[future]
             self._suspects.append(replace(job, alone=True))
             return
-        self._book.keep(job.cell, _lost(job, death) if death else future.result())
+        if death:  # what it could have told
+            cost = Cost(time.perf_counter() - job.start, 0.0, None)
+            result = {**failure(death), "warnings": [], **cost._asdict(), **signature()}
+        else:
+            result = future.result()
+        self._book.keep(job.cell, result)
         del self._under_way[future]
         job.claim.close()
 
@@ -293,9 +298,3 @@ class _Loop:
         if error is not None and not isinstance(error, self._pool.deaths):
             raise error
         return error
-
-
-def _lost(job: _Job, error: BaseException) -> dict[str, Any]:
-    """Return the result of a cell whose worker died, and with it what it could have told."""
-    cost = Cost(time.perf_counter() - job.start, 0.0, None)
-    return {**failure(error), "warnings": [], **cost._asdict(), **signature()}

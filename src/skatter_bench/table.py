@@ -240,8 +240,15 @@ def _block(corner: str, labels: Sequence[str], columns: Sequence[list[Text]], pl
 
 
 def _filled(
-    table: Table, escape: Callable[[str], str], write: Callable[[Column, Entry], str]
+    table: Table, escape: Callable[[str], str], marks: Mapping[Mark, str], beside: str
 ) -> list[list[str]]:
+    """Return headings and rows as texts: ours marked, the published number ``beside`` it."""
+
+    def write(column: Column, entry: Entry) -> str:
+        ours, theirs = map(escape, column.texts(entry))
+        marked = marks[entry.mark].format(ours)
+        return beside.format(marked, theirs) if theirs else marked
+
     heads = [escape(text) for text in (table.corner, *(column.name for column in table.columns))]
     rows = ([escape(label), *map(write, table.columns, own)] for label, own in table.rows)
     return [heads, *rows]
@@ -249,7 +256,8 @@ def _filled(
 
 def to_markdown(table: Table) -> str:
     """Return the table as GitHub's Markdown, with its title above and its notes below."""
-    heads, *body = _filled(table, _markdown, _markdown_entry)
+    marks: dict[Mark, str] = {"best": "**{}**", "second": "*{}*", "": "{}"}
+    heads, *body = _filled(table, _markdown, marks, "{} {}")
     rule = [":---", *(":---" if column.words else "---:" for column in table.columns)]
     lines = "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *body))
     notes = map(_markdown, _notes(table, "Bold: best; italics: second."))
@@ -260,12 +268,6 @@ def _markdown(text: str) -> str:
     """Escape what Markdown or HTML inside it would read as something else than text."""
     entities = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_\[\]|~]|^[>#+-])", r"\\\1", entities)
-
-
-def _markdown_entry(column: Column, entry: Entry) -> str:
-    sign = {"best": "**", "second": "*", "": ""}[entry.mark]
-    ours, theirs = column.texts(entry)
-    return f"{sign}{_markdown(ours)}{sign} {theirs}".strip()
 
 
 _LATEX = {
@@ -291,7 +293,9 @@ def to_latex(table: Table, *, label: str = "") -> str:
     """
     if not re.fullmatch(r"[A-Za-z0-9:.\-]*", label):
         raise ValueError(f"label must have letters, digits and :.- only, got {label!r}.")
-    heads, *body = (rf"{' & '.join(cells)} \\" for cells in _filled(table, _latex, _latex_entry))
+    marks: dict[Mark, str] = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
+    filled = _filled(table, _latex, marks, r"{} {{\scriptsize {}}}")
+    heads, *body = (rf"{' & '.join(cells)} \\" for cells in filled)
     notes = map(_latex, _notes(table))
     lines = [
         r"\begin{table}",
@@ -318,27 +322,22 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in arrows)
 
 
-def _latex_entry(column: Column, entry: Entry) -> str:
-    ours, theirs = map(_latex, column.texts(entry))
-    if entry.mark:
-        ours = rf"\{'textbf' if entry.mark == 'best' else 'underline'}{{{ours}}}"
-    return rf"{ours} {{\scriptsize {theirs}}}" if theirs else ours
-
-
 def to_html(table: Table) -> str:
     """Return the table as a fragment of HTML; ``data-value`` holds what to sort a column by.
 
     Missing values have an empty one. A column whose smallest value is the best has
     ``data-order="ascending"``.
     """
-    (corner, *heads), *body = _filled(table, html.escape, _html_entry)
+    marks: dict[Mark, str] = {"best": "<strong>{}</strong>", "second": "<u>{}</u>", "": "{}"}
+    (corner, *heads), *body = _filled(table, html.escape, marks, "{} <small>{}</small>")
     titles = (
         f'<th scope="col" data-order="{column.order}">{head}</th>'
         for column, head in zip(table.columns, heads, strict=True)
     )
     rows = (
-        f'<tr><th scope="row" data-value="{label}">{label}</th>{"".join(cells)}</tr>'
-        for label, *cells in body
+        f'<tr><th scope="row" data-value="{label}">{label}</th>'
+        f"{''.join(map(_html_cell, row.entries, texts))}</tr>"
+        for row, (label, *texts) in zip(table.rows, body, strict=True)
     )
     items = [f"<li>{html.escape(note)}</li>" for note in _notes(table)]
     lines = [
@@ -356,12 +355,7 @@ def to_html(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _html_entry(column: Column, entry: Entry) -> str:
-    ours, theirs = map(html.escape, column.texts(entry))
-    if entry.mark:
-        tag = "strong" if entry.mark == "best" else "u"
-        ours = f"<{tag}>{ours}</{tag}>"
-    text = f"{ours} <small>{theirs}</small>" if theirs else ours
+def _html_cell(entry: Entry, text: str) -> str:
     value = "" if entry.missing else html.escape(str(entry.value))
     style = f' class="{entry.mark}"' if entry.mark else ""
     return f'<td data-value="{value}"{style}>{text}</td>'

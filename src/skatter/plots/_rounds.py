@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from skatter._formatting import percent
 from skatter.plots import _canvas as canvas
 from skatter.plots._models import classifier_of
-from skatter.self_training import Candidate
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PANELS = {
@@ -66,13 +64,19 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
     heaviest, ridges = max(c.weight for c in candidates), sorted({c.ridge for c in candidates})
     for ax, (attribute, words) in zip(axes, PANELS.items(), strict=True):
         for candidate in candidates:
-            look = {
+            look: dict[str, Any] = {
                 "color": _COLOURS[candidate.scaling],
                 "marker": _MARKERS[ridges.index(candidate.ridge) % len(_MARKERS)],
                 "linewidth": 0.8 + 1.6 * candidate.weight / heaviest,
                 "linestyle": "-" if candidate.weight > 0 else ":",
             }
-            _draw_line(ax, candidate, attribute, look)
+            numbers = [each.number for each in candidate.rounds]
+            values = [getattr(each, attribute) for each in candidate.rounds]
+            ax.plot(numbers, values, markersize=3.5, gid="candidate", **look)
+            kept = candidate.kept
+            if kept is not None:
+                look |= {"linestyle": "", "markersize": 9, "markeredgecolor": "white"}
+                ax.plot([kept.number], [getattr(kept, attribute)], **look)
         ax.set_title(words, loc="left", fontsize="medium")
         ax.set_xlabel("round")
         canvas.count_in_integers(ax.xaxis)
@@ -91,12 +95,3 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
         figure.suptitle(title)
     canvas.add_note(figure, "Large markers: the round that was kept, with the highest criterion.")
     return figure
-
-
-def _draw_line(ax: Axes, candidate: Candidate, attribute: str, look: dict[str, Any]) -> None:
-    numbers = [each.number for each in candidate.rounds]
-    values = [getattr(each, attribute) for each in candidate.rounds]
-    ax.plot(numbers, values, markersize=3.5, gid="candidate", **look)
-    if candidate.kept is not None:
-        large = look | {"linestyle": "", "markersize": 9, "markeredgecolor": "white"}
-        ax.plot([candidate.kept.number], [getattr(candidate.kept, attribute)], **large)
