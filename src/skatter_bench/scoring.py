@@ -47,17 +47,18 @@ def score_settings(
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, values in enumerate(settings):
         groups.setdefault(fit_of(contestant, values), []).append(i)
-    fold = _Fold(problem, split, seed)
+    fold = _Fold(contestant, problem, split, seed)
     found: dict[int, Score] = {}
     for group in groups.values():
-        scores = _score_group(contestant, [settings[i] for i in group], fold)
+        scores = _score_group(fold, [settings[i] for i in group])
         found |= zip(group, scores, strict=True)
     return [found[i] for i in range(len(settings))]
 
 
 class _Fold(NamedTuple):
-    """Samples, which of them are learnt from and scored, and the seed of what is random."""
+    """Who is scored on which samples, what of them is learnt from, and the seed of the method."""
 
+    contestant: Contestant
     problem: Problem
     split: Split
     seed: int
@@ -65,6 +66,18 @@ class _Fold(NamedTuple):
     def seen(self) -> dict[str, Any]:
         domain = self.problem.domain[self.split.learn]
         return {"y": seen_labels(self.problem, self.split), "sample_domain": domain}
+
+    def on_samples(self, values: Values) -> tuple[Any, Any]:
+        """Return the estimator, and the samples or the rows of a Gram matrix that it is given."""
+        estimator = self.contestant.build(values, self.seed)
+        if not self.contestant.shares_gram:
+            return estimator, self.problem.X
+        return estimator.set_params(kernel="precomputed"), self.problem.gram(self.split.learn)
+
+    def position(self) -> Codes | None:
+        """Return where the scored samples are among those learnt from; None where some are not."""
+        learn, _, score = self.split
+        return np.searchsorted(learn, score) if np.isin(score, learn).all() else None
 
 
 def fit_of(contestant: Contestant, values: Values) -> tuple[tuple[str, Any], ...]:
@@ -89,16 +102,16 @@ def is_path(contestant: Contestant) -> bool:
     return load_object(contestant.estimator) is SCA
 
 
-def _score_group(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Score]:
+def _score_group(fold: _Fold, settings: list[Values]) -> list[Score]:
     # Seconds of the processor: what else the machine does makes no method slower.
     start = process_time()
     try:
-        if contestant.kind != "features":
-            predicted = [_predict(contestant, values, fold) for values in settings]
+        if fold.contestant.kind != "features":
+            predicted = [_predict(fold, values) for values in settings]
         else:
-            predicted = _judge_features(contestant, settings, fold)
+            predicted = _judge_features(fold, settings)
     except ValueError as error:
-        return _without_largest(contestant, settings, fold, error)
+        return _without_largest(fold, settings, error)
     seconds = (process_time() - start) / len(settings)
     truth = fold.problem.y[fold.split.score]
     scores = []
@@ -118,13 +131,11 @@ def share(score: Mapping[str, Any]) -> float:
     return float(score.get("r2", np.nan))
 
 
-def _without_largest(
-    contestant: Contestant, settings: list[Values], fold: _Fold, error: ValueError
-) -> list[Score]:
+def _without_largest(fold: _Fold, settings: list[Values], error: ValueError) -> list[Score]:
     """Note the error for the largest number of components, and try the others without it."""
     largest = max(values.get(K, 0) for values in settings)
     rest = [values for values in settings if values.get(K, 0) != largest]
-    scores = iter(_score_group(contestant, rest, fold) if rest else ())
+    scores = iter(_score_group(fold, rest) if rest else ())
     said = f"{type(error).__name__}: {error}"
     return [
         {"setting": dict(values), "error": said} if values.get(K, 0) == largest else next(scores)
@@ -132,11 +143,11 @@ def _without_largest(
     ]
 
 
-def _predict(contestant: Contestant, values: Values, fold: _Fold) -> Array:
+def _predict(fold: _Fold, values: Values) -> Array:
     problem, score = fold.problem, fold.split.score
-    model = make_domain_pipeline(contestant.build(values, fold.seed))
+    model = make_domain_pipeline(fold.contestant.build(values, fold.seed))
     model.fit(problem.X[fold.split.learn], **fold.seen())
-    if contestant.classifier == SETS:
+    if fold.contestant.classifier == SETS:
         sets = model[-1].predict_set(problem.X[score], sample_domain=problem.domain[score])
         truth = problem.y[score]
         # The true class where it is among those predicted, and no class elsewhere.
@@ -152,63 +163,47 @@ def seen_labels(problem: Problem, split: Split) -> Array:
     return y[split.learn]
 
 
-def _judge_features(contestant: Contestant, settings: list[Values], fold: _Fold) -> list[Array]:
-    judge = JUDGES[contestant.classifier]
+def _judge_features(fold: _Fold, settings: list[Values]) -> list[Array]:
+    judge = JUDGES[fold.contestant.classifier]
     predicted: dict[int, Array] = {}
-    for indices, features in _features(contestant, settings, fold):
+    for indices, features in _features(fold, settings):
         guesses = judge(Features(*features, fold), [settings[i] for i in indices])
         predicted |= zip(indices, guesses, strict=True)
     return [predicted[i] for i in range(len(settings))]
 
 
-def _features(
-    contestant: Contestant, settings: list[Values], fold: _Fold
-) -> Iterator[tuple[list[int], tuple[Any, Any]]]:
+def _features(fold: _Fold, settings: list[Values]) -> Iterator[tuple[list[int], tuple[Any, Any]]]:
     """Yield which settings use which features, of samples learnt from and of samples to score."""
     everyone, problem = list(range(len(settings))), fold.problem
     learn, _, score = fold.split
-    if contestant.name == RAW:
+    if fold.contestant.name == RAW:
         yield everyone, (problem.X[learn], problem.X[score])
         return
-    if is_path(contestant):
-        yield from _path(contestant, settings, fold)
+    if is_path(fold.contestant):
+        yield from _path(fold, settings)
         return
     values = dict(settings[0])
     if K in values:
         values[K] = max(each[K] for each in settings)
-    estimator, X = _on_samples(contestant, values, fold)
+    estimator, X = fold.on_samples(values)
     model = make_domain_pipeline(estimator)
     Z = model.fit_transform(X[learn], **fold.seen())
-    where = _position(learn, score)
+    where = fold.position()
     if where is None:
         yield everyone, (Z, model.transform(X[score], sample_domain=problem.domain[score]))
     else:
         yield everyone, (Z, Z[where])
 
 
-def _on_samples(contestant: Contestant, values: Values, fold: _Fold) -> tuple[Any, Any]:
-    estimator = contestant.build(values, fold.seed)
-    if not contestant.shares_gram:
-        return estimator, fold.problem.X
-    return estimator.set_params(kernel="precomputed"), fold.problem.gram(fold.split.learn)
-
-
-def _position(learn: Codes, score: Codes) -> Codes | None:
-    """Return where the scored samples are among those learnt from; None where some are not."""
-    return np.searchsorted(learn, score) if np.isin(score, learn).all() else None
-
-
-def _path(
-    contestant: Contestant, settings: list[Values], fold: _Fold
-) -> Iterator[tuple[list[int], tuple[Array, Array]]]:
+def _path(fold: _Fold, settings: list[Values]) -> Iterator[tuple[list[int], tuple[Array, Array]]]:
     """Solve SCA for all β and δ at once, with as many components as any setting asks for."""
-    template, X = _on_samples(contestant, {}, fold)
+    template, X = fold.on_samples({})
     learn, _, score = fold.split
     points: dict[tuple[float, float], list[int]] = {}
     for i, values in enumerate(settings):
         point = (values.get("beta", beta_of(template)), values.get("delta", template.delta))
         points.setdefault(point, []).append(i)
-    domains, where = read_domains(**fold.seen()), _position(learn, score)
+    domains, where = read_domains(**fold.seen()), fold.position()
     k = max(values[K] for values in settings)
     X_new = X[score] if where is None else None
     solved = FoldSolver(template, X[learn], domains).solve(domains, list(points), k, X_new)
