@@ -44,10 +44,6 @@ def named_or(rule: Rule, *names: str) -> Rule:
     )
 
 
-def anything(name: str, value: Any) -> None:
-    """Take any value: what is wrong with it shows where it is used."""
-
-
 def random_state(name: str, value: Any) -> None:
     try:
         check_random_state(value)
@@ -88,8 +84,8 @@ class Declared:
 
     The decorator :func:`declared` makes the constructor of them. A class inherits the parameters of
     its bases, and what their docstrings say of parameters and attributes; it may give a parameter
-    another default, and another rule. What depends on several parameters at once is checked in
-    ``_check_together``.
+    another default, and another rule; one without a rule takes any value. What depends on several
+    parameters at once is checked in ``_check_together``.
 
     Examples
     --------

@@ -24,6 +24,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -219,17 +220,15 @@ def collect_moments(
         Fingerprint of the map behind ``features``.
     """
     check_choice("second", second, SECOND)
-    first = X[:1] if features is None else features(X[:1])
+    features = (lambda rows: rows) if features is None else features
     free = tensors.free_memory(tensors.device_of(X))
     n_values = BATCH_VALUES if free is None else min(DEVICE_BATCH_VALUES, free // DEVICE_SHARE)
-    n_rows = max(n_values // max(first.shape[1], X.shape[1]), 1)
-    found = None
-    for rows in gen_batches(X.shape[0], n_rows):
-        batch = X[rows] if features is None else features(X[rows])
-        part = _moments_of(batch, domains.take(rows), second, feature_map)
-        found = part if found is None else merge_moments([found, part])
-    assert found is not None
-    return found
+    n_rows = max(n_values // max(features(X[:1]).shape[1], X.shape[1]), 1)
+    parts = (
+        _moments_of(features(X[rows]), domains.take(rows), second, feature_map)
+        for rows in gen_batches(X.shape[0], n_rows)
+    )
+    return reduce(lambda whole, part: merge_moments([whole, part]), parts)
 
 
 def merge_moments(parts: Iterable[Moments]) -> Moments:

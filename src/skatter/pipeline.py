@@ -34,11 +34,6 @@ from skatter.labels import marks, read_numbers
 
 __all__ = ["DomainPipeline", "make_domain_pipeline"]
 
-NO_LABELS = (
-    "requires y to be passed, but the target y is None or has no labelled sample: a step of the "
-    "pipeline learns from labels."
-)
-
 _ROUTED = {"sample_domain": True}
 
 
@@ -380,7 +375,10 @@ class _Seen:
         if not learns_from_labels(step):
             return (X,), {}
         if self.domains is None or not self.domains.n_labelled:
-            raise ValueError(NO_LABELS)
+            raise ValueError(
+                "requires y to be passed, but the target y is None or has no labelled sample: a "
+                "step of the pipeline learns from labels."
+            )
         rows = np.flatnonzero(self.domains.labelled)
         names = self.domains.names() if self.numbers is None else self.numbers[rows]
         return (take_rows(X, rows), names), {}

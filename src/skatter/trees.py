@@ -359,19 +359,15 @@ class _TreeModel(Declared, BaseEstimator):
     Attributes
     ----------
     trees_ : TreeEnsemble
-        The trees.
+        The trees: of what they add, a forest predicts the mean, and boosting the sum.
     """
 
     random_state: Any = 0
 
-    _kind: ClassVar[type]
-    """What grows the trees."""
-    _passed: ClassVar[tuple[str, ...]]
-    """Parameters that it takes under the same name."""
-    _copied: ClassVar[Any]
-    """Copies what it grew."""
-    _samples: ClassVar[dict[str, Any]]
-    """How samples are read."""
+    _kind: ClassVar[type]  # grows the trees
+    _passed: ClassVar[tuple[str, ...]]  # parameters that it takes under the same name
+    _copied: ClassVar[Any]  # copies what it grew
+    _samples: ClassVar[dict[str, Any]]  # how samples are read
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the trees.
@@ -570,11 +566,6 @@ class ForestClassifier(_Classifies, _Forest):
     class_weight : dict, "balanced", "balanced_subsample" or None
         As in scikit-learn.
 
-    Attributes
-    ----------
-    trees_ : TreeEnsemble
-        The trees; each adds the probabilities of one leaf.
-
     Examples
     --------
     >>> from skatter.trees import ForestClassifier
@@ -608,11 +599,6 @@ class BoostingClassifier(_Classifies, _Boosting):
     ----------
     class_weight : dict, "balanced" or None
         As in scikit-learn.
-
-    Attributes
-    ----------
-    trees_ : TreeEnsemble
-        The trees; they add to raw scores.
 
     Examples
     --------
@@ -653,11 +639,6 @@ class ForestRegressor(_Regresses, _Forest):
     max_features : float
         Share of the columns that a split may look at.
 
-    Attributes
-    ----------
-    trees_ : TreeEnsemble
-        The trees; the mean over them is the prediction.
-
     Examples
     --------
     >>> from skatter.trees import ForestRegressor
@@ -680,11 +661,6 @@ class BoostingRegressor(_Regresses, _Boosting):
     The trees are those of scikit-learn's
     :class:`~sklearn.ensemble.HistGradientBoostingRegressor` without early stopping, and so are the
     predictions.
-
-    Attributes
-    ----------
-    trees_ : TreeEnsemble
-        The trees; their sum is the prediction.
 
     Examples
     --------

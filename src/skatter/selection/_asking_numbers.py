@@ -89,10 +89,8 @@ def pick_numbers_to_label(
     ----------
     predictions : dict of str to array-like of shape (n_rows,)
         Numbers that two models predict, by the model's name.
-    n_labels : int
-        Number of rows to draw; all of them where there are fewer.
-    random_state : int, RandomState instance or None
-        Draws the rows; None is a fixed seed.
+    n_labels, random_state
+        As in :func:`pick_rows_to_label`.
 
     Examples
     --------

@@ -39,7 +39,6 @@ from skatter._parameters import (
     SHARE,
     Declared,
     Rule,
-    anything,
     choice,
     declared,
     optional,
@@ -177,11 +176,11 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
     n_components: int | Sequence[int] | None = parameter(optional(_KS), default=None)
     betas: Sequence[float] | None = parameter(optional(_BETAS), default=None)
     deltas: Sequence[float] | None = parameter(optional(_DELTAS), default=None)
-    cv: Any = parameter(anything, default=None)
-    classifier: Any = parameter(anything, default=None)
+    cv: Any = None
+    classifier: Any = None
     criterion: str = parameter(_check_criterion, default="scatter")
-    refit: bool = parameter(anything, default=True)
-    verbose: int = parameter(anything, default=0)
+    refit: bool = True
+    verbose: int = 0
 
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None

@@ -141,19 +141,12 @@ def choose(
     if not models:
         raise ValueError("models is empty; name at least one candidate.")
     asked, seed = named_criteria(criteria), seed_of(random_state)
-    scores: dict[str, dict[str, float]] = {}
+    given = {"sample_domain": sample_domain, "labelled": labelled, "random_state": seed}
     judges: dict[MakeJudge, Judge] = {}
-    for name, model in models.items():
-        evidence = Evidence(
-            model,
-            X,
-            y,
-            sample_domain=sample_domain,
-            labelled=labelled,
-            random_state=seed,
-            judges=judges,
-        )
-        scores[name] = score_evidence(evidence, asked)
+    scores = {
+        name: score_evidence(Evidence(model, X, y, **given, judges=judges), asked)
+        for name, model in models.items()
+    }
     table = np.array([list(row.values()) for row in scores.values()])
     if np.isneginf(table).all():
         raise ValueError(
