@@ -16,6 +16,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skatter import _tensors as tensors
 from skatter._checks import check_choice, check_samples, n_rows
 from skatter._formatting import count, number, percent
 from skatter._notebook import Section, ShowsLearnt, listed_with_counts
@@ -25,17 +26,7 @@ from skatter._parameters import BOOLEAN, COUNT, POSITIVE, choice, declared, opti
 from skatter._principal import PrincipalMap
 from skatter._spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter._spaces import product as dense_product
-from skatter._tensors import (
-    Array,
-    copied_rows,
-    host,
-    hstack,
-    like,
-    moved,
-    multiply,
-    require_same_place,
-    vstack,
-)
+from skatter._tensors import Array
 from skatter.domains import Domains, read_domains, read_part
 from skatter.kernels import KERNEL_PARAMETERS, Kernel, WithKernel, kernel_of
 from skatter.maps import MappedLinear, explicit_features, fitted_map
@@ -316,7 +307,7 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         Moments of parts are joined by :func:`skatter.moments.merge_moments`.
         """
         X = check_samples(self, X, reset=False, tensors=True)
-        require_same_place(X, self._beside, "X")
+        tensors.require_same_place(X, self._beside, "X")
         features = partial(explicit_features, self.feature_map_)
         return collect_moments(X, domains, features, feature_map=self._fingerprint)
 
@@ -358,9 +349,9 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             return backend.apply(self, "transform", X)
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, precomputed=self._precomputed, tensors=True)
-        require_same_place(X, self.offset_, "X")
+        tensors.require_same_place(X, self.offset_, "X")
         batches = [self._project(X[rows]) for rows in gen_batches(X.shape[0], BATCH)]
-        return batches[0] if len(batches) == 1 else vstack(batches)
+        return batches[0] if len(batches) == 1 else tensors.vstack(batches)
 
     def to(self, place: str) -> Any:
         """Return a copy that works elsewhere: fit on a graphics card, predict without one.
@@ -371,7 +362,9 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             ``"numpy"``, or a device of torch such as ``"cpu"`` or ``"cuda:0"``.
         """
         check_is_fitted(self)
-        return moved(self, ("X_fit_", "dual_coef_", "components_", "offset_", "_beside"), place)
+        return tensors.moved(
+            self, ("X_fit_", "dual_coef_", "components_", "offset_", "_beside"), place
+        )
 
     def before_map(self, feature_map: Any) -> Any:
         """Return a copy that takes samples, for components that were learnt from their features.
@@ -396,14 +389,14 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         found.set_params(**{name: given[name] for name in KERNEL_PARAMETERS})
         found.kernel_, found.X_fit_ = feature_map.kernel_, feature_map.X_fit_
         found.feature_map_ = None
-        found.dual_coef_ = multiply(feature_map.dual_coef_, self.components_.T)
-        found.offset_ = multiply(feature_map.offset_, self.components_.T) + self.offset_
+        found.dual_coef_ = tensors.multiply(feature_map.dual_coef_, self.components_.T)
+        found.offset_ = tensors.multiply(feature_map.offset_, self.components_.T) + self.offset_
         del found.components_
         return found
 
     def _project(self, X: Any) -> Any:
         if hasattr(self, "dual_coef_"):
-            return multiply(self.kernel_(X, self.X_fit_), self.dual_coef_) - self.offset_
+            return tensors.multiply(self.kernel_(X, self.X_fit_), self.dual_coef_) - self.offset_
         features = explicit_features(self.feature_map_, X)
         return dense_product(features, self.components_.T) - self.offset_
 
@@ -473,7 +466,7 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         if space.on_features:
             self._beside = X[:0]
         else:
-            self.X_fit_ = None if self.kernel_.precomputed else copied_rows(X)
+            self.X_fit_ = None if self.kernel_.precomputed else tensors.copied_rows(X)
         return self._learn(space)
 
     def read(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> tuple[Any, Domains]:
@@ -535,20 +528,20 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         if solved.nothing:
             # A component of zeros: downstream steps need a column.
             values = residuals = np.zeros(1, space.dtype)
-            B, after = like(np.zeros((B.shape[0], 1)), B), Scatters(*[0.0] * 5)
-            Z = None if Z is None else like(np.zeros((Z.shape[0], 1)), Z)
+            B, after = tensors.like(np.zeros((B.shape[0], 1)), B), Scatters(*[0.0] * 5)
+            Z = None if Z is None else tensors.like(np.zeros((Z.shape[0], 1)), Z)
         else:
             values, residuals = solved.eigenvalues, solved.residuals
             factor = solved.scale(self.scale) * solved.signs()
-            B, after = B * like(factor, B), solved.scatters(factor)
-            Z = None if Z is None else Z * like(factor, Z)
+            B, after = B * tensors.like(factor, B), solved.scatters(factor)
+            Z = None if Z is None else Z * tensors.like(factor, Z)
         self._warn_of_rank(values)
         self._warn_of_precision(residuals, space.dtype)
         if space.on_features:
-            self.components_ = like(B.T, self._beside)
-            self.offset_ = like(space.mean @ B, self._beside)
+            self.components_ = tensors.like(B.T, self._beside)
+            self.offset_ = tensors.like(space.mean @ B, self._beside)
         else:
-            self.dual_coef_, self.offset_ = B, multiply(space.mean, B)
+            self.dual_coef_, self.offset_ = B, tensors.multiply(space.mean, B)
         self.eigenvalues_, self.residuals_, self.n_components_ = values, residuals, len(values)
         domains = space.domains
         self.classes_ = np.array(domains.classes)
@@ -626,12 +619,12 @@ def project_alike(models: Sequence[ScatterComponents], X: Any) -> list[Array]:
     """
     joined = copy(models[0])
     if hasattr(joined, "dual_coef_"):
-        joined.dual_coef_ = hstack([each.dual_coef_ for each in models])
+        joined.dual_coef_ = tensors.hstack([each.dual_coef_ for each in models])
     else:
-        joined.components_ = vstack([each.components_ for each in models])
-    joined.offset_ = hstack([each.offset_[None] for each in models])[0]
+        joined.components_ = tensors.vstack([each.components_ for each in models])
+    joined.offset_ = tensors.hstack([each.offset_[None] for each in models])[0]
     ends = np.cumsum([each.n_components_ for each in models])
-    return np.split(host(joined.transform(X)), ends[:-1], axis=1)
+    return np.split(tensors.host(joined.transform(X)), ends[:-1], axis=1)
 
 
 @declared

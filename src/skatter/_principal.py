@@ -16,21 +16,11 @@ from sklearn.decomposition import KernelPCA
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from skatter import _tensors as tensors
 from skatter._checks import check_samples
 from skatter._parameters import COUNT, declared, parameter
 from skatter._solve.blas import plain_qr
-from skatter._tensors import (
-    Tall,
-    copied_rows,
-    host_dtype,
-    is_tensor,
-    leading_of_tensor,
-    like,
-    multiply,
-    random_columns,
-    require_same_place,
-    vstack,
-)
+from skatter._tensors import Tall
 from skatter.kernels import WithKernel, centre, gram, kernel_of
 
 DENSE = 1500
@@ -74,21 +64,21 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """Return the features of samples, seen before or not; shape (n_samples, n_components)."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, tensors=True)
-        require_same_place(X, self.X_fit_, "X")
+        tensors.require_same_place(X, self.X_fit_, "X")
         batches = [
-            multiply(self.kernel_(X[rows], self.X_fit_), self.dual_coef_) - self.offset_
+            tensors.multiply(self.kernel_(X[rows], self.X_fit_), self.dual_coef_) - self.offset_
             for rows in gen_batches(X.shape[0], BATCH)
         ]
-        return vstack(batches)
+        return tensors.vstack(batches)
 
     def _fit(self, X: Any) -> Tall:
         """Fit, and return the features of the samples, which come with the components."""
         self.check_parameters()
         X = check_samples(self, X, reset=True, tensors=True)
         self.kernel_ = kernel_of(self, X)
-        self.X_fit_ = copied_rows(X)
+        self.X_fit_ = tensors.copied_rows(X)
         K = gram(X, self.kernel_)
-        if is_tensor(K):
+        if tensors.is_tensor(K):
             return self._fit_tensor(K)
         row_means = np.asarray(K.mean(axis=0))
         found = KernelPCA(
@@ -115,24 +105,26 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """Do for a Gram matrix what KernelPCA does; it is overwritten."""
         row_means, size = centre(K), min(self.n_components, len(K) - 1)
         if len(K) <= DENSE:
-            values, vectors = leading_of_tensor(K, size)
+            values, vectors = tensors.leading_of_tensor(K, size)
         else:
             random = check_random_state(0 if self.random_state is None else self.random_state)
-            basis = random_columns(random, size + OVERSAMPLED, K)
+            basis = tensors.random_columns(random, size + OVERSAMPLED, K)
             for _ in range(2 * PASSES + 1):
-                basis = multiply(K, basis)
+                basis = tensors.multiply(K, basis)
             basis, _ = plain_qr(basis)
-            values, vectors = leading_of_tensor(multiply(basis.T, multiply(K, basis)), size)
-            vectors = multiply(basis, like(vectors, basis))
-        least = ROUNDING[host_dtype(K).name] * values.max(initial=0)
+            values, vectors = tensors.leading_of_tensor(
+                tensors.multiply(basis.T, tensors.multiply(K, basis)), size
+            )
+            vectors = tensors.multiply(basis, tensors.like(vectors, basis))
+        least = ROUNDING[tensors.host_dtype(K).name] * values.max(initial=0)
         lengths = np.sqrt(np.where(values > least, values, 0))
         self.eigenvalues_ = np.square(lengths)
         inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        self.dual_coef_ = like(vectors * like(inverse, vectors), K)
+        self.dual_coef_ = tensors.like(vectors * tensors.like(inverse, vectors), K)
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
-        self.offset_ = multiply(row_means, self.dual_coef_)
+        self.offset_ = tensors.multiply(row_means, self.dual_coef_)
         # Vectors of the randomised solver are near; features must be what `transform` returns.
-        return multiply(K, self.dual_coef_)
+        return tensors.multiply(K, self.dual_coef_)
 
     def _check_together(self) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":

@@ -11,15 +11,7 @@ from skatter import _objective as objectives
 from skatter._checks import n_rows
 from skatter._components import LabelledComponents, RidgedComponents, ScatterComponents
 from skatter._objective import Objective
-from skatter._parameters import (
-    NON_NEGATIVE,
-    SHARE,
-    choice,
-    declared,
-    integer,
-    optional,
-    parameter,
-)
+from skatter._parameters import NON_NEGATIVE, SHARE, choice, declared, integer, optional, parameter
 from skatter._spaces import MakeSpace, PaddedSpace
 from skatter.domains import Domains
 from skatter.labels import (

@@ -12,13 +12,7 @@ from skatter._parameters import POSITIVE
 from skatter._tensors import Array
 from skatter.kernels import Kernel
 from skatter.scatter import scatter
-from skatter.theory._samples import (
-    check_alpha,
-    check_table,
-    kernel_bound,
-    root,
-    single_gram,
-)
+from skatter.theory._samples import check_alpha, check_table, kernel_bound, root, single_gram
 
 
 class ScatterBound(NamedTuple):

@@ -27,17 +27,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from skatter import _tensors as tensors
 from skatter._checks import check_table
-from skatter._tensors import (
-    Array,
-    host,
-    host_dtype,
-    is_tensor,
-    like,
-    moments_of_columns,
-    multiply,
-    take,
-)
+from skatter._tensors import Array
 from skatter.domains import Codes, Domains, Mask, read_domains
 from skatter.scatter import indicator_means
 
@@ -186,8 +178,8 @@ class ScatterJudge:
         return sums / np.maximum(counts, 1)[:, None], counts / counts.sum(), scatter
 
     def _sums(self, weights: Array) -> Array:
-        if is_tensor(self._X):
-            return host(multiply(self._X.T, like(weights, self._X)))
+        if tensors.is_tensor(self._X):
+            return tensors.host(tensors.multiply(self._X.T, tensors.like(weights, self._X)))
         return self._X.T @ weights.astype(self._X.dtype)
 
 
@@ -204,13 +196,13 @@ def judge_by_scatter(X: Any, domains: Domains, seed: int) -> Callable[[Codes], f
 
 
 def _scaler_of(X: Any, rows: Mask) -> StandardScaler:
-    if not is_tensor(X):
+    if not tensors.is_tensor(X):
         # Sparse samples stay sparse.
         return StandardScaler(with_mean=not sparse.issparse(X)).fit(X[rows])
-    found, own = StandardScaler(), take(X, np.flatnonzero(rows))
-    found.mean_, found.var_ = moments_of_columns(own)
+    found, own = StandardScaler(), tensors.take(X, np.flatnonzero(rows))
+    found.mean_, found.var_ = tensors.moments_of_columns(own)
     # What rounding makes of a feature that is constant, as scikit-learn tells it.
-    eps = np.finfo(host_dtype(X)).eps
+    eps = np.finfo(tensors.host_dtype(X)).eps
     constant = found.var_ <= len(own) * eps * found.var_ + np.square(len(own) * found.mean_ * eps)
     found.scale_ = np.where(constant, 1.0, np.sqrt(found.var_))
     return found
