@@ -385,8 +385,7 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             found.set_params(feature_map=feature_map)
             found.kernel_, found.feature_map_ = Kernel(MappedLinear(feature_map)), feature_map
             return found
-        given = feature_map.get_params()
-        found.set_params(**{name: given[name] for name in KERNEL_PARAMETERS})
+        found.set_params(**{name: getattr(feature_map, name) for name in KERNEL_PARAMETERS})
         found.kernel_, found.X_fit_ = feature_map.kernel_, feature_map.X_fit_
         found.feature_map_ = None
         found.dual_coef_ = tensors.multiply(feature_map.dual_coef_, self.components_.T)

@@ -113,8 +113,7 @@ class TiledGram:
 
     def _sum_of_tiles(self, W: tensors.Tall) -> tensors.Tall:
         out = self._zeros(W.shape[1])
-        parts = list(gen_batches(self.n, self.tile))
-        for rows, columns in combinations_with_replacement(parts, 2):
+        for rows, columns in combinations_with_replacement(gen_batches(self.n, self.tile), 2):
             K = self._tile(rows, columns)
             out[rows] += tensors.multiply(K, W[columns])
             if rows != columns:

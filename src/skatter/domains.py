@@ -484,10 +484,9 @@ def _read_labels(
         )
     values = plain_column(y)
     present = ~is_missing(values)
-    if mask is not None and (mask & ~present).any():
-        row = int(np.flatnonzero(mask & ~present)[0])
-        raise ValueError(f"labelled is True at row {row}, but y has no value there.")
     if mask is not None:
+        if (rows := np.flatnonzero(mask & ~present)).size:
+            raise ValueError(f"labelled is True at row {rows[0]}, but y has no value there.")
         present = mask
     named = _of_one_kind("y", values[present])
     if mask is None and present.all() and named.dtype.kind == "i":

@@ -21,7 +21,7 @@ from scipy.interpolate import BSpline
 
 from skatter._checks import check_integer
 from skatter._tensors import Array, host, is_tensor
-from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, read_domains
+from skatter.domains import UNLABELLED, Codes, Domains, is_unlabelled, plain_column, read_domains
 
 __all__ = ["bin_labels"]
 
@@ -92,8 +92,7 @@ def read_numbers(y: Any, *, labelled: Any = None, n_samples: int | None = None) 
     # Beside classes that are text, nothing but a missing value is unlabelled.
     column, missing = column.reshape(-1), is_unlabelled(y, np.empty(0, dtype=str))
     known = np.where(missing, np.nan, 0.0)
-    view = read_domains(known, labelled=labelled, n_samples=n_samples)
-    rows = np.flatnonzero(view.labelled)
+    rows = np.flatnonzero(read_domains(known, labelled=labelled, n_samples=n_samples).labelled)
     values = np.array(column[rows].tolist()) if len(rows) else np.empty(0)
     _check_values(values, rows, told=labelled is not None or bool(missing.any()))
     numbers = np.full(len(column), np.nan)
@@ -124,9 +123,9 @@ def _check_values(values: Array, rows: Codes, *, told: bool) -> None:
 
 def is_continuous(y: Any) -> bool:
     """Whether labels are floats that are not all whole, and so no classes."""
-    column = host(y) if is_tensor(y) or hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    column = plain_column(y)
     if column.dtype.kind == "O":
-        floats = [value for value in column.flat if isinstance(value, float | np.floating)]
+        floats = [value for value in column if isinstance(value, float | np.floating)]
         column = np.array(floats, dtype=float)
     return bool(column.dtype.kind == "f" and (np.floor(column) < column).any())
 

@@ -259,11 +259,11 @@ def merge_moments(parts: Iterable[Moments]) -> Moments:
     second = np.zeros((_n_second(cells, parts[0].kept), *parts[0].second.shape[1:]))
     start = 0
     for part in parts:
-        own = cell[start : start + part.cells.n_rows]
-        into = own if part.kept == "cell" else np.arange(2)
+        end = start + part.cells.n_rows
+        into = cell[start:end] if part.kept == "cell" else np.arange(2)
         for index, matrix in zip(into, part.second, strict=True):
             second[index] += matrix
-        start += part.cells.n_rows
+        start = end
     moved = given - means[cell]
     for index, rows in _groups(cells, cell, parts[0].kept):
         weighted = moved[rows] * np.sqrt(view.counts[rows])[:, None]
@@ -408,8 +408,7 @@ def _pieces(value: Any) -> Iterable[bytes]:
         for name, parameter in sorted(value.get_params(deep=False).items()):
             yield name.encode()
             yield from _pieces(parameter)
-        fitted = (name for name in vars(value) if name.endswith("_") and name[0] != "_")
-        for name in sorted(fitted):
+        for name in sorted(key for key in vars(value) if key.endswith("_") and key[0] != "_"):
             yield name.encode()
             yield from _pieces(vars(value)[name])
     elif isinstance(value, np.ndarray) and value.dtype.kind != "O":

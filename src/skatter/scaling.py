@@ -84,8 +84,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.fit(X, y, sample_domain=sample_domain, labelled=labelled)
         X = check_samples(self, X, reset=False, sparse=False, tensors=True)
         if sample_domain is None and y is not None:
-            domains = read_marked(y, None, labelled=labelled, n_samples=len(X))
-            return self._scaled(X, domains.domain)
+            return self._scaled(X, read_marked(y, labelled=labelled, n_samples=len(X)).domain)
         return self.transform(X, sample_domain=sample_domain)
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Tall:

@@ -476,8 +476,7 @@ class _Forest(_TreeModel):
         }
 
     def _total(self, X: Any) -> Array:
-        total = super()._total(X)
-        return total / max(1, self.trees_.n_trees)
+        return super()._total(X) / max(1, self.trees_.n_trees)
 
 
 @declared
@@ -519,8 +518,7 @@ class _Classifies(ClassifierMixin, _TreeModel):
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row."""
-        likeliest = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[likeliest])
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class in the order of ``classes_``."""

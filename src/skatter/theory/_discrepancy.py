@@ -109,8 +109,7 @@ def printed_discrepancy_bound(
     0.06871
     """
     range_bound = POSITIVE("range_bound", range_bound)
-    pair = read_pair(X, Y, kernel, gamma)
-    return printed_discrepancy(pair_domain_scatter(pair), range_bound)
+    return printed_discrepancy(pair_domain_scatter(read_pair(X, Y, kernel, gamma)), range_bound)
 
 
 def a_distance(X: Any, Y: Any, *, C: float = 1.0, n_folds: int = 5) -> float:

@@ -101,8 +101,7 @@ def generalization_bound(
     """
     alpha, radius = check_alpha(alpha), POSITIVE("radius", radius)
     X = check_table(X, "X", least=2)
-    domains = read_domains(None, sample_domain, n_samples=len(X))
-    m, n = domains.n_domains, len(X)
+    m, n = read_domains(None, sample_domain, n_samples=len(X)).n_domains, len(X)
     if m < 2:
         raise ValueError(
             "sample_domain must name at least two domains: from one, nothing is known of how "

@@ -55,8 +55,7 @@ def prediction_entropy(probabilities: Any) -> float:
     >>> round(prediction_entropy([[1.0, 0.0], [0.5, 0.5]]), 4)
     -0.3466
     """
-    P = _read(probabilities)
-    return -float(np.mean(entropy(P, axis=1)))
+    return -float(np.mean(entropy(_read(probabilities), axis=1)))
 
 
 def mutual_information(probabilities: Any) -> float:
