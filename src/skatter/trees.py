@@ -518,7 +518,8 @@ class _Classifies(ClassifierMixin, _TreeModel):
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class in the order of ``classes_``."""
