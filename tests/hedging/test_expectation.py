@@ -16,8 +16,8 @@ from skatter.hedging._expectation import (
     Signs,
     calibration_power,
     expected_accuracy,
+    fitted_numbers,
     judge_models,
-    numbers,
     sharpened,
     votes_of,
 )
@@ -36,7 +36,7 @@ def shares():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
-    fitted = numbers(metric)
+    fitted = fitted_numbers("expectation")[metric]
     names = {"intercept", "slope", "apart", "half_width"}
     assert set(fitted) == {"accuracy", "gain"}
     assert set(fitted["accuracy"]) == names
@@ -52,7 +52,7 @@ def test_the_fitted_numbers_are_complete_finite_and_of_the_right_sign(metric):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_expected_accuracy_grows_with_agreement_and_the_way_back_as_the_formula_says(metric):
-    fitted = numbers(metric)["accuracy"]
+    fitted = fitted_numbers("expectation")[metric]["accuracy"]
     value = fitted["intercept"] + (0.8 * 0.85 + 0.7) / 2 * fitted["slope"]
     found = expected_accuracy(Signs(0.8, 0.85, 0.7), 2, metric)
     half = fitted["half_width"] * (SPREAD - 0.85)
@@ -80,7 +80,8 @@ def test_the_more_members_agree_the_narrower_the_interval():
 def test_the_further_apart_scaled_domains_are_the_less_is_expected(metric):
     near, far = (Signs(0.8, 0.85, 0.7, residual) for residual in (-0.01, 0.04))
     expected = [expected_accuracy(each, 2, metric).value for each in (near, far)]
-    assert expected[1] - expected[0] == pytest.approx(0.2 * numbers(metric)["accuracy"]["apart"])
+    apart = fitted_numbers("expectation")[metric]["accuracy"]["apart"]
+    assert expected[1] - expected[0] == pytest.approx(0.2 * apart)
     assert expected[1] < expected[0]
 
 
@@ -123,7 +124,7 @@ def test_the_gain_is_the_mean_difference_of_probabilities(shares, metric):
     # The interval of the accuracy moves with it; that of the gain grows with what differs.
     assert found.accuracy.low == pytest.approx(0.7 + accuracy - 0.8)
     assert found.accuracy.high == pytest.approx(0.9 + accuracy - 0.8)
-    fitted = numbers(metric)["gain"]
+    fitted = fitted_numbers("expectation")[metric]["gain"]
     scale = np.sqrt(15 / 40 + fitted["floor"])
     assert found.gain.low == pytest.approx(max(-15 / 40, gain + fitted["low"] * scale))
     assert found.gain.high == pytest.approx(min(15 / 40, gain + fitted["high"] * scale))
@@ -149,7 +150,7 @@ def test_votes_are_shares_of_members_and_decide_whatever_the_gain():
 
 
 def test_the_verdict_follows_the_support_of_the_members():
-    fitted = numbers("accuracy")["gain"]
+    fitted = fitted_numbers("expectation")["accuracy"]["gain"]
     above, below = fitted["adapt_above"] + 0.01, fitted["plain_below"] - 0.01
     between = (fitted["adapt_above"] + fitted["plain_below"]) / 2
     assert judged(above).verdict == "adapt"

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skatter import SCA, DomainGeneralizer, make_domain_pipeline
+from skatter.hedging._expectation import fitted_numbers
 from skatter.hedging._generalizer import (
     FEWEST_OF_A_BATCH,
     LEAST_WEIGHT,
@@ -25,7 +26,7 @@ from skatter.hedging._generalizer import (
     SMOOTHING,
     member_weights,
 )
-from skatter.hedging._transfer import expect_unseen, unseen_numbers
+from skatter.hedging._transfer import expect_unseen
 
 PLAIN = {"linear": LogisticRegression(), "nearest": KNeighborsClassifier(5)}
 
@@ -301,7 +302,7 @@ def test_more_samples_than_wanted_are_drawn_for_the_judgement(rings, shown):
 
 
 def test_the_expected_accuracy_is_the_mean_less_the_optimism_with_a_spread_that_is_shrunk():
-    fitted = unseen_numbers()
+    fitted = fitted_numbers("unseen")
     assert set(fitted) == {"optimism", "spread", "worth", "half_width"}
     scores = [0.7, 0.8, 0.75]
     found = expect_unseen(np.array(scores), 2)

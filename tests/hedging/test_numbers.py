@@ -19,7 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import ChampionRegressor, HedgedRegressor
 from skatter.domains import read_domains
-from skatter.hedging._error import error_numbers, expected_error, half_width, shrunken_shift
+from skatter.hedging._error import expected_error, half_width, shrunken_shift
+from skatter.hedging._expectation import fitted_numbers
 from skatter.hedging._number_champion import ALPHAS, HeldOut, KernelRidgeCV
 from skatter.hedging._number_weights import doubt_in_pooled
 from skatter.saving import load_model, save_model
@@ -230,7 +231,7 @@ def test_intervals_are_as_wide_as_the_formula_says(fitted, problem, there):
     weights = np.array([each.weight for each in fitted.members_])
     centre = weights @ members
     s = np.sqrt(weights @ (members - centre) ** 2)
-    q = error_numbers()["half_width"]["0.9"]
+    q = fitted_numbers("error")["half_width"]["0.9"]
     half = q * fitted.widening_ * np.sqrt(fitted.source_error_**2 + s**2)
     found = fitted.predict_interval(X, sample_domain=site)
     np.testing.assert_allclose(found, np.column_stack([centre - half, centre + half]))
@@ -240,7 +241,7 @@ def test_intervals_are_as_wide_as_the_formula_says(fitted, problem, there):
 
 
 def test_coverages_lie_between_those_that_were_tried():
-    levels = [float(each) for each in error_numbers()["half_width"]]
+    levels = [float(each) for each in fitted_numbers("error")["half_width"]]
     widths = [half_width(each) for each in np.linspace(levels[0], levels[-1], 9)]
     assert widths == sorted(widths)
     with pytest.raises(ValueError, match="coverage must lie in"):
@@ -249,7 +250,7 @@ def test_coverages_lie_between_those_that_were_tried():
 
 def test_the_expected_error_follows_the_labels_that_there_are():
     blind = expected_error(2.0, np.empty(0))
-    assert blind.value == pytest.approx(2 * error_numbers()["error"]["factor"])
+    assert blind.value == pytest.approx(2 * fitted_numbers("error")["error"]["factor"])
     seen = expected_error(2.0, np.full(400, 0.1))
     assert seen.value < 0.3
     assert seen.low < seen.value < seen.high

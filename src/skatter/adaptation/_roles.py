@@ -15,7 +15,7 @@ import numpy as np
 
 from skatter._tensors import Array
 from skatter.domains import Domains, read_domains
-from skatter.hedging._draw import draw_both_sides
+from skatter.hedging._members import draw_both_sides
 from skatter.labels import Task, marks
 from skatter.tables import Samples, TableError
 

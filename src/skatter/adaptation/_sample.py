@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from skatter._checks import check_integer
 from skatter.adaptation._roles import tell_targets
 from skatter.domains import UNLABELLED, Codes, Mask
-from skatter.hedging._draw import draw_from_sides
+from skatter.hedging._members import draw_from_sides
 from skatter.tables import OpenTable, TableError, read_labels
 from skatter.tables._columns import read_domain_names
 from skatter.tables._errors import missing_column

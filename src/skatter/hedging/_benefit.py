@@ -92,11 +92,9 @@ def does_it_help(
 
 def _fit(model: Any, X: Any, y: Any, domains: Domains) -> Any:
     """Fit a clone of a model; one that knows nothing of domains sees the labelled samples."""
-    model = (
-        clone(model)
-        if has_fit_parameter(model, "sample_domain")
-        else make_domain_pipeline(clone(model))
-    )
+    model = clone(model)
+    if not has_fit_parameter(model, "sample_domain"):
+        model = make_domain_pipeline(model)
     given = {"sample_domain": domains.domain_ids[domains.domain]}
     if has_fit_parameter(model, "labelled"):
         given["labelled"] = domains.labelled

@@ -36,24 +36,13 @@ from skatter.trees import BoostingClassifier, ForestClassifier
 
 Metric = Literal["accuracy", "balanced accuracy"]
 METRICS = ("accuracy", "balanced accuracy")
-
 N_FOLDS = 5
-
 MAX_ITER = 500  # of logistic regression
-
 MAX_ROWS = 4_000  # rows that folds see; of more as many are drawn
-
 MAX_MACHINE = 2_500  # rows that a support vector machine is trained on: its cost is quadratic
-
 MAX_GROWN = 5_000  # rows that a tree of the forest is grown on
-
-WEIGHED_LEAF = 5
-"""Samples of a leaf where classes weigh the same; a pure leaf of one sample has no use for it."""
-
-LARGEST_ROUND = 200
-"""Trees × (20 + columns) of a round up to which boosting takes part; beyond, it would take longer
-than all others together."""
-
+WEIGHED_LEAF = 5  # samples of a leaf where classes weigh the same; a pure one has no use for it
+LARGEST_ROUND = 200  # trees × (20 + columns) beyond which boosting takes longer than all others
 OWN = "own"  # name of a classifier that the user gave
 
 
@@ -214,9 +203,13 @@ class Contest(LearnsFromDomains, BaseEstimator):
         check_is_fitted(self)
         return self.scaler_.transform(check_with_gaps(self, X, reset=False))
 
-    def _own_candidates(self, fits: Callable[[Any], bool], kind: str) -> dict[str, Any]:
+    def _competing(
+        self, standard: dict[str, Any], fits: Callable[[Any], bool], kind: str
+    ) -> dict[str, Any]:
+        if self.candidates is None:
+            return standard
         check_candidates(self.candidates, fits, kind)
-        return {name: clone(each) for name, each in (self.candidates or {}).items()}
+        return {name: clone(each) for name, each in self.candidates.items()}
 
 
 @declared
@@ -269,7 +262,10 @@ class ChampionClassifier(ScoresLabelled, Contest):
         known = np.flatnonzero(domains.labelled)
         self.classes_ = np.array(domains.classes)
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
-        candidates = self._candidates(X, len(self.classes_), seed)
+        standard = standard_classifiers(
+            X, len(self.classes_), metric=self.metric, random_state=seed
+        )
+        candidates = self._competing(standard, has_probabilities, PROBABILISTIC)
         samples, label = self.scaler_.transform(X)[known], domains.label[known]
         with warnings.catch_warnings():
             # A class may have too few samples to hold out.
@@ -285,11 +281,6 @@ class ChampionClassifier(ScoresLabelled, Contest):
         """Probability of each class in ``classes_``, by the champion; domains are of no account."""
         X = self._scaled(X)
         return probabilities(self.contender(self.champion_).estimator, X, len(self.classes_))
-
-    def _candidates(self, X: Any, n_classes: int, seed: int) -> Mapping[str, Any]:
-        if self.candidates is None:
-            return standard_classifiers(X, n_classes, metric=self.metric, random_state=seed)
-        return self._own_candidates(has_probabilities, PROBABILISTIC)
 
     def _compete(self, name: str, candidate: Any, X: Any, label: Codes, seed: int) -> Contender:
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
@@ -436,10 +427,8 @@ FEW = 5  # samples of every class that a draw keeps
 
 
 def score_of(metric: Metric, truth: Codes, shares: Array) -> float:
-    predicted = shares.argmax(axis=1)
-    if metric == "accuracy":
-        return float(accuracy_score(truth, predicted))
-    return float(balanced_accuracy_score(truth, predicted))
+    score = accuracy_score if metric == "accuracy" else balanced_accuracy_score
+    return float(score(truth, shares.argmax(axis=1)))
 
 
 def recall_of(truth: Codes, shares: Array) -> Array:

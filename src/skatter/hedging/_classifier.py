@@ -11,10 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.validation import check_is_fitted
 
 from skatter._accuracy import ScoresLabelled
-from skatter._notebook import Section, ShowsLearnt
 from skatter._parameters import choice, declared, integer, parameter
 from skatter._tensors import Array
 from skatter._threads import in_threads, one_blas_thread
@@ -24,9 +22,7 @@ from skatter.hedging._champion import (
     OWN,
     PROBABILISTIC,
     ChampionClassifier,
-    LearnsFromDomains,
     Metric,
-    check_with_gaps,
     draw_rows,
     fit_held_out,
     has_probabilities,
@@ -37,7 +33,6 @@ from skatter.hedging._champion import (
     score_with,
     standard_classifiers,
 )
-from skatter.hedging._draw import draw_both_sides
 from skatter.hedging._expectation import (
     FEWEST,
     Judgement,
@@ -47,7 +42,14 @@ from skatter.hedging._expectation import (
     judge_models,
     votes_of,
 )
-from skatter.hedging._members import SCALINGS, Member, Scaling, Views, scale_domains
+from skatter.hedging._members import (
+    SCALINGS,
+    Hedge,
+    Member,
+    Views,
+    draw_both_sides,
+    draw_unlabelled,
+)
 from skatter.hedging._reverse import reverse_score
 from skatter.hedging._transfer import Fold, Transfer, cheaper, domain_folds
 from skatter.hedging._weights import (
@@ -63,24 +65,19 @@ from skatter.pipeline import DomainPipeline
 from skatter.sca import SCA
 from skatter.self_training import SCAClassifier, read_frequencies
 
-MAX_JUDGED = 5_000  # target samples that members are compared on; of more as many are drawn
-
 MAX_MEASURED = 500  # samples of either side that the scatter between them is measured on
-
 N_NEIGHBOURS = 15  # behind SCA
-
 MAX_REHEARSED = 2_000  # labelled samples of the sources that a rehearsal learns from and predicts
 
 
 def _check_champion(name: str, value: Any) -> None:
     """Refuse what cannot vote."""
     if value is not None and not has_probabilities(value):
-        kind = type(value).__name__
-        raise TypeError(f"{name} must be a {PROBABILISTIC}, got {kind}.")
+        raise TypeError(f"{name} must be a {PROBABILISTIC}, got {type(value).__name__}.")
 
 
 @declared
-class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
+class HedgedClassifier(ScoresLabelled, Hedge):
     """Plain and adapted classifiers that vote, weighed without a label of the target.
 
     No classifier is the best on every table, and no criterion that does without target labels
@@ -146,6 +143,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
     """
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
+    _figure: ClassVar = ("agreement", "agreement")
 
     champion: Any = parameter(_check_champion, default=None, kw_only=False)
     metric: Metric = parameter(choice(*METRICS), default="accuracy")
@@ -164,9 +162,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
 
     def member_probabilities(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return what each member says, an array of shape (n_members, n_samples, n_classes)."""
-        check_is_fitted(self)
-        X = self.champion_.scaler_.transform(check_with_gaps(self, X, reset=False))
-        views = Views(X, self.domain_scaler_, sample_domain)
+        views = self._new(X, sample_domain)
         return self._ask_all(self.members_, views)
 
     @property
@@ -205,14 +201,6 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             raise ValueError(f"{name} holds {unknown[0]}, which is none of the classes of fit.")
         return np.searchsorted(self.classes_, labels.astype(self.classes_.dtype))
 
-    def _champion(self, X: Any, domains: Domains, seed: int) -> ChampionClassifier:
-        candidates = None
-        if self.champion is not None:
-            candidates = {OWN: self.champion, **self._standard(X, domains, seed)}
-        return ChampionClassifier(
-            candidates, metric=self.metric, standardize=self.standardize, random_state=seed
-        )
-
     def _standard(self, X: Any, domains: Domains, seed: int) -> dict[str, Any]:
         return standard_classifiers(X, len(domains.classes), metric=self.metric, random_state=seed)
 
@@ -222,28 +210,23 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         self, X: Any, y: Any, sample_domain: Any, labelled: Any, domains: Domains, seed: int
     ) -> None:
         frequencies = read_frequencies(self.class_frequencies, domains)
-        self.champion_ = self._champion(X, domains, seed).fit(
-            X, y, sample_domain=sample_domain, labelled=labelled
-        )
+        candidates = None
         if self.champion is not None:
-            self.champion_.champion_ = OWN  # whatever the scores are: it was asked for
+            candidates = {OWN: self.champion, **self._standard(X, domains, seed)}
+        self.champion_ = ChampionClassifier(
+            candidates, metric=self.metric, standardize=self.standardize, random_state=seed
+        ).fit(X, y, sample_domain=sample_domain, labelled=labelled)
         self.classes_ = np.array(domains.classes)
-        pooled = self.champion_.scaler_.transform(X)
-        self.domain_scaler_ = scale_domains(pooled, domains)
-        views = Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
-        members = [
-            *self._plain(views, domains, seed),
-            *self._adapted(views, domains, frequencies, seed),
-        ]
+        views = self._settle(X, domains)
+        members = self._contenders()
+        if views.scaler is not None:
+            members += self._scaled(views, domains, seed)
+        members += self._adapted(views, domains, frequencies, seed)
         self.transfer_ = self._rehearse(views, domains, seed)
         self._weigh(members, views, domains, frequencies, seed)
 
-    def _plain(self, views: Views, domains: Domains, seed: int) -> Iterator[Member]:
-        """Yield what the champion was chosen from, and the same scaled in each domain."""
-        for each in self.champion_.contenders_:
-            yield Member(each.name, "pooled", False, each.estimator, each.score)
-        if views.scaler is None:
-            return
+    def _scaled(self, views: Views, domains: Domains, seed: int) -> list[Member]:
+        """Return standard classifiers scaled in each domain."""
         known = np.flatnonzero(domains.labelled)
         samples, label = views.of("domain")[known], domains.label[known]
 
@@ -251,12 +234,11 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             fitted, held_out, rows = fit_held_out(
                 estimator, samples, label, len(domains.classes), seed
             )
-            return Member(
-                name, "domain", False, fitted, score_of(self.metric, label[rows], held_out)
-            )
+            score = score_of(self.metric, label[rows], held_out)
+            return Member(name, "domain", False, fitted, score)
 
         standard = self._standard(views.pooled, domains, seed).items()
-        yield from in_threads(partial(learn, *each) for each in standard if each[0] in ALIKE)
+        return in_threads(partial(learn, *each) for each in standard if each[0] in ALIKE)
 
     def _adapted(
         self, views: Views, domains: Domains, frequencies: Array | None, seed: int
@@ -269,14 +251,13 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             "sample_domain": some.domain_ids[some.domain],
             "labelled": some.labelled,
         }
-        scalings: tuple[Scaling, ...] = ("pooled",) if views.scaler is None else SCALINGS
         models = in_threads(
             partial(
                 _sca_and_neighbours(int(some.labelled.sum())).fit, views.of(scaling)[rows], **given
             )
-            for scaling in scalings
+            for scaling in views.scalings
         )
-        for scaling, model in zip(scalings, models, strict=True):
+        for scaling, model in zip(views.scalings, models, strict=True):
             yield Member("SCA", scaling, True, model)
         if not domains.labelled.all():
             own = SCAClassifier(class_frequencies=frequencies, random_state=seed)
@@ -322,10 +303,9 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         with warnings.catch_warnings():
             # A source may lack a class; a regression that is cut short predicts as well.
             warnings.simplefilter("ignore", UserWarning)
-            scaled = SCALINGS if views.scaler is not None else SCALINGS[:1]
             said = in_threads(
                 partial(self._left_out, views.of(scaling), domains, fold, seed)
-                for scaling, fold in product(scaled, folds)
+                for scaling, fold in product(views.scalings, folds)
             )
             shares = [
                 np.concatenate(said[start : start + len(folds)], axis=1)
@@ -369,11 +349,10 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         self.odds_ = np.ones((len(members), len(self.prior_)))
         self.class_frequencies_ = self.prior_
         self.judgement_: Judgement | None = None
-        rows = np.flatnonzero(~domains.labelled)
+        rows = draw_unlabelled(domains, seed)
         if not len(rows):
             self.members_ = tuple(replace(each, weight=1 / len(members)) for each in members)
             return
-        rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
         self.residual_scatter_ = self._residual(views, rows, domains, seed)
         shares = self._ask_all(members, views.take(rows))
         vote = hold_vote(
@@ -388,10 +367,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         )
         self.odds_, self.class_frequencies_ = vote.odds, vote.frequencies
         self.agreement_, self.consistency_ = float(vote.agreement.mean()), vote.consistency
-        self.members_ = tuple(
-            replace(each, agreement=float(a), weight=float(w))
-            for each, a, w in zip(members, vote.agreement, vote.weights, strict=True)
-        )
+        self._weighed(members, vote.agreement, vote.weights)
         self._judge(shares, views, rows, domains, seed)
 
     def _residual(self, views: Views, rows: Codes, domains: Domains, seed: int) -> float:
@@ -426,18 +402,7 @@ class HedgedClassifier(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         return judge_models(calibrated, votes, adapted, plain, expected, self.metric)
 
     def _pool(self, shares: Array) -> Array:
-        weights = np.array([member.weight for member in self.members_])
-        return pool(weights, shares, self.odds_, self.power_)
-
-    def learnt(self) -> list[Section]:
-        """Return what a notebook shows: who votes, and how much each counts."""
-        if not hasattr(self, "members_"):
-            return []
-        lines = tuple(
-            (f"{each.name}, {each.scaling}", f"{each.weight:.2f}", f"{each.agreement:.2f}")
-            for each in self.members_
-        )
-        return [Section("Members", (), ("member", "weight", "agreement"), lines)]
+        return pool(self._weights, shares, self.odds_, self.power_)
 
 
 def _sca_and_neighbours(n_labelled: int) -> DomainPipeline:

@@ -19,36 +19,24 @@ do with the samples, such as prices of another year: a few labels of the target 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
 from skatter._formatting import percent
 from skatter._tensors import Array
-from skatter.hedging._expectation import Verdict, decide
+from skatter.hedging._expectation import Verdict, decide, fitted_numbers
 from skatter.selection._asking import Estimate
 
 SHIFT_PRIOR = 2.0  # labels of the target that its shift must outweigh
-
 PRIOR_LABELS = 4.0  # labels of the target that the expected error is worth
-
 NO_LABELS: Array = np.empty(0)
-
-
-@cache
-def error_numbers() -> Mapping[str, Any]:
-    text = files("skatter.hedging").joinpath("error.json").read_text(encoding="utf-8")
-    return json.loads(text)
 
 
 def widening(spread: float, *, by_source: bool) -> float:
     """Return √S, times what makes errors on whole sources left out comparable."""
-    return float(np.sqrt(spread)) * (error_numbers()["several_sources"] if by_source else 1.0)
+    return float(np.sqrt(spread)) * (fitted_numbers("error")["several_sources"] if by_source else 1)
 
 
 def expected_error(source_error: float, residuals: Array) -> Estimate:
@@ -57,7 +45,7 @@ def expected_error(source_error: float, residuals: Array) -> Estimate:
     ``source_error`` is that on held-out source labels times :func:`widening`, ``residuals`` are
     errors on labelled samples of the target that were held out, if there are any.
     """
-    numbers = error_numbers()["error"]
+    numbers = fitted_numbers("error")["error"]
     value = _with_labels(numbers["factor"] * source_error, residuals)
     narrower = np.sqrt(PRIOR_LABELS / (PRIOR_LABELS + len(residuals)))
     low, high = (value * numbers[end] ** narrower for end in ("low", "high"))
@@ -82,7 +70,7 @@ def shrunken_shift(residuals: Array) -> tuple[float, Array]:
 
 def half_width(coverage: float) -> float:
     """Return q, interpolated between the coverages that were fitted."""
-    levels = error_numbers()["half_width"]
+    levels = fitted_numbers("error")["half_width"]
     known = np.array([float(level) for level in levels])
     if not known[0] <= coverage <= known[-1]:
         raise ValueError(
@@ -163,7 +151,7 @@ def judge_numbers(
     shift: float = 0.0,
 ) -> NumberJudgement:
     """Judge two models by what they and the hedge predict for the target."""
-    numbers = error_numbers()["gain"]
+    numbers = fitted_numbers("error")["gain"]
     ours, theirs = (
         np.sqrt(error.value**2 + numbers["distance"] * float(np.mean((each - hedge) ** 2)))
         for each in (adapted, plain)

@@ -48,16 +48,16 @@ from skatter.selection._asking import Estimate
 Verdict = Literal["adapt", "do not adapt", "cannot tell"]
 
 FEWEST = 20  # target samples below which nothing is said
-
 POWERS = (0.1, 10.0)  # least and largest power of the probabilities
-
 SURE = 0.995  # largest accuracy that is ever expected
+SPREAD = 1.2  # intervals are as wide as members disagree: proportional to this less their agreement
 
 
 @cache
-def numbers(metric: str) -> Mapping[str, Any]:
-    text = files("skatter.hedging").joinpath("expectation.json").read_text(encoding="utf-8")
-    return json.loads(text)[metric]
+def fitted_numbers(name: str) -> Mapping[str, Any]:
+    """Return what was fitted by benchmarks: ``expectation``, ``error`` or ``unseen``."""
+    text = files("skatter.hedging").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    return json.loads(text)
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,12 @@ class Signs:
 
 
 def expected_accuracy(signs: Signs, n_classes: int, metric: str) -> Estimate:
-    fitted = numbers(metric)["accuracy"]
+    fitted = fitted_numbers("expectation")[metric]["accuracy"]
     kept, apart = signs.terms
     value = fitted["intercept"] + fitted["slope"] * kept + fitted["apart"] * apart
     value = float(np.clip(value, 1 / n_classes, SURE))
     half = fitted["half_width"] * (SPREAD - signs.agreement)
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
-
-
-SPREAD = 1.2  # intervals are as wide as members disagree: proportional to this less their agreement
 
 
 def calibration_power(shares: Array, accuracy: float) -> float:
@@ -172,26 +169,19 @@ def judge_models(
     every = np.arange(len(shares))
     p_adapted, p_plain = shares[every, adapted], shares[every, plain]
     gain = float(np.mean(p_adapted - p_plain))
-    differ = float(np.mean(adapted != plain))
-    fitted = numbers(metric)["gain"]
+    differ, n_differ = float(np.mean(adapted != plain)), int(np.sum(adapted != plain))
+    fitted = fitted_numbers("expectation")[metric]["gain"]
     scale = np.sqrt(differ + fitted["floor"])
     estimate = Estimate(
         gain, max(-differ, gain + fitted["low"] * scale), min(differ, gain + fitted["high"] * scale)
     )
-    value = float(p_adapted.mean())
+    value, plain_value = float(p_adapted.mean()), float(p_plain.mean())
     moved = value - accuracy.value
     expected = Estimate(value, max(0.0, accuracy.low + moved), min(1.0, accuracy.high + moved))
     support = float(np.mean(votes[every, adapted] - votes[every, plain]))
     verdict, reason = decide(support, len(shares), fitted, _reasons(gain))
     return Judgement(
-        verdict,
-        reason,
-        expected,
-        float(p_plain.mean()),
-        estimate,
-        len(shares),
-        int(np.sum(adapted != plain)),
-        metric,
+        verdict, reason, expected, plain_value, estimate, len(shares), n_differ, metric
     )
 
 

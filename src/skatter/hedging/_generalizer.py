@@ -73,24 +73,13 @@ BY_DOMAIN = "leave-one-domain-out"
 Reach = tuple[Array, Array] | None  # least and largest value of each column
 
 SHARPNESS = 45.0  # η: how much less a member counts that predicts left-out domains worse
-
 DOMAIN_VOICE = 0.5  # v: of a member that is scaled in each domain
-
 LEAST_WEIGHT = 0.02  # of the largest weight; members with less do not vote
-
-SMOOTHING = 0.01
-"""Share of guessing that is mixed into probabilities before their logarithm is taken."""
-
-POWERS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
-"""Of probabilities, among which left-out domains choose; below one a member becomes more modest."""
-
+SMOOTHING = 0.01  # share of guessing in probabilities before their logarithm is taken
+POWERS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)  # below one a member is more modest
 LEAST_SHARE = 1e-6  # probability that is raised to a power in place of none
-
 N_COMPONENTS = 60  # of SCA, or all there are
-
-IN_BATCHES = ("logistic", "svm", "SCA")
-"""Members that are there a second time, on columns scaled in each domain."""
-
+IN_BATCHES = ("logistic", "svm", "SCA")  # also there on columns scaled in each domain
 FEWEST_OF_A_BATCH = 30  # samples from which a domain's own mean and standard deviation are used
 
 
@@ -290,14 +279,15 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
             for kind, each in self.held_out_scores_.items()
         }
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
-        views = _Views(self.scaler_.transform(X), domains)
-        self.reach_ = views.reach
+        X = self.scaler_.transform(X)
+        self.reach_ = _reach(X)
         voters = [
             replace(each, source_score=float(score.mean()), weight=float(weight))
             for each, score, weight in zip(candidates, right, weights, strict=True)
             if weight > 0
         ]
-        fitted = in_threads(partial(self._fit_one, each, views, seed) for each in voters)
+        views = _views(X, self.reach_, domains, voters)
+        fitted = in_threads(partial(self._fit_one, each, views, domains, seed) for each in voters)
         self.members_ = tuple(
             replace(each, estimator=model) for each, model in zip(voters, fitted, strict=True)
         )
@@ -309,26 +299,30 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         learn, held = fold
         learn = learn[draw_rows(domains.label[learn], self.max_rows, seed)]
         scaler = make_scaler(sparse.issparse(X), self.standardize).fit(X[learn])
-        known = _Views(scaler.transform(X[learn]), domains.take(learn))
-        new = _Views(scaler.transform(X[held]), domains.take(held), known.reach)
+        taught, asked = domains.take(learn), domains.take(held)
+        X, new = scaler.transform(X[learn]), scaler.transform(X[held])
+        reach = _reach(X)
+        known = _views(X, reach, taught, candidates)
+        new = _views(new, reach, asked, candidates)
 
         def answer(member: Member) -> Array:
             rival = replace(member, estimator=cheaper(member.estimator))
-            model = self._fit_one(rival, known, seed)
-            return probabilities(model, new.of(member.scaling), len(domains.classes))
+            model = self._fit_one(rival, known, taught, seed)
+            return probabilities(model, new[member.scaling], len(domains.classes))
 
         return np.stack(in_threads(partial(answer, each) for each in candidates))
 
-    def _fit_one(self, member: Member, views: _Views, seed: int) -> Any:
+    def _fit_one(
+        self, member: Member, views: Mapping[Scaling, Any], domains: Domains, seed: int
+    ) -> Any:
         """Fit a copy of a member on samples as it likes them; an error says whose it is."""
-        label, domain = views.domains.label, views.domains.domain
-        rows = np.arange(len(label))
+        rows = np.arange(domains.n_rows)
         if member.adapts:  # it is of quadratic cost
-            rows = draw_rows(label, self.max_rows, seed)
+            rows = draw_rows(domains.label, self.max_rows, seed)
         model = make_domain_pipeline(clone(member.estimator))
-        given = {"sample_domain": domain[rows], "labelled": np.ones(len(rows), dtype=bool)}
+        known = {"sample_domain": domains.domain[rows], "labelled": np.ones(len(rows), dtype=bool)}
         try:
-            return model.fit(views.of(member.scaling)[rows], label[rows], **given)
+            return model.fit(views[member.scaling][rows], domains.label[rows], **known)
         except Exception as error:
             error.add_note(f"This was candidate {member.name!r} of DomainGeneralizer.")
             raise
@@ -353,24 +347,16 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         return [Section(type(self).__name__, facts, heads, lines)]
 
 
-class _Views:
-    """Samples under both scalings: cut off at what was seen, or scaled in each domain if asked."""
+def _reach(X: Any) -> Reach:
+    return None if sparse.issparse(X) else (X.min(axis=0), X.max(axis=0))
 
-    def __init__(self, pooled: Any, domains: Domains, reach: Reach = None) -> None:
-        self.pooled, self.domains = pooled, domains
-        self.reach = reach
-        if reach is None and not sparse.issparse(pooled):
-            self.reach = pooled.min(axis=0), pooled.max(axis=0)
-        self._domain: Any = None
 
-    def of(self, scaling: Scaling) -> Any:
-        if scaling == "pooled":
-            return _cut_off(self.pooled, self.reach)
-        if self._domain is None:
-            self._domain = DomainScaler().fit_transform(
-                self.pooled, sample_domain=self.domains.domain
-            )
-        return self._domain
+def _views(X: Any, reach: Reach, domains: Domains, members: list[Member]) -> Mapping[Scaling, Any]:
+    """Return samples cut off at what was seen, and scaled in each domain if a member asks."""
+    views: dict[Scaling, Any] = {"pooled": _cut_off(X, reach)}
+    if any(each.scaling == "domain" for each in members):
+        views["domain"] = DomainScaler().fit_transform(X, sample_domain=domains.domain)
+    return views
 
 
 def _cut_off(X: Any, reach: Reach) -> Any:

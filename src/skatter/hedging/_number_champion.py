@@ -31,25 +31,14 @@ from skatter.trees import BoostingRegressor, ForestRegressor
 
 Folds = list[tuple[Codes, Codes]]
 
-ALPHAS = tuple(float(a) for a in np.logspace(-3, 5, 25))
-"""Of ridge regression, on standardised columns."""
-
+ALPHAS = tuple(float(a) for a in np.logspace(-3, 5, 25))  # of ridge, on standardised columns
 KERNEL_ALPHAS = np.logspace(-3, 2, 11)
-KERNEL_POWERS = (0.25, 1.0, 4.0)
-"""Of the RBF kernel with the median distance: a power of it is one of another width."""
-
+KERNEL_POWERS = (0.25, 1.0, 4.0)  # of the RBF kernel; a power of it is one of another width
 MAX_KERNEL = 1_000  # rows that kernel ridge regression learns from: its cost is cubic
-
-MAX_GROWN_NUMBERS = 2_000
-"""Rows that a tree of the forest is grown on: it looks at every column, and has many leaves."""
-
+MAX_GROWN_NUMBERS = 2_000  # rows that a tree is grown on: it looks at every column
 MANY = 4  # labelled samples, in units of those held out, above which these are not learnt from
-
 LARGEST_FOLD = 2 / 3  # share of the samples that whole sources may take out of a fold
-
 LEAST_LABELLED = 10  # labelled samples without which nothing can be held out
-
-
 MOST_UNLABELLED = 0.5  # share of labelled samples below which a domain is a target
 
 
@@ -159,10 +148,8 @@ class ChampionRegressor(ScoresNumbers, Contest):
         """Fit on checked samples, and return what candidates predict for held-out ones."""
         seed = int(self.random_state)
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
-        if self.candidates is None:
-            candidates = standard_regressors(X, random_state=seed)
-        else:
-            candidates = self._own_candidates(is_regressor, "regressor")
+        standard = standard_regressors(X, random_state=seed)
+        candidates = self._competing(standard, is_regressor, "regressor")
         held_out = HeldOut(numbers, domains, seed)
         samples = self.scaler_.transform(X)
         self.n_features_in_ = X.shape[1]

@@ -41,12 +41,8 @@ from skatter.domains import Mask
 POOLED_POWER, SCALED_POWER = 6.0, 1.0  # powers of the error on held-out source labels
 
 MARGIN = 0.05  # share of the range of labels that predictions may exceed it by
-
-DOUBTED, DISTRUSTED = 0.9, 1.3
-"""Contradiction × separation from which pooled members are doubted, and not believed at all."""
-
+DOUBTED, DISTRUSTED = 0.9, 1.3  # contradiction × separation from which pooled members are doubted
 BETTER = 0.25  # share by which errors on whole sources left out must differ for all weight to move
-
 PENALTY = 0.1  # C of the logistic regression that tells domains apart
 
 

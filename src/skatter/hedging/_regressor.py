@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from skatter._accuracy import ScoresNumbers
 from skatter._checks import check_real
-from skatter._notebook import Section, ShowsLearnt
 from skatter._parameters import declared, integer, parameter
 from skatter._tensors import Array
 from skatter._threads import one_blas_thread
 from skatter.domains import Domains, which_domain
-from skatter.hedging._champion import OWN, LearnsFromDomains, check_with_gaps
-from skatter.hedging._draw import draw_both_sides
+from skatter.hedging._champion import OWN
 from skatter.hedging._error import (
     NO_LABELS,
     NumberJudgement,
@@ -28,7 +24,7 @@ from skatter.hedging._error import (
     shrunken_shift,
     widening,
 )
-from skatter.hedging._members import SCALINGS, Member, Scaling, Views, scale_domains
+from skatter.hedging._members import Hedge, Member, Views, draw_both_sides, draw_unlabelled
 from skatter.hedging._number_champion import (
     ChampionRegressor,
     HeldOut,
@@ -48,10 +44,7 @@ from skatter.hedging._number_weights import (
     separation,
 )
 
-MAX_JUDGED = 5_000  # target samples that members are compared on; of more as many are drawn
-
 KERNEL = "kernel ridge"
-
 ALIKE = ("ridge", "forest", KERNEL)  # members that are there under both scalings
 
 
@@ -62,7 +55,7 @@ def _check_champion(name: str, value: Any) -> None:
 
 
 @declared
-class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
+class HedgedRegressor(ScoresNumbers, Hedge):
     """Plain and adapted regressors that are averaged, weighed without a label of the target.
 
     The members are standard regressors (:class:`ChampionRegressor`), kernel ridge regression, and
@@ -114,6 +107,8 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
     True
     """
 
+    _figure: ClassVar = ("R², source", "source_score")
+
     champion: Any = parameter(_check_champion, default=None, kw_only=False)
     max_rows: int = parameter(integer(10), default=4_000)
 
@@ -162,9 +157,8 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
 
     def member_predictions(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return what each member predicts, an array of shape (n_members, n_samples)."""
-        check_is_fitted(self)
-        X = self.champion_.scaler_.transform(check_with_gaps(self, X, reset=False))
-        return self._ask(self.members_, Views(X, self.domain_scaler_, sample_domain))
+        views = self._new(X, sample_domain)
+        return self._ask(self.members_, views)
 
     def judge(
         self, X: Any, adapted: Any, plain: Any, *, sample_domain: Any = None
@@ -186,37 +180,26 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
         ours, theirs = (np.asarray(column_or_1d(each), dtype=float) for each in (adapted, plain))
         return judge_numbers(hedge, ours, theirs, self.expected_error_, shift=self.shift_)
 
-    def _champion(self, X: Any, seed: int) -> ChampionRegressor:
-        candidates = None
-        if self.champion is not None:
-            candidates = {OWN: self.champion, **standard_regressors(X, random_state=seed)}
-        return ChampionRegressor(candidates, standardize=self.standardize, random_state=seed)
-
     # --- members ----------------------------------------------------------------------------------
 
     def _fit_members(self, X: Any, numbers: Array, domains: Domains, seed: int) -> None:
-        self.champion_ = self._champion(X, seed)
-        held_out = self.champion_.fit_held_out(X, numbers, domains)
+        candidates = None
         if self.champion is not None:
-            self.champion_.champion_ = OWN  # whatever the scores are: it was asked for
-        pooled = self.champion_.scaler_.transform(X)
+            candidates = {OWN: self.champion, **standard_regressors(X, random_state=seed)}
+        self.champion_ = ChampionRegressor(
+            candidates, standardize=self.standardize, random_state=seed
+        )
+        held_out = self.champion_.fit_held_out(X, numbers, domains)
         self.domain_ids_ = np.array(domains.domain_ids)
-        self.domain_scaler_ = scale_domains(pooled, domains)
-        views = Views(pooled, self.domain_scaler_, domains.domain_ids[domains.domain])
-        members = list(self._members(views, held_out, seed))
-        self._weigh(members, views, held_out, domains, seed)
-
-    def _members(self, views: Views, held_out: HeldOut, seed: int) -> Iterator[Member]:
-        """Yield what the champion was chosen from, and members under both scalings."""
-        for each in self.champion_.contenders_:
-            yield Member(each.name, "pooled", False, each.estimator, each.score)
-        scalings: tuple[Scaling, ...] = ("pooled",) if views.scaler is None else SCALINGS
-        for scaling in scalings:
-            candidates = standard_regressors(views.pooled, random_state=seed)
-            candidates[KERNEL] = KernelRidgeCV(random_state=seed)
+        views = self._settle(X, domains)
+        members = self._contenders()
+        for scaling in views.scalings:
+            standard = standard_regressors(views.pooled, random_state=seed)
+            standard[KERNEL] = KernelRidgeCV(random_state=seed)
             for name in (KERNEL,) if scaling == "pooled" else ALIKE:
-                fitted, score = held_out.fit(candidates[name], views.of(scaling))
-                yield Member(name, scaling, False, fitted, score)
+                fitted, score = held_out.fit(standard[name], views.of(scaling))
+                members.append(Member(name, scaling, False, fitted, score))
+        self._weigh(members, views, held_out, domains, seed)
 
     def _ask(self, members: Any, views: Views) -> Array:
         found = [each.estimator.predict(views.of(each.scaling)) for each in members]
@@ -230,8 +213,7 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
         """Weigh the members by held-out labels and by what they say of the unlabelled samples."""
         here = np.clip(np.stack(held_out.predictions), *self.range_)
         errors = np.sqrt(np.mean((here - held_out.truth) ** 2, axis=1)) + TINY * np.ptp(self.range_)
-        rows = np.flatnonzero(~domains.labelled)
-        rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:MAX_JUDGED])]
+        rows = draw_unlabelled(domains, seed)
         there = self._ask(members, views.take(rows)) if len(rows) else here
         scaled = np.array([each.scaling == "domain" for each in members])
         weights, distance = np.zeros(len(members)), np.zeros(len(members))
@@ -252,10 +234,7 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
                 off = [float(np.sqrt(np.mean((each - held_out.truth) ** 2))) for each in means]
                 self.doubt_ = max(self.doubt_, doubt_by_transfer(*off))
         weights *= np.where(scaled, self.doubt_, 1 - self.doubt_)
-        self.members_ = tuple(
-            replace(each, agreement=float(1 / (1 + d**2)), weight=float(w))
-            for each, d, w in zip(members, distance, weights, strict=True)
-        )
+        self._weighed(members, (1 / (1 + d**2) for d in distance), weights)
         self._expect(weights, here, there, held_out, domains)
         self.judgement_: NumberJudgement | None = None
         if len(rows):
@@ -303,29 +282,14 @@ class HedgedRegressor(ScoresNumbers, LearnsFromDomains, ShowsLearnt):
     def _combine(self, X: Any, sample_domain: Any) -> tuple[Array, Array]:
         """Return predictions, and how far members disagree on each."""
         found = self.member_predictions(X, sample_domain=sample_domain)
-        weights = np.array([member.weight for member in self.members_])
-        mean, spread = _spread(weights, found)
-        n = len(mean)
-        codes = (
-            np.full(n, -1)
-            if sample_domain is None
-            else which_domain(sample_domain, self.domain_ids_, n_samples=n)
-        )
+        mean, spread = _spread(self._weights, found)
+        codes: Any = -1
+        if sample_domain is not None:
+            codes = which_domain(sample_domain, self.domain_ids_, n_samples=len(mean))
         return mean + self.shifts_[codes], spread
-
-    def learnt(self) -> list[Section]:
-        """Return what a notebook shows: who votes, and how much each counts."""
-        if not hasattr(self, "members_"):
-            return []
-        lines = tuple(
-            (f"{each.name}, {each.scaling}", f"{each.weight:.2f}", f"{each.source_score:.2f}")
-            for each in self.members_
-        )
-        return [Section("Members", (), ("member", "weight", "R², source"), lines)]
 
 
 SPREADS = (0.25, 10.0)  # least and largest disagreement in the target, in units of that on sources
-
 TINY = 1e-6  # of the range of labels: no error is smaller
 
 

@@ -15,11 +15,8 @@ worth.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -28,7 +25,7 @@ from sklearn.model_selection import GroupKFold
 
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains
-from skatter.hedging._expectation import SURE
+from skatter.hedging._expectation import SURE, fitted_numbers
 from skatter.selection._asking import Estimate
 from skatter.trees import ForestClassifier
 
@@ -41,12 +38,8 @@ N_FOLDS = 4  # parts of the sources that are left out in turn; of more sources e
 class Transfer:
     """How sources that were left out were predicted: the metric of members that vote alike.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_sources,)
-        Of all members, on each source.
-    pooled, scaled : float
-        Of the members under each scaling, mean over the sources.
+    ``scores`` are of all members on each source, and ``pooled`` and ``scaled`` of the members under
+    each scaling, in the mean over the sources.
     """
 
     scores: Array
@@ -84,7 +77,7 @@ def cheaper(estimator: Any) -> Any:
 
 
 def expect_unseen(scores: Array, n_classes: int) -> Estimate:
-    fitted, m = unseen_numbers(), len(scores)
+    fitted, m = fitted_numbers("unseen"), len(scores)
     # Less than guessing is never expected.
     value = float(np.clip(scores.mean() - fitted["optimism"], 1 / n_classes, SURE))
     squares = float(np.sum((scores - scores.mean()) ** 2))
@@ -92,10 +85,3 @@ def expect_unseen(scores: Array, n_classes: int) -> Estimate:
     variance = (prior * fitted["spread"] ** 2 + squares) / (prior + m - 1)
     half = fitted["half_width"] * float(np.sqrt((1 + 1 / m) * variance))
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
-
-
-@cache
-def unseen_numbers() -> Mapping[str, float]:
-    """Return the numbers that ``benchmarks/unseen.py`` fitted."""
-    text = files("skatter.hedging").joinpath("unseen.json").read_text(encoding="utf-8")
-    return json.loads(text)

@@ -58,61 +58,32 @@ from skatter.hedging._members import SCALINGS, Member
 from skatter.hedging._transfer import Transfer
 from skatter.kernels import gram, resolve_kernel
 from skatter.scatter import mmd, scatter
+from skatter.self_training._panel import pairwise_agreement
 
 SHARPNESS = 5  # power of the agreement
-
-CHAMPION_VOICES = 2.0
-"""More than others, of the champion of two classes; of more classes it has less."""
-
+CHAMPION_VOICES = 2.0  # more than others, of the champion of two classes; of more it has less
 MOST_VOICES = 10  # of the member that trains itself
-
 DOMAIN_VOICE = 0.6  # of a member that is scaled in each domain
-
-RESIDUAL_SHARPNESS = 100
-"""How fast voices move to the champion with the scatter that scaling leaves between domains."""
-
+RESIDUAL_SHARPNESS = 100  # how fast voices move to the champion with the scatter that is left
 MOST_RESIDUAL = 0.02  # share of the total scatter beyond which no more of them move
-
-TRANSFER_SHARPNESS = 40
-"""How much more such a member counts where it predicts sources better that were left out."""
-
+TRANSFER_SHARPNESS = 40  # how much more scaled members count if left-out sources suit them better
 SOURCE_SHARPNESS = 10  # how much less a member counts that is less accurate on the sources
-
 CONSISTENT = 0.74  # consistency of the plain members from which on they are taken at their word
-
 CONTRADICTORY = 0.64  # consistency up to which nothing is given for their word
-
-TRUST_IN_FREQUENCIES = 0.5
-"""Power of the odds by which estimated class frequencies correct the shares; given ones have 1."""
-
-EVENING = 0.6
-"""Power of a member's own class frequencies, by which it is divided for balanced accuracy."""
-
-SMALL = 0.005
-"""Added to frequencies before odds are taken: a class that nobody predicts is rare, not absent."""
+TRUST_IN_FREQUENCIES = 0.5  # power of the odds from estimated class frequencies; given ones have 1
+EVENING = 0.6  # power of a member's own class frequencies, its divisor for balanced accuracy
+SMALL = 0.005  # added to frequencies: a class that nobody predicts is rare, not absent
 
 SELF_TRAINED = "SCAClassifier"
-
-ALIKE = ("logistic", "svm", "forest")
-"""Plain members that are there under both scalings; boosting takes too long for a second time."""
+ALIKE = ("logistic", "svm", "forest")  # under both scalings; boosting takes too long twice
 
 
 @dataclass(frozen=True, eq=False)
 class Vote:
     """How members vote on the target.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_members,)
-        They sum to one.
-    odds : ndarray of shape (n_members, n_classes)
-        Factors by which what members say is corrected.
-    frequencies : ndarray of shape (n_classes,)
-        Class frequencies of the target, given or estimated.
-    pairs : ndarray of shape (n_members, n_members)
-        Share of samples on which each pair predicts the same.
-    consistency : float
-        How far plain members confirm one another.
+    ``odds``, of shape (n_members, n_classes), correct what members say; ``frequencies`` are those
+    of the target's classes, given or estimated; ``pairs`` say how often two members agree.
     """
 
     weights: Array
@@ -220,11 +191,6 @@ def residual_scatter(source: Array, target: Array) -> float:
     total = scatter(K, kernel="precomputed")
     between = mmd(K[:n], K[n:], kernel="precomputed", unbiased=True).value / 4
     return between / total if total else 0.0
-
-
-def pairwise_agreement(labels: Array) -> Array:
-    """Return the share of samples on which each pair of members predicts the same."""
-    return np.array([[np.mean(a == b) for b in labels] for a in labels])
 
 
 def member_weights(agreement: Array, voices: Array, source_scores: Array) -> Array:

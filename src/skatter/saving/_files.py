@@ -35,20 +35,14 @@ from skatter.saving._specs import Refused
 from skatter.tables import check_target
 
 FORMAT = 2  # of the file; 1 was skops'
-
 ABOUT, MODEL = "skatter.json", "model.json"
-
 DIGEST = 64  # characters of a SHA-256 in hexadecimal
 UNSIGNED = b"0" * DIGEST
 BAD_MEMBER = (zipfile.BadZipFile, zlib.error)  # what a damaged member of an archive raises
-
 SHORTEST_KEY = 16
-
 MAX_BYTES = 2**32  # size of a model file
-
 TIMES = 16  # how many times its own size a model file may unpack into
 WORTHWHILE = 0.7  # a member is compressed where it takes less than this share of its size
-
 MAX_JSON = 2**24  # size of its JSON, which takes many times as much memory
 
 

@@ -36,11 +36,8 @@ from skatter.saving._specs import Part, Refused, class_of, parts_in
 Node = Any
 
 MAX_NUMBERS = 10_000  # keys of a set or dict that are not all text
-
 DEPTH = 32  # containers in containers, and objects in objects
-
 UNFOLDED = 10_000  # objects of a model, each counted as often as it is used
-
 _BITS = (8, 16, 32, 64)
 SCALARS = (
     "bool",
@@ -48,11 +45,8 @@ SCALARS = (
     *(f"float{bits}" for bits in _BITS[1:]),
 )
 SCALAR_TYPES = {name: np.dtype(name).type for name in SCALARS}  # scalar types of NumPy by name
-
 DTYPES = {np.dtype(name).str: np.dtype(name) for name in (*SCALARS, "object")}
-LEFT_OUT = ("n_jobs", "memory")
-"""Parameters that belong to a machine and not to a model: saved as None."""
-
+LEFT_OUT = ("n_jobs", "memory")  # they belong to a machine and not to a model: saved as None
 _PLAIN = (type(None), bool, int, float, str)
 
 

@@ -87,14 +87,15 @@ _KERNELS = f"= {' '.join(sorted(kernel_metrics()))} precomputed"
 
 
 def _table(text: str) -> dict[str, dict[str, str]]:
-    """Read lines of a type, or a ``*group`` of attributes, and what each attribute must be."""
+    """Read lines of types, or a ``*group`` of attributes, and what each attribute must be."""
     found: dict[str, dict[str, str]] = {}
     for line in text.replace("KERNELS", _KERNELS).replace("\n    ", " ").strip().splitlines():
-        name, _, rest = line.partition(" ")
-        found[name] = {}
+        names, _, rest = line.partition(" ")
+        specs: dict[str, str] = {}
         for each in rest.split(";"):
             attribute, _, spec = each.strip().partition(" ")
-            found[name] |= found[attribute] if attribute.startswith("*") else {attribute: spec}
+            specs |= found[attribute] if attribute.startswith("*") else {attribute: spec}
+        found |= dict.fromkeys(names.split(","), specs)
     return {name: specs for name, specs in found.items() if not name.startswith("*")}
 
 
@@ -112,27 +113,13 @@ ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p
 OWN = _table(
     """
 *scatter n_components_; feature_map_; offset_; components_|dual_coef_+kernel_+X_fit_
-SCA *scatter
-USCA *scatter
-KernelFisher *scatter
-KPCA *scatter
-CIDG *scatter
-DICA *scatter
-UDICA *scatter
-MDA *scatter
+SCA,USCA,KernelFisher,KPCA,CIDG,DICA,UDICA,MDA *scatter
 PrincipalMap kernel_; X_fit_; dual_coef_; offset_
 *transfer components_|kernel_+dual_coef_+X_fit_
-TCA *transfer
-SSTCA *transfer
-TJM *transfer
-JDA *transfer
-BDA *transfer
+TCA,SSTCA,TJM,JDA,BDA *transfer
 *machine classes_; kernel_; X_fit_; intercept_; support_
-DIP mean_; components_
-DIPCC mean_; components_
-UML mean_; components_
-KMM classes_; estimator_ @predict p
-KLIEP classes_; estimator_ @predict p
+DIP,DIPCC,UML mean_; components_
+KMM,KLIEP classes_; estimator_ @predict p
 ARTL classes_; mean_; kernel_; X_fit_ f n p; dual_coef_ f n c
 MEDA classes_; mean_; metric_factor_ f p g; kernel_ @Kernel g; X_fit_ f n g; dual_coef_ f n c
 SPL classes_; mean_; axes_ f p a; projection_ f a q; prototypes_ f c q; clusters_ f c q | none;
@@ -170,12 +157,10 @@ SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path] q;
 Candidate scaling = none domain; weight num
 _Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
 ForestClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g c
-ForestRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
 BoostingClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g out
-BoostingRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
+ForestRegressor,BoostingRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
 *exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c
-AdaptiveSVM *machine; dual_coef_ f n out
-DAM *machine; dual_coef_ f n out
+AdaptiveSVM,DAM *machine; dual_coef_ f n out
 LRESVM classes_; *exemplars; exemplar_weights_? f e
 LRESVMAdaptation *machine; *exemplars; exemplar_weights_ f e; dual_coef_ f n out
 EasyAdapt _copies @_Copies e; copy_ids_ l e; n_components_ int copies
@@ -271,7 +256,7 @@ sklearn.svm.SVR *machine; _n_support w 2; _intercept_ d 1; intercept_ d 1; _dual
 )
 """Types of scikit-learn and their attributes; those with a question mark may be missing."""
 
-_TREES = "use skatter.trees.ForestClassifier or BoostingClassifier"
+_TREES = ("DecisionTree", "ExtraTrees", "GradientBoosting", "HistGradientBoosting", "RandomForest")
 
 REMEDIES = {
     "KDTree": "build the neighbours with algorithm='brute'",
@@ -283,14 +268,8 @@ REMEDIES = {
     "Moments": "save the moments with Moments.save, and the model once it is fitted at once",
     **dict.fromkeys(("GridSearchCV", "RandomizedSearchCV"), "save its best_estimator_"),
     **dict.fromkeys(
-        (
-            "DecisionTreeClassifier",
-            "ExtraTreesClassifier",
-            "GradientBoostingClassifier",
-            "HistGradientBoostingClassifier",
-            "RandomForestClassifier",
-        ),
-        _TREES,
+        (f"{kind}Classifier" for kind in _TREES),
+        "use skatter.trees.ForestClassifier or BoostingClassifier",
     ),
 }
 """What to do about types that are not on the list, by the name of the class."""
@@ -334,8 +313,7 @@ def check_part(part: Part) -> None:
         must = _estimator(part, kind, specs)
         specs = LEARNT | {name: spec for name, spec in specs.items() if spec}
     for name in must:
-        if name not in part.state:
-            raise Refused(f"{part.kind} has no {name}")
+        _check(name in part.state, f"{part.kind} has no {name}")
     specs = {name.rstrip("?"): spec for name, spec in specs.items()}
     if not record:
         _check_parameters(part, kind)
@@ -372,7 +350,6 @@ _BESIDE = {
 """What estimators of scikit-learn have beside their parameters and what they learn."""
 
 _STATELESS = {"FunctionTransformer", "Normalizer"}  # estimators that need no fit
-
 _COMPOSED = {"Pipeline", "DomainPipeline", "ColumnTransformer"}
 """Estimators whose parameters hold what they learn."""
 
@@ -439,8 +416,8 @@ def _estimator(part: Part, kind: type, specs: dict[str, str]) -> frozenset[str]:
     wide = part.state.get("feature_map_")
     wide = wide.gives if isinstance(wide, Part) else part.state.get("n_features_in_")
     found = part.state.get("components_")
-    if wide is not None and isinstance(found, np.ndarray) and found.shape[1:] != (wide,):
-        raise Refused(f"components_ of {part.kind} are of other features")
+    agree = wide is None or not isinstance(found, np.ndarray) or found.shape[1:] == (wide,)
+    _check(agree, f"components_ of {part.kind} are of other features")
     return frozenset(name for name in must if not name.endswith("?") and "." not in name)
 
 
@@ -483,9 +460,9 @@ def _check_parameters(part: Part, kind: type) -> None:
         raise Refused(str(error)) from error
     for name, default in _plain_defaults(kind).items():
         value = given.get(name)
-        right = isinstance(value, bool | np.bool_) == isinstance(default, bool)
-        if value is not None and not (right and isinstance(value, int | float | np.generic)):
-            raise Refused(f"{name} of {part.kind} is not as it should be")
+        alike = isinstance(value, bool | np.bool_) == isinstance(default, bool)
+        right = value is None or (alike and isinstance(value, int | float | np.generic))
+        _check(right, f"{name} of {part.kind} is not as it should be")
 
 
 @cache
@@ -671,6 +648,9 @@ def _takes_gaps(kind: type) -> bool:
     return bool(get_tags(kind()).input_tags.allow_nan)
 
 
+_WAYS = ("drop", "passthrough")  # of columns without a transformer
+
+
 @_agreement("ColumnTransformer")
 def _check_columns(state: State) -> None:
     for name in ("transformers", "transformers_"):
@@ -678,9 +658,7 @@ def _check_columns(state: State) -> None:
             right = isinstance(each, tuple) and len(each) == 3 and isinstance(each[0], str)
             _check(right, "transformers make no ColumnTransformer")
             way, columns = each[1:]
-            right = (
-                way.can("transform") if isinstance(way, Part) else way in ("drop", "passthrough")
-            )
+            right = way in _WAYS if not isinstance(way, Part) else way.can("transform")
             _check(right, "no transformer")
             plain = isinstance(columns, list | str | int | slice)
             names = columns if isinstance(columns, list) else []

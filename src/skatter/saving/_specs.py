@@ -41,19 +41,8 @@ from skatter._checks import LARGEST
 from skatter._tensors import Array
 from skatter.tables._dates import PARTS
 
-KINDS = {
-    "f": "f",
-    "d": "f",
-    "h": "f",
-    "v": "f",
-    "g": "f",
-    "i": "iu",
-    "w": "i",
-    "l": "biufUO",
-    "o": "OU",
-    "b": "b",
-    "x": "biufUO",
-}
+KINDS = {**dict.fromkeys("fdhvg", "f"), **dict.fromkeys("lx", "biufUO")}
+KINDS |= {"i": "iu", "w": "i", "o": "OU", "b": "b"}
 """Kinds of dtypes that a letter stands for."""
 
 DERIVED: dict[str, Callable[[Mapping[str, int]], int]] = {

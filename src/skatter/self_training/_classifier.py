@@ -217,11 +217,8 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
             The fitted estimator.
         """
         self.check_parameters()
-        template = (
-            SCA(delta=0.0, conditional_delta=1.0)
-            if self.estimator is None
-            else clone(self.estimator)
-        )
+        standard = SCA(delta=0.0, conditional_delta=1.0)
+        template = standard if self.estimator is None else clone(self.estimator)
         X = check_samples(self, X, reset=True, tensors=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
         if not domains.n_labelled:
@@ -231,11 +228,8 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
                 "label, use USCA or KPCA."
             )
         template.check_domains(domains)
-        if (
-            "none" in self.scalings
-            and template.feature_map is None
-            and template.kernel != "precomputed"
-        ):
+        by_samples = template.feature_map is None and template.kernel != "precomputed"
+        if by_samples and "none" in self.scalings:
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
         views = self._views(X, domains, template)
@@ -244,8 +238,9 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
         else:
             frequencies = read_frequencies(self.class_frequencies, domains)
             side_by_side((partial(getattr, view, "features") for view in views), X)
+            options = {"confidence": self.confidence, "voters": self.voters}
             candidates = (
-                partial(self._train, view, ridge, frequencies)
+                partial(_Trained, view, ridge, self.n_rounds, frequencies=frequencies, **options)
                 for view, ridge in product(views, self.ridges)
             )
             self._train_together(side_by_side(candidates, X))
@@ -304,13 +299,6 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
             feature_map = PrincipalMap(self.n_basis, random_state=self.random_state, **options)
         explicit = template.set_params(kernel="linear", feature_map=None, solver="primal")
         return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
-
-    def _train(self, view: _View, ridge: float, frequencies: Array | None) -> _Trained:
-        trained = _Trained(
-            view, ridge, confidence=self.confidence, voters=self.voters, frequencies=frequencies
-        )
-        trained.train(self.n_rounds)
-        return trained
 
     def _train_together(self, trained: list[_Trained]) -> None:
         beliefs, agreements, weights = consensus([each.beliefs for each in trained])
@@ -414,15 +402,12 @@ class _View:
 
 
 class _Trained:
-    def __init__(self, view: _View, ridge: float, **options: Any) -> None:
+    """A candidate that has trained itself on the unlabelled samples, for some rounds."""
+
+    def __init__(self, view: _View, ridge: float, n_rounds: int = 0, **options: Any) -> None:
         self.view, self.ridge = view, ridge
         template = clone(view.template).set_params(ridge=ridge)
         self.trainer = Trainer(template, view.features, view.domains, samples=view.X, **options)
-        self.beliefs = Beliefs(view.domains)
-        self.history: list[Round] = []
-
-    def train(self, n_rounds: int) -> None:
-        """Train itself on the unlabelled samples."""
         self.beliefs, self.history = self.trainer.rounds(n_rounds)
 
     def path(self, beliefs: Beliefs) -> _Path:

@@ -36,11 +36,14 @@ SHARPNESS = 4  # p: how much more the word of a candidate counts that the others
 
 def agreement(predictions: Sequence[Codes]) -> Array:
     """Return the mean share of the other candidates that predict the same, for each candidate."""
-    table = np.stack(predictions)
-    if len(table) == 1:
+    if len(predictions) == 1:
         return np.ones(1)
-    same = np.array([[np.mean(a == b) for b in table] for a in table])
-    return np.asarray((same.sum(axis=1) - 1) / (len(table) - 1))
+    return np.asarray((pairwise_agreement(predictions).sum(axis=1) - 1) / (len(predictions) - 1))
+
+
+def pairwise_agreement(predictions: Sequence[Codes]) -> Array:
+    """Return the share of samples on which each pair predicts the same."""
+    return np.array([[np.mean(a == b) for b in predictions] for a in predictions])
 
 
 def weigh(predictions: Sequence[Codes], collapsed: Sequence[bool]) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ not taken in by projections in which the predictions look ever better.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -106,6 +106,7 @@ class Beliefs:
         )
 
 
+@dataclass(eq=False)
 class Trainer:
     """Solve SCA on explicit features for one belief after another.
 
@@ -113,25 +114,19 @@ class Trainer:
     classes among unlabelled samples, None: all alike.
     """
 
-    def __init__(
-        self,
-        template: SCA,
-        features: Tall,
-        domains: Domains,
-        *,
-        samples: Any,
-        confidence: float = 0.5,
-        voters: Sequence[str] = tuple(VOTERS),
-        frequencies: Array | None = None,
-    ) -> None:
-        self._template, self.features = template, features
-        self._domains, self._samples = domains, samples
-        self._confidence, self._voters = confidence, voters
-        self._frequencies, self._searches = frequencies, Searches()
+    template: SCA
+    features: Tall
+    domains: Domains
+    _: KW_ONLY
+    samples: Any
+    confidence: float = 0.5
+    voters: Sequence[str] = tuple(VOTERS)
+    frequencies: Array | None = None
+    searches: Searches = field(default_factory=Searches)
 
     def rounds(self, n_rounds: int) -> tuple[Beliefs, list[Round]]:
         """Return what is believed after the round that is trusted most, and all that happened."""
-        beliefs, kept, history = Beliefs(self._domains), Beliefs(self._domains), list[Round]()
+        beliefs, kept, history = Beliefs(self.domains), Beliefs(self.domains), list[Round]()
         for number in range(1, n_rounds + 1):
             before, beliefs = beliefs, self.next(beliefs)
             trust = self.trust(beliefs)
@@ -144,24 +139,18 @@ class Trainer:
 
     def trust(self, beliefs: Beliefs) -> float:
         """Return the scatter criterion; without a target, the votes of the winning classes."""
-        if not (self._domains.target.any() and self._domains.labelled[self._domains.source].any()):
+        if not (self.domains.target.any() and self.domains.labelled[self.domains.source].any()):
             assert beliefs.shares is not None
             return float(beliefs.shares.max(axis=1).mean())
         return self._judge(beliefs.predicted).criterion
 
     @cached_property
     def _judge(self) -> ScatterJudge:
-        return ScatterJudge(self._samples, self._domains)
+        return ScatterJudge(self.samples, self.domains)
 
     def components(self, label: Codes) -> SCA:
-        model = clone(self._template)
-        model.fit(
-            self.features,
-            np.maximum(label, 0),
-            sample_domain=self._domains.domain,
-            labelled=label >= 0,
-        )
-        return model
+        known = {"sample_domain": self.domains.domain, "labelled": label >= 0}
+        return clone(self.template).fit(self.features, np.maximum(label, 0), **known)
 
     def projections(self, model: SCA) -> Tall:
         """Return projections of unit length."""
@@ -169,12 +158,12 @@ class Trainer:
 
     @cached_property
     def _solver(self) -> FoldSolver:
-        return FoldSolver(self._template, self.features, self._domains)
+        return FoldSolver(self.template, self.features, self.domains)
 
     def _projections_with(self, label: Codes) -> Tall:
         """Return what :meth:`components` would project to, but for signs, without an estimator."""
-        domains = read_domains(np.maximum(label, 0), self._domains.domain, labelled=label >= 0)
-        template = self._template
+        domains = read_domains(np.maximum(label, 0), self.domains.domain, labelled=label >= 0)
+        template = self.template
         setting, k = (beta_of(template), template.delta), template.n_wanted(domains)
         ((Z, _),) = self._solver.solve(domains, [setting], k)
         return unit_length(Z)
@@ -183,13 +172,13 @@ class Trainer:
         Z = self._projections_with(before.believed)
         electorate = Electorate(
             Z,
-            self._domains.label,
+            self.domains.label,
             before.believed,
-            len(self._domains.classes),
-            self._frequencies,
-            self._searches,
+            len(self.domains.classes),
+            self.frequencies,
+            self.searches,
         )
-        return Beliefs(self._domains, vote(electorate, self._voters), self._confidence)
+        return Beliefs(self.domains, vote(electorate, self.voters), self.confidence)
 
 
 def has_settled(history: Sequence[Round]) -> bool:
