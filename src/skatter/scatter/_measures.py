@@ -14,7 +14,7 @@ from skatter.kernels import check_gram, gram, resolve_kernel
 from skatter.scatter._factors import conditional_factor, domain_factor, indicator_means
 from skatter.scatter._geometry import Geometry, measure
 
-Projection = Callable[[Any], Array]
+Projection = Callable[[Any], Array] | None
 
 
 def scatter(
@@ -23,7 +23,7 @@ def scatter(
     sample_weight: Any = None,
     kernel: Any = "linear",
     gamma: Any = "median",
-    projection: Projection | None = None,
+    projection: Projection = None,
 ) -> float:
     """Scatter of one sample, Ψ = E‖μ − φ(x)‖²: mean squared distance from the centroid.
 
@@ -68,7 +68,7 @@ def total_scatter(
     *,
     kernel: Any = "linear",
     gamma: Any = "median",
-    projection: Projection | None = None,
+    projection: Projection = None,
 ) -> float:
     """Scatter of all domains together.
 
@@ -96,7 +96,7 @@ def domain_scatter(
     *,
     kernel: Any = "linear",
     gamma: Any = "median",
-    projection: Projection | None = None,
+    projection: Projection = None,
 ) -> float:
     """Scatter of the domain means, Ψ({μ_1, …, μ_m}), every domain counted once.
 
@@ -114,12 +114,7 @@ def domain_scatter(
 
 
 def between_class_scatter(
-    X: Any,
-    y: Any,
-    *,
-    kernel: Any = "linear",
-    gamma: Any = "median",
-    projection: Projection | None = None,
+    X: Any, y: Any, *, kernel: Any = "linear", gamma: Any = "median", projection: Projection = None
 ) -> float:
     """Scatter of the class means, each counted as often as the class has samples.
 
@@ -136,12 +131,7 @@ def between_class_scatter(
 
 
 def within_class_scatter(
-    X: Any,
-    y: Any,
-    *,
-    kernel: Any = "linear",
-    gamma: Any = "median",
-    projection: Projection | None = None,
+    X: Any, y: Any, *, kernel: Any = "linear", gamma: Any = "median", projection: Projection = None
 ) -> float:
     """Mean squared distance of a labelled sample from its class mean.
 
@@ -164,7 +154,7 @@ def conditional_domain_scatter(
     *,
     kernel: Any = "linear",
     gamma: Any = "median",
-    projection: Projection | None = None,
+    projection: Projection = None,
 ) -> float:
     """Scatter of one class's means over the domains it is labelled in, averaged over classes.
 
@@ -188,16 +178,14 @@ def _pooled(geometry: Geometry, weights: Array) -> float:
     return max(spread, 0.0)
 
 
-def _read_samples(X: Any, projection: Projection | None) -> Any:
+def _read_samples(X: Any, projection: Projection) -> Any:
     """Check samples, or what a projection makes of them."""
     if projection is None:
         return check_table(X, "X")
     return check_table(projection(X), "the projection of X")
 
 
-def _read_geometry(
-    X: Any, kernel: Any, gamma: Any, projection: Projection | None
-) -> tuple[Any, Geometry]:
+def _read_geometry(X: Any, kernel: Any, gamma: Any, projection: Projection) -> tuple[Any, Geometry]:
     """Return the samples, projected where asked, and the geometry of their feature space."""
     X = _read_samples(X, projection)
     resolved = resolve_kernel(X, kernel, gamma=gamma)

@@ -29,7 +29,7 @@ def mmd(
     gamma: Any = "median",
     unbiased: bool = False,
     n_permutations: int = 0,
-    projection: Projection | None = None,
+    projection: Projection = None,
     random_state: Any = None,
 ) -> MMD:
     """Squared maximum mean discrepancy ‖μ_X − μ_Y‖² between two samples.
