@@ -105,21 +105,20 @@ class LabelSheet:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for JSON; ``"rows"`` is a table with one entry for each row."""
-        columns = {name: values.tolist() for name, values in self.predictions.items()}
+        said = zip(*(values.tolist() for values in self.predictions.values()), strict=True)
+        rows = zip(self.rows.tolist(), self.stratum, self.weights.tolist(), said, strict=True)
         return {
             "strata": dict(zip(self.strata, self.sizes, strict=True)),
             "classes": self.classes.tolist(),
             "models": list(self.models),
             "rows": [
                 {
-                    "row": int(row),
+                    "row": row,
                     "stratum": self.strata[code],
-                    "weight": float(weight),
-                    "predictions": {name: columns[name][i] for name in columns},
+                    "weight": weight,
+                    "predictions": dict(zip(self.models, names, strict=True)),
                 }
-                for i, (row, code, weight) in enumerate(
-                    zip(self.rows, self.stratum, self.weights, strict=True)
-                )
+                for row, code, weight, names in rows
             ],
         }
 
