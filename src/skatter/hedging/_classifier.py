@@ -229,11 +229,10 @@ class HedgedClassifier(ScoresLabelled, Hedge):
         """Return standard classifiers scaled in each domain."""
         known = np.flatnonzero(domains.labelled)
         samples, label = views.of("domain")[known], domains.label[known]
+        n_classes = len(domains.classes)
 
         def learn(name: str, estimator: Any) -> Member:
-            fitted, held_out, rows = fit_held_out(
-                estimator, samples, label, len(domains.classes), seed
-            )
+            fitted, held_out, rows = fit_held_out(estimator, samples, label, n_classes, seed)
             score = score_of(self.metric, label[rows], held_out)
             return Member(name, "domain", False, fitted, score)
 

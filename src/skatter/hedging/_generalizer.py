@@ -299,11 +299,11 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
         learn, held = fold
         learn = learn[draw_rows(domains.label[learn], self.max_rows, seed)]
         scaler = make_scaler(sparse.issparse(X), self.standardize).fit(X[learn])
-        taught, asked = domains.take(learn), domains.take(held)
-        X, new = scaler.transform(X[learn]), scaler.transform(X[held])
+        taught = domains.take(learn)
+        X, left_out = scaler.transform(X[learn]), scaler.transform(X[held])
         reach = _reach(X)
         known = _views(X, reach, taught, candidates)
-        new = _views(new, reach, asked, candidates)
+        new = _views(left_out, reach, domains.take(held), candidates)
 
         def answer(member: Member) -> Array:
             rival = replace(member, estimator=cheaper(member.estimator))

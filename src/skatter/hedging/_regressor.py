@@ -247,13 +247,10 @@ class HedgedRegressor(ScoresNumbers, Hedge):
         names = [each.name for each in self.champion_.contenders_]
         best = names.index(self.champion_.champion_)
         off = held_out.predictions[best] - held_out.truth
+        plain = self.champion_.contenders_[best].estimator.predict(pooled)
+        residuals = off[domains.target[held_out.rows]]
         return judge_numbers(
-            ours,
-            ours,
-            self.champion_.contenders_[best].estimator.predict(pooled),
-            self.expected_error_,
-            plain_residuals=off[domains.target[held_out.rows]],
-            shift=self.shift_,
+            ours, ours, plain, self.expected_error_, plain_residuals=residuals, shift=self.shift_
         )
 
     def _expect(

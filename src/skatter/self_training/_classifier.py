@@ -246,24 +246,11 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
             self._train_together(side_by_side(candidates, X))
         return self
 
-    def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Predict the classes of samples, seen before or not.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains, which matter where samples are scaled in each. None, and ids that
-            ``fit`` has not seen: the target.
-        """
-        shares = self.predict_proba(X, sample_domain=sample_domain)
-        return self.classes_[shares.argmax(axis=1)]
-
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Return the share of each class, from the votes on the nearest samples of ``fit``.
 
-        Takes what :meth:`predict` takes; returns an array of shape (n_samples, n_classes).
+        Takes what :meth:`predict` takes, which may be tensors; returns an array of shape
+        (n_samples, n_classes). Domains matter where samples are scaled in each.
         """
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, tensors=True)

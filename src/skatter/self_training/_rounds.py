@@ -170,13 +170,9 @@ class Trainer:
 
     def next(self, before: Beliefs) -> Beliefs:
         Z = self._projections_with(before.believed)
+        label, n_classes = self.domains.label, len(self.domains.classes)
         electorate = Electorate(
-            Z,
-            self.domains.label,
-            before.believed,
-            len(self.domains.classes),
-            self.frequencies,
-            self.searches,
+            Z, label, before.believed, n_classes, self.frequencies, self.searches
         )
         return Beliefs(self.domains, vote(electorate, self.voters), self.confidence)
 
