@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from skatter._tensors import Array, check_tensor, is_tensor, moments_of_columns
@@ -49,6 +49,11 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
     return value
+
+
+def seeded(random_state: Any) -> np.random.RandomState:
+    """Return a generator of random numbers; None is a fixed seed, so that answers come again."""
+    return check_random_state(0 if random_state is None else random_state)
 
 
 def check_length(name: str, length: int, expected: int) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
-from skatter._checks import check_samples
+from skatter._checks import check_samples, seeded
 from skatter._parameters import COUNT, declared, parameter
 from skatter._solve.blas import plain_qr
 from skatter._tensors import Tall
@@ -107,7 +107,7 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if len(K) <= DENSE:
             values, vectors = tensors.leading_of_tensor(K, size)
         else:
-            random = check_random_state(0 if self.random_state is None else self.random_state)
+            random = seeded(self.random_state)
             basis = tensors.random_columns(random, size + OVERSAMPLED, K)
             for _ in range(2 * PASSES + 1):
                 basis = tensors.multiply(K, basis)

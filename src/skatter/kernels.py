@@ -25,10 +25,11 @@ from sklearn.metrics.pairwise import (
     manhattan_distances,
     pairwise_kernels,
 )
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from skatter import _tensors as tensors
+from skatter._checks import seeded
 from skatter._parameters import (
     POSITIVE,
     Declared,
@@ -299,7 +300,7 @@ def _representative_rows(X: Any, random_state: Any) -> tensors.Array:
         centroid = np.asarray(X.mean(axis=0)).reshape(1, -1)
         distances = euclidean_distances(X, centroid, squared=True).ravel()
     ranks = tensors.ascending(distances)
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = seeded(random_state)
     strata = (np.arange(MEDIAN_SAMPLE) + rng.uniform(size=MEDIAN_SAMPLE)) / MEDIAN_SAMPLE
     return ranks[(strata * X.shape[0]).astype(np.intp)]
 

@@ -38,12 +38,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.cluster import kmeans_plusplus
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
-from skatter._checks import check_choice, check_samples
+from skatter._checks import check_choice, check_samples, seeded
 from skatter._parameters import COUNT, declared, parameter
 from skatter._solve.small import column_signs
 from skatter._threads import one_thread
@@ -240,7 +240,7 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _choose(self, X: Any, kernel: Kernel) -> Any:
         """Return landmarks among the samples, at their place."""
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = seeded(self.random_state)
         drawn = _in_random_order(X, rng)
         if len(drawn) > self.n_components:
             drawn = _CHOICES[self.landmarks](X, drawn, kernel, self.n_components, rng)

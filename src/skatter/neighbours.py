@@ -12,13 +12,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
 from skatter._accuracy import share, tally
-from skatter._checks import check_labels, check_samples
+from skatter._checks import check_labels, check_samples, seeded
 from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter._tensors import Array
 
@@ -79,7 +78,7 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         names = check_labels(self, y, X.shape[0])
         check_classification_targets(names)
         if first:
-            self._random = check_random_state(0 if self.random_state is None else self.random_state)
+            self._random = seeded(self.random_state)
             self.X_fit_, self.classes_, self.n_samples_seen_ = X[:0], names[:0], 0
             self._codes, self._keys = np.empty(0, dtype=np.intp), np.empty(0)
         tensors.require_same_place(X, self.X_fit_, "X")

@@ -46,9 +46,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 
-from skatter._checks import check_integer, check_real
+from skatter._checks import check_integer, check_real, seeded
 from skatter._objective import SCA_FACTORS, Coefficients, Factors, Objective
 from skatter._solve.blas import combine, dot, inner, pivoted_qr, subtract_combination
 from skatter._solve.lanczos import orthonormal
@@ -396,7 +396,7 @@ class _Search:
         progress: Progress | None,
     ) -> None:
         self._problem, self._tol, self._progress = problem, tol, progress
-        self._random = check_random_state(0 if random_state is None else random_state)
+        self._random = seeded(random_state)
         self._max_products, self._before = max_products, problem.gram.products
         # A numerator of class means alone has no more components than F has columns.
         classes = problem.coefficients.between.shape[1]

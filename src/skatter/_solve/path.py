@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from skatter._checks import seeded
 from skatter._objective import Objective
 from skatter._solve.blas import inner
 from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough_directions
@@ -83,7 +83,7 @@ class KrylovPath(ABC):
 
     def __init__(self, K: Tall, *, tol: float, random_state: Any = None) -> None:
         self.K, self.tol, self.device = K, tol, device_of(K)
-        self._random = check_random_state(0 if random_state is None else random_state)
+        self._random = seeded(random_state)
         self._krylov: Krylov | None = None
         # Coordinates of F and U in the first block; all later ones are zero.
         self.f = np.empty((0, 0))

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from skatter._checks import seeded
 from skatter._solve.blas import dot, inner, subtract_dot
 from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough_directions
 from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
@@ -58,7 +58,7 @@ def solve_squared(
         found = _solve_in_basis(K, host(h), host(E), mu, k, device_of(E))
         pairs = within_rank(*found, np.zeros(k))
         return pairs._replace(vectors=like(pairs.vectors, E))
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = seeded(random_state)
 
     def draw(count: int) -> Tall:
         return fortran(random_columns(rng, count, E))

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 from scipy.linalg import get_blas_funcs, qr, solve_triangular
-from sklearn.utils import check_random_state
 
+from skatter._checks import seeded
 from skatter._solve.blas import cholesky_in_place, dot, subtract_dot
 from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough_directions
 from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
@@ -54,7 +54,7 @@ def leading_pairs(
         T = apply(np.eye(size, dtype=dtype, order="F"))
         values, vectors = leading((T + T.T) / 2, k)
         return within_rank(values, vectors, np.zeros_like(values))
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = seeded(random_state)
 
     def draw(count: int) -> Array:
         return np.asfortranarray(rng.standard_normal((count, size)).astype(dtype).T)

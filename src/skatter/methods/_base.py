@@ -15,11 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skatter._accuracy import ScoresLabelled
-from skatter._checks import check_samples
+from skatter._checks import check_samples, seeded
 from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter._tensors import Array, host_dtype
 from skatter.domains import Codes, Domains, Mask, read_domains, which_domain
@@ -390,7 +389,7 @@ class Seeded(Declared):
     random_state: Any = parameter(random_state, default=None)
 
     def _rng(self) -> np.random.RandomState:
-        return check_random_state(0 if self.random_state is None else self.random_state)
+        return seeded(self.random_state)
 
 
 @contextmanager

@@ -19,9 +19,8 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from skatter._checks import check_length
+from skatter._checks import check_length, seeded
 from skatter._out_of_core import Place
 from skatter.pieces._survey import Call, Labels, Piece, join_surveys, stacked, survey_piece
 
@@ -160,7 +159,7 @@ class Blocks:
     def sample(self, n_wanted: int, random_state: Any, accept: Call) -> Any:
         """Gather rows in proportion to the sizes; bad ones are refused by the worker."""
         quotas = shares([place.size or 0 for place in self.places], n_wanted)
-        drawn = check_random_state(0 if random_state is None else random_state)
+        drawn = seeded(random_state)
         seed, work = int(drawn.randint(2**31 - 1)), _Work(self)
         chosen = [number for number, quota in enumerate(quotas) if quota]
         keys = work.on_blocks(chosen, rows_of_block, quotas, seed, accept)

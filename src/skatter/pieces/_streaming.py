@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skatter._checks import seeded
 from skatter._out_of_core import Place, not_finite
 from skatter._tensors import Array
 from skatter.moments import Moments
@@ -330,7 +330,7 @@ class Reservoir:
 
     def __init__(self, size: int, random_state: Any = None) -> None:
         self._size = size
-        self._rng = check_random_state(0 if random_state is None else random_state)
+        self._rng = seeded(random_state)
         self._limit = np.inf
         self._kept: list[Sample] = []
 
