@@ -170,10 +170,12 @@ def test_a_square_without_scatter_has_no_pairs():
 
 
 @pytest.mark.parametrize("shape", [(60, 12), (12, 60), (700, 520), (520, 700)])
-@pytest.mark.parametrize("kind", ["small Gram matrix", "dense", "sparse"])
+@pytest.mark.parametrize("kind", ["small Gram matrix", "Gram matrix", "dense", "sparse"])
 def test_principal_axes_are_those_of_pca(shape, kind, monkeypatch):
-    if kind == "dense":
+    if kind in ("Gram matrix", "dense"):
         monkeypatch.setattr(symmetric, "SMALL_GRAM", 0)
+    if kind == "dense":
+        monkeypatch.setattr(symmetric, "LARGE_GRAM", 0)
     X = RNG.normal(size=shape) * np.linspace(3, 0.1, shape[1]) + 5
     X = np.where(np.abs(X) > 4, X, 0)
     pca = PCA(5, svd_solver="full").fit(X)

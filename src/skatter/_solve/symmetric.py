@@ -24,8 +24,8 @@ from skatter._solve.small import column_signs, leading
 from skatter._solve.solution import numerical_rank
 from skatter._tensors import Array
 
-SMALL_GRAM = 1500
-"""Up to this many features or samples, principal axes come from a matrix of that size."""
+SMALL_GRAM, LARGE_GRAM = 1_500, 5_000
+"""Features or samples up to which a matrix of that size is solved whole, and made at all."""
 
 
 class Eigenpairs(NamedTuple):
@@ -179,21 +179,25 @@ class PrincipalAxes(NamedTuple):
 def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = None) -> PrincipalAxes:
     """Return the ``k`` leading principal axes, or fewer where the rank is lower.
 
-    They are exact to ``tol``, not randomised, and cost O(n p k): products with the centred
-    samples, which are never formed where ``X`` is sparse.
+    They are exact to ``tol``, not randomised. Sparse samples are multiplied as they are, and never
+    centred. Of dense ones the smaller of XᵀX and XXᵀ is made, unless it is very large: dozens of
+    products with it take less time than those with X and Xᵀ.
     """
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
     X = X if sparse.issparse(X) else np.asarray(X - mean, order="C")
     centred, transposed = _centred_products(X, mean)
-    first, second = (centred, transposed) if p <= n else (transposed, centred)
-    if min(n, p) <= SMALL_GRAM and not sparse.issparse(X):
-        values, vectors = leading(_gram(X), k)
+    size, gram = min(n, p), None
+    if size <= LARGE_GRAM and not sparse.issparse(X):
+        gram = X.T @ X if p <= n else X @ X.T
+    if gram is not None and size <= SMALL_GRAM:
+        values, vectors = leading(gram, k)
         pairs = within_rank(values, vectors, np.zeros_like(values))
     else:
+        first, second = (centred, transposed) if p <= n else (transposed, centred)
         pairs = leading_pairs(
-            lambda W: second(first(W)),
-            min(n, p),
+            lambda W: second(first(W)) if gram is None else dot(gram, W),
+            size,
             k,
             tol=tol,
             dtype=X.dtype,
@@ -206,11 +210,6 @@ def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = Non
         directions = qr(images, mode="economic", check_finite=False)[0]
     signs = column_signs(directions).astype(X.dtype)
     return PrincipalAxes(mean, pairs.values / n, directions * signs)
-
-
-def _gram(X: Array) -> Array:
-    syrk = get_blas_funcs("syrk", dtype=X.dtype)
-    return syrk(1.0, X.T, trans=X.shape[1] > X.shape[0], lower=True)
 
 
 def _centred_products(
