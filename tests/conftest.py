@@ -179,12 +179,14 @@ def few_trees() -> Iterator[None]:
 
     For tests whose claim holds for any number of them; most of a hedge's time goes into trees.
     """
-    from skatter.hedging import _champion as champion
+    from skatter.hedging import _champion, _number_champion
 
-    fewer = {"ForestClassifier": {"n_trees": 15}, "BoostingClassifier": {"n_rounds": 10}}
+    fewer = {"Forest": {"n_trees": 15}, "Boosting": {"n_rounds": 10}}
     with pytest.MonkeyPatch.context() as patch:
-        for name, settings in fewer.items():
-            patch.setattr(champion, name, partial(getattr(champion, name), **settings))
+        for room, label in ((_champion, "Classifier"), (_number_champion, "Regressor")):
+            for kind, settings in fewer.items():
+                grown = partial(getattr(room, kind + label), **settings)
+                patch.setattr(room, kind + label, grown)
         yield
 
 

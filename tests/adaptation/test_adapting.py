@@ -30,7 +30,10 @@ from skatter.methods import METHODS
 from skatter.selection._asking import Estimate, LabelVerdict
 from skatter.tables import TableError, read_columns
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 NEEDS_MORE = {"a-svm", "ea++", "easyadapt", "hfa", "marginal-svm", "undo-bias"}
 """Methods that need target labels, several sources or sets of rows."""

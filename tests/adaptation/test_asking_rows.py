@@ -15,7 +15,10 @@ from skatter.adaptation._sheet import class_code, make_sheet, read_sheet, row_nu
 from skatter.selection import LabelSheet, judge_answers, pick_rows_to_label
 from skatter.tables import TableError, read_columns
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 N_LABELS = 12
 

@@ -16,7 +16,10 @@ from skatter.cli import build_app
 from skatter.cli._options import class_frequencies, read_shares
 from skatter.tables import TableError
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 WIDE = {"COLUMNS": "300", "TERM": "dumb"}
 ROLES = ("--label", "tree", "--domain", "town")

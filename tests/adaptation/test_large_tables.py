@@ -21,7 +21,10 @@ from skatter.tables import TableError, open_table
 from skatter.tables import _carrying as carrying
 from skatter.tables import _parquet as parquet
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 N_ROWS, N_SAMPLE, PIECE = 900, 200, 128
 app = typer.Typer()

@@ -10,6 +10,8 @@ from skatter.adaptation._plan import MethodError
 from skatter.tables import TableError, read_columns
 from skatter.tables._task import read_task
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture(scope="module")
 def truth():

@@ -55,6 +55,8 @@ from skatter.scaling import DomainScaler
 from skatter.tables import TableError
 from skatter.trees import ForestClassifier
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def behind(step):
     nearest = KNeighborsClassifier(5, weights="distance", algorithm="brute")

@@ -12,6 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from skatter import SCA, HedgedClassifier, does_it_help, make_domain_pipeline
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 class Centred(ClassifierMixin, BaseEstimator):
     """Nearest neighbours after every domain is moved to the origin."""

@@ -29,6 +29,8 @@ from skatter.hedging._weights import (
 )
 from skatter.saving import load_model, save_model
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture(scope="module")
 def problem():

@@ -25,6 +25,8 @@ from skatter.hedging._number_champion import ALPHAS, HeldOut, KernelRidgeCV
 from skatter.hedging._number_weights import doubt_in_pooled
 from skatter.saving import load_model, save_model
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def two_places(n=80, n_columns=4, seed=0):
     """A line and a bend; labels are known in the first place."""

@@ -15,6 +15,8 @@ from skatter.reporting import report
 from skatter.reporting._charts import histogram, points
 from skatter.selection import Estimate, NumberVerdict
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 HOSTILE = ("<script>window.hacked = 1</script>", '"><img src=x onerror="window.hacked = 1">')
 
 

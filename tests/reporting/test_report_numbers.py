@@ -43,6 +43,8 @@ from skatter.reporting._samples import MAX_MEASURED, draw_rows
 from skatter.scatter import Geometry, measure, mmd
 from skatter.selection import Estimate, scatter_criterion
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def island(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)

@@ -43,6 +43,8 @@ from skatter.selection.criteria import (
 )
 from skatter.selection.criteria._evidence import Evidence
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 some = settings(deadline=None, max_examples=25)
 
 WITH_ONE_SOURCE = sorted(set(CRITERIA) - {"leave one domain out"})

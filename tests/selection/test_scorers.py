@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from skatter import SCA, make_domain_pipeline, make_domain_scorer
 from skatter.selection import judge
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 BETAS = [0.0, 0.3, 0.9]
 
 

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from skatter.cli import build_app
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 runner = CliRunner()
 COLUMNS = ("--domain", "site", "--label", "ill")
 SMALL = [bad for bad in BAD_FILES if not bad.bomb]

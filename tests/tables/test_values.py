@@ -26,6 +26,8 @@ from skatter.tables import (
 from skatter.tables._dates import PARTS
 from skatter.tables._task import read_task
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def plan_of(values, **options):
     return describe_columns(pd.DataFrame({"x": values}), **options)[0]
