@@ -23,6 +23,8 @@ from skatter.cli import build_app, main
 from skatter.cli._demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
 from skatter.datasets import load_digits_pair, make_figure1
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 runner = CliRunner()
 N = 150
 

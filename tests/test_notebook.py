@@ -27,6 +27,8 @@ from skatter import (
 from skatter._formatting import join, number, percent
 from skatter._notebook import html_of, listed_with_counts
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 MODELS = {
     "SCA": SCA(n_components=2),
     "linear SCA": SCA(n_components=2, kernel="linear"),

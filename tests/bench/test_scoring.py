@@ -18,6 +18,8 @@ from skatter_bench.protocols import split
 from skatter_bench.scoring import score_settings
 from skatter_bench.tasks import Problem, Task
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ADAPTATION = Task("a->b", "digits", ("a",), ("b",), "adaptation", 3, "toy")
 GENERALIZATION = Task("a,b->c", "digits", ("a", "b"), ("c",), "generalization", 3, "toy")
 FOLDS = ("source-0", "target")

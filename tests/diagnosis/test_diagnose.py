@@ -17,6 +17,8 @@ from skatter.diagnosis._layout import cells, section_as_text
 from skatter.diagnosis._samples import draw, quota, standardise
 from skatter.domains import read_domains
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 HOSTILE = "<script>alert(1)</script>\x1b[31m[bold]\n"
 
 

@@ -23,6 +23,8 @@ from skatter.hedging._expectation import (
 )
 from skatter.selection._asking import Estimate
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture(scope="module")
 def shares():

@@ -28,6 +28,8 @@ from skatter.hedging._generalizer import (
 )
 from skatter.hedging._transfer import expect_unseen
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 PLAIN = {"linear": LogisticRegression(), "nearest": KNeighborsClassifier(5)}
 
 

@@ -15,6 +15,8 @@ from sklearn.decomposition import PCA
 from skatter import SCA, SCAClassifier, adapt
 from skatter.reporting import report
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 HOSTILE = (
     "<script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',

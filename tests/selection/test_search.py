@@ -30,6 +30,8 @@ from skatter import SCA, SCACV, USCA, HedgedClassifier
 from skatter.selection import BETAS, DELTAS, nearest_labels, scatter_criterion
 from skatter.selection import _folds as folds_module
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 some = settings(deadline=None, max_examples=25)
 
 KS, SOME_BETAS, SOME_DELTAS = [1, 2, 4], [0.0, 0.3, 1.0], [0.0, 10.0]
