@@ -309,7 +309,7 @@ def test_interrupt_in_this_process_gives_claims_back(make, store):
 
 
 def test_two_runs_at_once_share_the_cells(store, log, tmp_path):
-    children = [start(tmp_path) for _ in range(2)]
+    children = [start(tmp_path, n_jobs=1) for _ in range(2)]
     for child in children:
         let_go(child)
     summaries = [json.loads(child.communicate()[0]) for child in children]

@@ -32,7 +32,7 @@ SETS = {
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 
-def some_of(data, per_group=10):
+def some_of(data, per_group=8):
     """A few samples of every class and domain, always the same ones."""
     rng = np.random.default_rng(0)
     rows = [
