@@ -161,6 +161,12 @@ class SCA(RidgedComponents, LabelledComponents):
         )
 
 
+def check_sca(name: str, value: Any) -> None:
+    """Refuse what is neither None nor an SCA itself, for those that search or train with one."""
+    if not (value is None or type(value) is SCA):
+        raise TypeError(f"{name} must be an SCA, got {type(value).__name__}.")
+
+
 @declared
 class USCA(RidgedComponents):
     """Unsupervised SCA: total scatter large, domain scatter small; labels are not used.

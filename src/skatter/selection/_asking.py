@@ -53,7 +53,7 @@ DISAGREE = "models disagree"
 AGREE = "models agree"
 LESS_SURE, SURER = f"{AGREE}, less sure", f"{AGREE}, surer"
 N_DRAWS = 10_000  # draws from the posterior
-PRIOR_COUNT = 0.5  # jeffreys' prior: what each possible outcome counts before any label is seen
+PRIOR_COUNT = 0.5  # Jeffreys' prior: what each possible outcome counts before any label is seen
 SURE, UNSURE = 0.9, 0.5
 """Models are too sure of a shifted target: confidences are cut to this range for the allocation."""
 UNKNOWN_CONFIDENCE = 0.8

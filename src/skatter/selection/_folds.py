@@ -31,6 +31,7 @@ class FoldSolver:
     def __init__(self, template: SCA, X: Any, domains: Domains, *, nearest: bool = False) -> None:
         self._template = clone(template)
         self._space = template.space(X, domains)
+        self._total = self._space.scatters.total
         if nearest and _suits_single_precision(self._space, template):
             self._space = self._space.in_single_precision()
 
@@ -41,12 +42,12 @@ class FoldSolver:
 
         In ``domains`` some labels may be hidden. Nothing is learnt from ``new`` samples.
         """
-        space, total = self._space.relabelled(domains), self._space.scatters.total
+        space = self._space.relabelled(domains)
         cross = None if new is None else space.cross(new)
         n_new = 0 if new is None else new.shape[0]
         template = clone(self._template)  # other threads may solve other folds
         objectives = [
-            template.set_params(beta=beta, delta=delta).objective(domains, total)
+            template.set_params(beta=beta, delta=delta).objective(domains, self._total)
             for beta, delta in settings
         ]
         for solved in space.solve(objectives, k):

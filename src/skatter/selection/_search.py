@@ -47,7 +47,7 @@ from skatter._parameters import (
 from skatter._tensors import Array
 from skatter._threads import in_threads
 from skatter.domains import Codes, Domains
-from skatter.sca import SCA
+from skatter.sca import SCA, check_sca
 from skatter.selection._folds import FoldSolver, nearest_labels
 from skatter.selection._splitters import LeaveOneDomainOut
 from skatter.selection.criteria._registry import CRITERIA
@@ -77,8 +77,7 @@ _KS, _BETAS, _DELTAS = (_candidates(rule) for rule in (COUNT, SHARE, NON_NEGATIV
 
 
 def _check_estimator(name: str, value: Any) -> None:
-    if not (value is None or type(value) is SCA):
-        raise TypeError(f"{name} must be an SCA, got {type(value).__name__}.")
+    check_sca(name, value)
     if value is not None and value.label_splines is not None:
         raise ValueError(
             "SCACV judges a setting by classes. For label_splines choose settings with "

@@ -36,7 +36,7 @@ from skatter._tensors import Array, Tall, host, is_tensor
 from skatter.domains import Domains, read_domains
 from skatter.kernels import KERNEL_PARAMETERS
 from skatter.maps import explicit_features, fitted_map
-from skatter.sca import SCA
+from skatter.sca import SCA, check_sca
 from skatter.scaling import DomainScaler
 from skatter.self_training._panel import consensus, train_together
 from skatter.self_training._rounds import Beliefs, Round, Trainer, side_by_side, unit_length
@@ -81,8 +81,7 @@ class Candidate:
 
 
 def _check_estimator(name: str, value: Any) -> None:
-    if not (value is None or type(value) is SCA):
-        raise TypeError(f"{name} must be an SCA, got {type(value).__name__}.")
+    check_sca(name, value)
     if value is not None:
         value.check_parameters()
 
