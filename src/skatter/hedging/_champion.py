@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
@@ -27,7 +27,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter._accuracy import ScoresLabelled
 from skatter._checks import FLOATS, check_samples
-from skatter._parameters import BOOLEAN, Declared, choice, declared, integer, parameter
+from skatter._parameters import (
+    BOOLEAN,
+    Declared,
+    Rule,
+    choice,
+    declared,
+    integer,
+    optional,
+    parameter,
+)
 from skatter._support_vectors import SupportVectors
 from skatter._tensors import Array
 from skatter._threads import in_threads
@@ -44,6 +53,35 @@ MAX_GROWN = 5_000  # rows that a tree of the forest is grown on
 WEIGHED_LEAF = 5  # samples of a leaf where classes weigh the same; a pure one has no use for it
 LARGEST_ROUND = 200  # trees × (20 + columns) beyond which boosting takes longer than all others
 OWN = "own"  # name of a classifier that the user gave
+
+
+def is_a(kind: str, fits: Callable[[Any], bool]) -> Rule:
+    def check(name: str, value: Any) -> None:
+        if not fits(value):
+            raise TypeError(f"{name} must be a {kind}, got {type(value).__name__}.")
+
+    return check
+
+
+def named(rule: Rule) -> Rule:
+    """Return the rule of a mapping from names to estimators that each follow a rule, or None."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, Mapping) or not value:
+            raise ValueError(
+                f"{name} must map names to estimators, one at least, or be None for the standard "
+                f"ones; got {value!r}."
+            )
+        for key, each in value.items():
+            rule(f"{name}[{key!r}]", each)
+
+    return optional(check)
+
+
+VOTER = is_a(
+    "classifier with predict_proba",
+    lambda model: is_classifier(model) and hasattr(model, "predict_proba"),
+)
 
 
 @declared
@@ -188,8 +226,6 @@ class Contender:
 class Contest(LearnsFromDomains, BaseEstimator):
     """What champions for classes and for numbers share: who competes, and who is best."""
 
-    candidates: Mapping[str, Any] | None = field(default=None, kw_only=False)
-
     def contender(self, name: str) -> Contender:
         """Return a candidate by its name."""
         return next(each for each in self.contenders_ if each.name == name)
@@ -203,12 +239,9 @@ class Contest(LearnsFromDomains, BaseEstimator):
         check_is_fitted(self)
         return self.scaler_.transform(check_with_gaps(self, X, reset=False))
 
-    def _competing(
-        self, standard: dict[str, Any], fits: Callable[[Any], bool], kind: str
-    ) -> dict[str, Any]:
+    def _competing(self, standard: dict[str, Any]) -> dict[str, Any]:
         if self.candidates is None:
             return standard
-        check_candidates(self.candidates, fits, kind)
         return {name: clone(each) for name, each in self.candidates.items()}
 
 
@@ -255,6 +288,7 @@ class ChampionClassifier(ScoresLabelled, Contest):
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
 
+    candidates: Mapping[str, Any] | None = parameter(named(VOTER), default=None, kw_only=False)
     metric: Metric = parameter(choice(*METRICS), default="accuracy")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
@@ -265,7 +299,7 @@ class ChampionClassifier(ScoresLabelled, Contest):
         standard = standard_classifiers(
             X, len(self.classes_), metric=self.metric, random_state=seed
         )
-        candidates = self._competing(standard, has_probabilities, PROBABILISTIC)
+        candidates = self._competing(standard)
         samples, label = self.scaler_.transform(X)[known], domains.label[known]
         with warnings.catch_warnings():
             # A class may have too few samples to hold out.
@@ -286,28 +320,6 @@ class ChampionClassifier(ScoresLabelled, Contest):
         estimator, held_out, rows = fit_held_out(candidate, X, label, len(self.classes_), seed)
         score = score_of(self.metric, label[rows], held_out)
         return Contender(name, estimator, score, recall_of(label[rows], held_out))
-
-
-def has_probabilities(candidate: Any) -> bool:
-    return is_classifier(candidate) and hasattr(candidate, "predict_proba")
-
-
-PROBABILISTIC = "classifier with predict_proba"
-
-
-def check_candidates(
-    candidates: Any, fits: Callable[[Any], bool] = has_probabilities, kind: str = PROBABILISTIC
-) -> None:
-    if not isinstance(candidates, Mapping) or not candidates:
-        raise ValueError(
-            f"candidates must map names to estimators, one {kind} at least, or be None for the "
-            f"standard ones; got {candidates!r}."
-        )
-    for name, candidate in candidates.items():
-        if not fits(candidate):
-            raise TypeError(
-                f"candidates[{name!r}] must be a {kind}, got {type(candidate).__name__}."
-            )
 
 
 def read_labels(

@@ -13,19 +13,18 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from skatter._accuracy import ScoresLabelled
-from skatter._parameters import choice, declared, integer, parameter
+from skatter._parameters import choice, declared, integer, optional, parameter
 from skatter._tensors import Array
 from skatter._threads import in_threads, one_blas_thread
 from skatter.domains import Codes, Domains
 from skatter.hedging._champion import (
     METRICS,
     OWN,
-    PROBABILISTIC,
+    VOTER,
     ChampionClassifier,
     Metric,
     draw_rows,
     fit_held_out,
-    has_probabilities,
     in_columns,
     probabilities,
     read_labels,
@@ -68,12 +67,6 @@ from skatter.self_training import SCAClassifier, read_frequencies
 MAX_MEASURED = 500  # samples of either side that the scatter between them is measured on
 N_NEIGHBOURS = 15  # behind SCA
 MAX_REHEARSED = 2_000  # labelled samples of the sources that a rehearsal learns from and predicts
-
-
-def _check_champion(name: str, value: Any) -> None:
-    """Refuse what cannot vote."""
-    if value is not None and not has_probabilities(value):
-        raise TypeError(f"{name} must be a {PROBABILISTIC}, got {type(value).__name__}.")
 
 
 @declared
@@ -145,7 +138,7 @@ class HedgedClassifier(ScoresLabelled, Hedge):
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
     _figure: ClassVar = ("agreement", "agreement")
 
-    champion: Any = parameter(_check_champion, default=None, kw_only=False)
+    champion: Any = parameter(optional(VOTER), default=None, kw_only=False)
     metric: Metric = parameter(choice(*METRICS), default="accuracy")
     class_frequencies: Any = None
     max_rows: int = parameter(integer(10), default=4_000)

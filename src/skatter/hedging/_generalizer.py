@@ -51,11 +51,12 @@ from skatter._threads import in_threads, one_blas_thread
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging._champion import (
     MAX_ITER,
+    VOTER,
     LearnsFromDomains,
-    check_candidates,
     check_with_gaps,
     draw_rows,
     make_scaler,
+    named,
     probabilities,
     read_labels,
     source_folds,
@@ -81,12 +82,6 @@ LEAST_SHARE = 1e-6  # probability that is raised to a power in place of none
 N_COMPONENTS = 60  # of SCA, or all there are
 IN_BATCHES = ("logistic", "svm", "SCA")  # also there on columns scaled in each domain
 FEWEST_OF_A_BATCH = 30  # samples from which a domain's own mean and standard deviation are used
-
-
-def _check_own(name: str, value: Any) -> None:
-    """Refuse candidates that cannot vote."""
-    if value is not None:
-        check_candidates(value)
 
 
 @declared
@@ -155,7 +150,7 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
 
     __metadata_request__predict_proba: ClassVar = {"sample_domain": True}
 
-    candidates: Mapping[str, Any] | None = parameter(_check_own, default=None, kw_only=False)
+    candidates: Mapping[str, Any] | None = parameter(named(VOTER), default=None, kw_only=False)
     criterion: Criterion = parameter(choice(*CRITERIA), default="mean")
     max_rows: int = parameter(integer(10), default=4_000)
 

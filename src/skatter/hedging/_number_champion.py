@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skatter._accuracy import ScoresNumbers
 from skatter._checks import FLOATS
-from skatter._parameters import Declared, declared
+from skatter._parameters import Declared, declared, parameter
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging._champion import (
@@ -23,13 +24,16 @@ from skatter.hedging._champion import (
     Contender,
     Contest,
     draw_rows,
+    is_a,
     make_scaler,
+    named,
 )
 from skatter.kernels import gram, resolve_kernel
 from skatter.labels import marks, read_numbers
 from skatter.trees import BoostingRegressor, ForestRegressor
 
 Folds = list[tuple[Codes, Codes]]
+REGRESSOR = is_a("regressor", is_regressor)
 
 ALPHAS = tuple(float(a) for a in np.logspace(-3, 5, 25))  # of ridge, on standardised columns
 KERNEL_ALPHAS = np.logspace(-3, 2, 11)
@@ -140,6 +144,8 @@ class ChampionRegressor(ScoresNumbers, Contest):
     ('ridge', True)
     """
 
+    candidates: Mapping[str, Any] | None = parameter(named(REGRESSOR), default=None, kw_only=False)
+
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
         numbers, domains = read_labelled_numbers(self, y, sample_domain, labelled, X.shape[0])
         self.fit_held_out(X, numbers, domains)
@@ -149,7 +155,7 @@ class ChampionRegressor(ScoresNumbers, Contest):
         seed = int(self.random_state)
         self.scaler_ = make_scaler(sparse.issparse(X), self.standardize).fit(X)
         standard = standard_regressors(X, random_state=seed)
-        candidates = self._competing(standard, is_regressor, "regressor")
+        candidates = self._competing(standard)
         held_out = HeldOut(numbers, domains, seed)
         samples = self.scaler_.transform(X)
         self.n_features_in_ = X.shape[1]

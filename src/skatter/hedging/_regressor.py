@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import is_regressor
 from sklearn.utils.validation import column_or_1d
 
 from skatter._accuracy import ScoresNumbers
 from skatter._checks import check_real
-from skatter._parameters import declared, integer, parameter
+from skatter._parameters import declared, integer, optional, parameter
 from skatter._tensors import Array
 from skatter._threads import one_blas_thread
 from skatter.domains import Domains, which_domain
@@ -26,6 +25,7 @@ from skatter.hedging._error import (
 )
 from skatter.hedging._members import Hedge, Member, Views, draw_both_sides, draw_unlabelled
 from skatter.hedging._number_champion import (
+    REGRESSOR,
     ChampionRegressor,
     HeldOut,
     KernelRidgeCV,
@@ -46,12 +46,6 @@ from skatter.hedging._number_weights import (
 
 KERNEL = "kernel ridge"
 ALIKE = ("ridge", "forest", KERNEL)  # members that are there under both scalings
-
-
-def _check_champion(name: str, value: Any) -> None:
-    """Refuse what predicts no numbers."""
-    if value is not None and not is_regressor(value):
-        raise TypeError(f"{name} must be a regressor, got {type(value).__name__}.")
 
 
 @declared
@@ -109,7 +103,7 @@ class HedgedRegressor(ScoresNumbers, Hedge):
 
     _figure: ClassVar = ("R², source", "source_score")
 
-    champion: Any = parameter(_check_champion, default=None, kw_only=False)
+    champion: Any = parameter(optional(REGRESSOR), default=None, kw_only=False)
     max_rows: int = parameter(integer(10), default=4_000)
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any, seed: int) -> None:
