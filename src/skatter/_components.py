@@ -27,7 +27,7 @@ from skatter._principal import PrincipalMap
 from skatter._spaces import SCALES, SOLVERS, MakeSpace, MomentSpace, Problem, Space
 from skatter._spaces import product as dense_product
 from skatter._tensors import Array
-from skatter.domains import Domains, read_domains, read_part
+from skatter.domains import Domains, read_domains, read_part, require_labels
 from skatter.kernels import KERNEL_PARAMETERS, Kernel, WithKernel, kernel_of
 from skatter.maps import MappedLinear, explicit_features, fitted_map
 from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
@@ -661,12 +661,7 @@ class LabelledComponents(ScatterComponents):
 
     def check_domains(self, domains: Domains) -> None:
         """Raise where there is no label, or a single class where two are needed."""
-        if not domains.n_labelled:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None or has "
-                "no labelled sample. Mark only unknown labels as -1, NaN or None; without any "
-                "label, use USCA."
-            )
+        require_labels(self, domains, "; without any label, use USCA")
         needed = self._two_classes()
         if needed is not None and domains.n_groups < 2:
             what, remedy = needed

@@ -321,6 +321,15 @@ def _common_codes(
     return common, np.concatenate(recoded).astype(np.intp)
 
 
+def require_labels(estimator: Any, domains: Domains, remedy: str = "") -> None:
+    """Raise where no sample has a label."""
+    if not domains.n_labelled:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None or has "
+            f"no labelled sample. Mark only unknown labels as -1, NaN or None{remedy}."
+        )
+
+
 def which_domain(sample_domain: Any, ids: NDArray[Any], *, n_samples: int) -> Codes:
     """Tell which of some domains each sample belongs to; -1: none of them."""
     _common_length(n_samples, sample_domain=sample_domain)

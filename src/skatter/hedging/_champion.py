@@ -40,7 +40,7 @@ from skatter._parameters import (
 from skatter._support_vectors import SupportVectors
 from skatter._tensors import Array
 from skatter._threads import in_threads
-from skatter.domains import Codes, Domains, read_domains
+from skatter.domains import Codes, Domains, read_domains, require_labels
 from skatter.trees import BoostingClassifier, ForestClassifier
 
 Metric = Literal["accuracy", "balanced accuracy"]
@@ -329,11 +329,7 @@ def read_labels(
     if y is None and sample_domain is None:
         sample_domain = np.zeros(n_samples, dtype=int)
     domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_samples)
-    if not domains.n_labelled:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None or has "
-            "no labelled sample. Mark only unknown labels as -1, NaN or None."
-        )
+    require_labels(estimator, domains)
     if len(np.unique(domains.label[domains.labelled])) < 2:
         raise ValueError("y must hold two classes or more among the labelled samples.")
     return domains

@@ -21,7 +21,7 @@ from skatter._accuracy import ScoresLabelled
 from skatter._checks import check_samples, seeded
 from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter._tensors import Array, host_dtype
-from skatter.domains import Codes, Domains, Mask, read_domains, which_domain
+from skatter.domains import Codes, Domains, Mask, read_domains, require_labels, which_domain
 from skatter.methods._record import Need
 
 
@@ -135,11 +135,8 @@ class Rival(Declared, BaseEstimator):
         if y is None and unnamed:
             sample_domain = np.zeros(X.shape[0], dtype=int)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
-        if "source labels" in self.needs and not domains.n_labelled:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None or has "
-                "no labelled sample. Mark only unknown labels as -1, NaN or None."
-            )
+        if "source labels" in self.needs:
+            require_labels(self, domains)
         transfer = self._pair(X, domains, unnamed=unnamed)
         self._check_labels(transfer)
         ids = transfer.domains.domain_ids
