@@ -127,6 +127,15 @@ def check_table(X: Any, name: str) -> Any:
     return check_array(X, accept_sparse="csr", dtype=list(FLOATS), input_name=name)
 
 
+def check_alike(**tables: Any) -> None:
+    """Raise where two tables have not the same number of columns."""
+    (name, X), (other, Y) = tables.items()
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"{name} has {X.shape[1]} features and {other} has {Y.shape[1]}; give the same ones."
+        )
+
+
 def _check_magnitude(X: Any) -> None:
     """Refuse numbers whose squares, added up, are none any more."""
     values = X.data if issparse(X) else X

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from skatter._checks import check_integer, check_table
+from skatter._checks import check_alike, check_integer, check_table
 from skatter._tensors import Array
 from skatter.kernels import gram, resolve_kernel
 from skatter.scatter._measures import Projection
@@ -69,8 +69,7 @@ def mmd(
     X, Y = check_table(X, "X"), check_table(Y, "Y")
     if sparse.issparse(X) != sparse.issparse(Y):
         raise ValueError("X and Y must both be dense or both be sparse.")
-    if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features and Y has {Y.shape[1]}; give the same ones.")
+    check_alike(X=X, Y=Y)
     n_permutations = check_integer("n_permutations", n_permutations, low=0)
     n_x, n = X.shape[0], X.shape[0] + Y.shape[0]
     if unbiased and min(n_x, n - n_x) < 2:

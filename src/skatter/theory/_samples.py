@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from skatter._checks import check_real
+from skatter._checks import check_alike, check_real
 from skatter._parameters import POSITIVE
 from skatter._tensors import Array
 from skatter.kernels import Kernel, gram, resolve_kernel
@@ -57,11 +57,7 @@ def read_pair(
     X: Any, Y: Any, kernel: Any, gamma: Any, *, names: tuple[str, str] = ("X", "Y"), least: int = 1
 ) -> Pair:
     X, Y = check_table(X, names[0], least=least), check_table(Y, names[1], least=least)
-    if X.shape[1] != Y.shape[1]:
-        raise ValueError(
-            f"{names[0]} has {X.shape[1]} features and {names[1]} has {Y.shape[1]}; give the same "
-            "ones."
-        )
+    check_alike(**{names[0]: X, names[1]: Y})
     both = np.vstack([X, Y])
     resolved = resolve_kernel(both, kernel, gamma=gamma)
     if resolved.precomputed and both.shape[0] != both.shape[1]:

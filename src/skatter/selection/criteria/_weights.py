@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skatter._checks import check_integer, check_table
+from skatter._checks import check_alike, check_integer, check_table
 from skatter._tensors import Array
 
 SURE = 1e-6
@@ -70,11 +70,7 @@ def importance_weights(
     True
     """
     source, target = check_table(source, "source"), check_table(target, "target")
-    if source.shape[1] != target.shape[1]:
-        raise ValueError(
-            f"source has {source.shape[1]} features and target has {target.shape[1]}; give the "
-            "same ones."
-        )
+    check_alike(source=source, target=target)
     n_source, n_target = source.shape[0], target.shape[0]
     is_sparse = sparse.issparse(source)
     both = (sparse.vstack if is_sparse else np.vstack)([source, target])
