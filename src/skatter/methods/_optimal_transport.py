@@ -24,7 +24,6 @@ from skatter.methods._record import method, tried
 BLOCKS, SWEEPS = 100, 20  # of sweeps over rows and columns in a round, at most; sweeps in each
 MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
 FLOOR = 1e-3  # added to shares of classes under the root, whose slope at zero is infinite
-BATCH = 1024  # new samples whose distances to the training samples are held at once
 
 
 @method(
@@ -108,12 +107,11 @@ class OptimalTransport(Iterative, RivalTransformer):
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
         Z, rows = np.array(X, dtype=np.float64), np.flatnonzero(from_source)
-        # Around their mean, distances lose no digits.
-        origin = self.X_source_.mean(axis=0)
-        for first in range(0, len(rows), BATCH):
-            batch = rows[first : first + BATCH]
-            near = pairwise_distances_argmin(Z[batch] - origin, self.X_source_ - origin)
-            Z[batch] += self.moved_[near] - self.X_source_[near]
+        if len(rows):
+            # Around their mean, distances lose no digits.
+            origin = self.X_source_.mean(axis=0)
+            near = pairwise_distances_argmin(Z[rows] - origin, self.X_source_ - origin)
+            Z[rows] += self.moved_[near] - self.X_source_[near]
         return Z.astype(X.dtype)
 
 
