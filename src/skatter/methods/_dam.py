@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from skatter._parameters import BOOLEAN, NON_NEGATIVE, named_or, parameter
-from skatter._tensors import Array
 from skatter.methods._base import Transfer, one_against_rest
 from skatter.methods._machines import Expansion, SourceMachines, TargetRegression, source_weights
 from skatter.methods._record import Tuning, method
+from skatter.scatter import indicator_means
 
 
 @method(
@@ -111,7 +111,10 @@ class DAM(TargetRegression, SourceMachines):
         K = self._gram(X, np.arange(len(domains.label)))
         unit = self._scatter(K) if self.normalize else 1.0
         K /= unit
-        self.mmd_ = _discrepancies(K, transfer)
+        # √(eᵀKe), e holding 1/n_s on a source and -1/n_t on the target
+        means = indicator_means(domains.domain, domains.n_domains)
+        E = means[:, ~domains.is_target] - (transfer.target / transfer.target.sum())[:, None]
+        self.mmd_ = np.sqrt(np.maximum(np.einsum("is,is->s", E, K @ E), 0))
         if isinstance(self.source_weights, str) and self.source_weights == "mmd":
             # Logarithms, since the weights themselves may be too small to be numbers.
             log_weights = -self.beta * self.mmd_**self.rho
@@ -121,12 +124,3 @@ class DAM(TargetRegression, SourceMachines):
         target = np.flatnonzero(transfer.target)
         coef, intercept = self._regress(K[np.ix_(target, target)], virtual[target], tol=self.tol)
         return target, coef / unit, intercept
-
-
-def _discrepancies(K: Array, transfer: Transfer) -> Array:
-    """Return the maximum mean discrepancy of each source from the target, √(eᵀKe)."""
-    domains, target = transfer.domains, transfer.target
-    sources, mean = np.flatnonzero(~domains.is_target), target / np.count_nonzero(target)
-    means = [(domains.domain == s) / domains.domain_counts[s] - mean for s in sources]
-    E = np.column_stack(means)
-    return np.sqrt(np.maximum(np.einsum("is,is->s", E, K @ E), 0))
