@@ -135,11 +135,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             unlabelled ones another.
         labelled : array-like of bool of shape (n_samples,) or None
             Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         if backend := backend_of(X):
             return backend.fit(self, X, y, sample_domain=sample_domain, labelled=labelled)
@@ -181,11 +176,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             samples, unless ``classes`` names it.
         classes : array-like or None
             All classes of the stream, in the first call; None where they are not known ahead.
-
-        Returns
-        -------
-        self
-            The estimator.
         """
         if backend_of(X):
             raise TypeError("X is a Dask collection, which is in chunks already: give it to fit.")
@@ -203,17 +193,12 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @available_if(_moments_suffice)
     def merge(self, *others: Any) -> Any:
-        """Join what other estimators learnt, in other places, from streams of their own.
+        """Join what others learnt from streams of their own, as if this one had seen all chunks.
 
         Parameters
         ----------
         *others : estimators
             Of the same type and with the same feature map, after :meth:`partial_fit`.
-
-        Returns
-        -------
-        self
-            As if it had seen all chunks itself.
         """
         for estimator in (self, *others):
             if type(estimator) is not type(self) or "moments_" not in vars(estimator):
@@ -236,11 +221,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         moments : Moments
             Of all samples, of the features that ``feature_map`` makes. The map must come fitted,
             as a :class:`sklearn.frozen.FrozenEstimator`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self.check_parameters()
         self._forget()
@@ -320,11 +300,6 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
             Of :meth:`moments_of`, joined.
         n_chunks : int
             Number of parts; more may follow by :meth:`partial_fit`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._keep_moments(moments, n_chunks)
         self._solve_moments(moments)

@@ -57,15 +57,7 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
     random_state: Any = parameter(random_state, default=None)
 
     def fit(self, X: Any, y: Any) -> NearestNeighbour:
-        """Remember samples and their classes.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or tensor of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Classes.
-        """
+        """Remember samples, which may be a sparse matrix or a tensor, and their classes."""
         for name in ("X_fit_", "classes_"):
             self.__dict__.pop(name, None)
         return self.partial_fit(X, y)
@@ -100,13 +92,7 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Array:
-        """Return the class of the nearest training sample; of several, the first.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes, on the host whatever ``X`` is.
-        """
+        """Return the class of the nearest training sample, of several the first, on the host."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, tensors=True)
         tensors.require_same_place(X, self.X_fit_, "X")

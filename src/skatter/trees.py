@@ -174,17 +174,9 @@ class TreeEnsemble:
         self._check_numbers()
 
     def predict(self, X: Any) -> Array:
-        """Return the baseline plus what all trees add.
+        """Return the baseline plus what all trees add, of shape (n_samples, n_outputs).
 
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_samples, n_features)
-            Samples; NaN is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_outputs)
-            The sums.
+        Samples may be a CSR matrix; NaN is missing.
         """
         self.check()
         if X.ndim != 2 or X.shape[1] != self.n_features:
@@ -451,16 +443,8 @@ class _Forest(_TreeModel):
     def fit_with_oob(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Grow the forest, and predict each row by the trees that have not seen it.
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Out-of-bag predictions, or probabilities. A row that all trees have seen gets the class
-            frequencies.
+        Takes what :meth:`fit` takes, and returns numbers, or probabilities of shape (n_samples,
+        n_classes). A row that all trees have seen gets the class frequencies.
         """
         X, labels = self._check_training(X, y)
         return self._out_of_bag(self._grow(X, labels, sample_weight, oob_score=True), labels)

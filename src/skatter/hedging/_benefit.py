@@ -38,14 +38,8 @@ def does_it_help(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Samples of all domains; NaN where a value is missing.
-    y : array-like of shape (n_samples,)
-        Classes; -1, NaN or None where unknown.
-    sample_domain : array-like of shape (n_samples,) or None
-        Domain of each sample.
-    labelled : array-like of bool of shape (n_samples,) or None
-        Which labels to use; wins over the marks in ``y``.
+    X, y, sample_domain, labelled
+        As in :meth:`skatter.HedgedClassifier.fit`.
     adapted : classifier or None
         Model that adapts, not fitted; None is the hedge itself.
     plain : classifier or None
@@ -55,11 +49,6 @@ def does_it_help(
         What counts.
     random_state : int
         Seed.
-
-    Returns
-    -------
-    Judgement
-        Its ``verdict``, and a ``summary`` to print.
 
     Examples
     --------

@@ -186,11 +186,6 @@ class LearnsFromDomains(Declared):
             unlabelled ones another.
         labelled : array-like of bool of shape (n_samples,) or None
             Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self.check_parameters()
         X = check_with_gaps(self, X, reset=True)

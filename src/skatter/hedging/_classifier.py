@@ -165,21 +165,10 @@ class HedgedClassifier(ScoresLabelled, Hedge):
         return found[0] if found else None
 
     def judge(self, X: Any, adapted: Any, plain: Any, *, sample_domain: Any = None) -> Judgement:
-        """Judge the predictions of two other models for target samples, without their labels.
+        """Judge the classes that two other models predict for target samples, without their labels.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of the target.
-        adapted, plain : array-like of shape (n_samples,)
-            Classes that the models predict.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domains of the samples.
-
-        Returns
-        -------
-        Judgement
-            Expected accuracies and gain; see :mod:`skatter.hedging._expectation`.
+        What is expected of the models, and of the gain, is that of
+        :mod:`skatter.hedging._expectation`.
         """
         shares = self.member_probabilities(X, sample_domain=sample_domain)
         if self.judgement_ is None:

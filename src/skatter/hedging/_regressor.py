@@ -118,12 +118,7 @@ class HedgedRegressor(ScoresNumbers, Hedge):
     def predict(self, X: Any, *, sample_domain: Any = None) -> Array:
         """Predict the numbers of samples, seen before or not.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains. None, and ids that ``fit`` has not seen: the target.
+        Without ``sample_domain``, and for ids that ``fit`` has not seen, they are of the target.
         """
         return self._combine(X, sample_domain)[0]
 
@@ -132,17 +127,9 @@ class HedgedRegressor(ScoresNumbers, Hedge):
     ) -> Array:
         """Return the interval in which each label is expected, of shape (n_samples, 2).
 
-        Intervals are wider where members disagree. They cover as promised on average over many
-        tables, and not on each; see :mod:`skatter.hedging._error`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        coverage : float in [0.5, 0.95]
-            Share of labels that shall lie in their interval.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains, as in :meth:`predict`.
+        A share ``coverage``, from 0.5 to 0.95, of the labels shall lie in it: on average over many
+        tables, and not on each; see :mod:`skatter.hedging._error`. Intervals are wider where
+        members disagree.
         """
         factor = half_width(check_real("coverage", coverage)) * self.widening_
         centre, spread = self._combine(X, sample_domain)
@@ -157,17 +144,7 @@ class HedgedRegressor(ScoresNumbers, Hedge):
     def judge(
         self, X: Any, adapted: Any, plain: Any, *, sample_domain: Any = None
     ) -> NumberJudgement:
-        """Judge the predictions of two other models for target samples, without their labels.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of the target.
-        adapted, plain : array-like of shape (n_samples,)
-            Numbers that the models predict.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domains of the samples.
-        """
+        """Judge what two other models predict for target samples, without their labels."""
         hedge = self.predict(X, sample_domain=sample_domain)
         if self.judgement_ is None:
             raise ValueError("all samples of fit had a label: there was no target to judge by.")

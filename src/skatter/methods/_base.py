@@ -89,25 +89,10 @@ class Rival(Declared, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn from the samples of all domains.
 
-        A method of domain generalization leaves out all but the labelled samples of sources.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples of the sources and of the target, in any order.
-        y : array-like of shape (n_samples,) or None
-            Classes; -1, NaN or None where unknown.
-        sample_domain : array-like of shape (n_samples,) or None
-            Domain of each sample, integers or strings. A domain without any label is the target;
-            where integers carry signs, a negative id is. None: labelled samples are the source
-            and unlabelled ones the target.
-        labelled : array-like of bool of shape (n_samples,) or None
-            Which labels to use; wins over the marks in ``y``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
+        Takes what :meth:`skatter.SCA.fit` takes; few methods know tensors, and none Dask
+        collections. A domain without any label is the target; where integers carry signs, a
+        negative id is. A method of domain generalization leaves out all but the labelled samples of
+        sources.
         """
         self._fit(self._read(X, y, sample_domain, labelled))
         return self
@@ -255,20 +240,10 @@ class RivalTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rival)
         return self._transform(transfer.X, transfer.source & ~transfer.target)
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Return the features of samples, seen before or not.
+        """Return the features of samples, seen before or not, of shape (n_samples, n_components_).
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        sample_domain : array-like of shape (n_samples,) or None
-            Their domains, for methods that treat source and target differently. None, and ids
-            that ``fit`` has not seen: the target.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_samples, n_components_)
-            Features; sparse ones where a method says so.
+        ``sample_domain`` holds their domains, for methods that treat source and target differently.
+        None, and ids that ``fit`` has not seen: the target.
         """
         return self._features(self._checked(X), sample_domain)
 

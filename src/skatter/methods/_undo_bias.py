@@ -254,11 +254,6 @@ def set_accuracy(y_true: Any, sets: Any, classes: Any) -> float:
     classes : array-like of shape (n_classes,)
         Which column is which class, as in ``classes_``.
 
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
     Examples
     --------
     >>> sets = [[True, True], [False, True], [False, False]]

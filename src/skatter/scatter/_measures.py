@@ -34,16 +34,12 @@ def scatter(
     sample_weight : array-like of shape (n_samples,) or None
         Weights, scaled to sum to one; None for equal ones.
     kernel : str or callable
-        ``"linear"`` measures in input space, any other kernel in its feature space.
+        ``"linear"`` measures in input space, where the scatter is the trace of the covariance
+        matrix (1/n), any other kernel in its feature space.
     gamma : "median", "printed", float or None
         Bandwidth, as in :func:`skatter.kernels.resolve_kernel`.
     projection : callable or None
         Maps X first, e.g. ``fitted_sca.transform``.
-
-    Returns
-    -------
-    float
-        The scatter; with the linear kernel, the trace of the covariance matrix (1/n).
 
     Examples
     --------

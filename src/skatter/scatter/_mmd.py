@@ -44,18 +44,13 @@ def mmd(
         Leave out the diagonal (U-statistic): may be negative. Otherwise the V-statistic, which is
         4 × :func:`domain_scatter` of the two samples.
     n_permutations : int
-        Random relabellings for the p-value of "both samples come from one distribution"; 0 for
-        none. The p-value counts the observed split, so it is never below
+        Random relabellings for the p-value of "both samples come from one distribution", which is
+        None without any. The p-value counts the observed split, so it is never below
         1/(n_permutations + 1).
     projection : callable or None
         Maps both samples first.
     random_state : int, RandomState instance or None
         Draws the permutations.
-
-    Returns
-    -------
-    MMD
-        ``value`` and ``p_value`` (None without permutations).
 
     Examples
     --------

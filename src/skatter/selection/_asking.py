@@ -448,11 +448,6 @@ def judge_answers(
     random_state : int, RandomState instance or None
         Draws from the posterior; None is a fixed seed.
 
-    Returns
-    -------
-    LabelVerdict
-        The best model, whether that is decided, and a ``summary`` to print.
-
     Examples
     --------
     >>> sheet = pick_rows_to_label({"plain": ["a"] * 90, "adapted": ["a"] * 60 + ["b"] * 30})

@@ -222,11 +222,6 @@ def adaptation_bound(
     n_draws, random_state
         As in :func:`rademacher_complexity`.
 
-    Returns
-    -------
-    AdaptationBound
-        All terms, rigorous and printed; ``print`` shows them as a table.
-
     Examples
     --------
     >>> import numpy as np

@@ -56,11 +56,6 @@ def scatter_bound(
         largest one in ``X``: exact for kernels with a constant diagonal (rbf, laplacian, chi2,
         cosine), but only an estimate, from below, for unbounded kernels (linear, poly).
 
-    Returns
-    -------
-    ScatterBound
-        ``estimate``, ``half_width``, ``printed_half_width``, ``n``, ``B0``, ``alpha``.
-
     Examples
     --------
     >>> from skatter.theory import scatter_bound
@@ -98,11 +93,6 @@ def mean_map_bound(n: int, B0: float, alpha: float = 0.05) -> float:
         sup k(x, x); 1 for the RBF kernel.
     alpha : float in (0, 1)
         Probability with which the bound may fail.
-
-    Returns
-    -------
-    float
-        The bound.
 
     Examples
     --------
@@ -146,11 +136,6 @@ def rademacher_complexity(
         Sign vectors drawn.
     random_state : int, RandomState instance or None
         Draws the signs.
-
-    Returns
-    -------
-    RademacherComplexity
-        ``monte_carlo`` and ``bound``.
 
     Examples
     --------

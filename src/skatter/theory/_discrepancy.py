@@ -21,7 +21,8 @@ def discrepancy(
 
     ``disc(P^, Q^) = sup_{h, h'} |L_P^(h, h') − L_Q^(h, h')| = 4 Λ² ‖Cov_P^ − Cov_Q^‖_op``, with
     L(h, h') = E (h − h')² and uncentred covariance operators. It is 4 Λ² max |eig(Fᵀ diag(w) F)|
-    for any factor K = F Fᵀ; these are the eigenvalues of diag(w) K, found symmetrically.
+    for any factor K = F Fᵀ; these are the eigenvalues of diag(w) K, found symmetrically in O(n³),
+    or O(n p²) for the linear kernel with p < n features.
 
     Parameters
     ----------
@@ -32,11 +33,6 @@ def discrepancy(
         Feature space; the median is taken over both samples.
     radius : float
         Λ, the radius of the ball of hypotheses.
-
-    Returns
-    -------
-    float
-        The discrepancy. Costs O(n³), or O(n p²) for the linear kernel with p < n features.
 
     Examples
     --------
@@ -54,18 +50,13 @@ def discrepancy_bound(
     """Upper bound 4 Λ² MMD_{k²} of the discrepancy, with the squared kernel k².
 
     ``MMD_{k²}² = wᵀ (K ∘ K) w``. It bounds :func:`discrepancy` because (h − h')(x)² is an inner
-    product with φ(x) ⊗ φ(x), and it costs O(n²) only. It replaces the paper's lemma, for which
-    see :func:`printed_discrepancy_bound`.
+    product with φ(x) ⊗ φ(x), costs O(n²) only, and equals 8 Λ² √Ψ of the two mean maps in the
+    feature space of k². It replaces the paper's lemma, :func:`printed_discrepancy_bound`.
 
     Parameters
     ----------
     X, Y, kernel, gamma, radius
         As in :func:`discrepancy`.
-
-    Returns
-    -------
-    float
-        The bound, equal to 8 Λ² √Ψ of the two mean maps in the feature space of k².
 
     Examples
     --------
@@ -85,10 +76,8 @@ def printed_discrepancy_bound(
 
     The paper states it for hypotheses with ‖f‖_H ≤ 1 and |f| ≤ r. Its proof takes
     ‖g h‖_H ≤ ‖g‖_∞ ‖h‖_H, which is false: for the Gaussian kernel, h = k(·, a) lies in H and h²
-    does not. A counterexample with r = 1: kernel exp(−(x − x')²), P uniform on {−0.1, 0.1}, Q a
-    point mass at 0. The exact discrepancy is 0.10758, the printed bound 0.06871.
-
-    Use :func:`discrepancy` or :func:`discrepancy_bound` instead.
+    does not. The example below is a counterexample: :func:`discrepancy` is 0.10758 there. Use it,
+    or :func:`discrepancy_bound`, instead.
 
     Parameters
     ----------
@@ -96,11 +85,6 @@ def printed_discrepancy_bound(
         As in :func:`discrepancy`.
     range_bound : float
         r, the largest absolute value of a hypothesis.
-
-    Returns
-    -------
-    float
-        The printed value.
 
     Examples
     --------
@@ -128,11 +112,6 @@ def a_distance(X: Any, Y: Any, *, C: float = 1.0, n_folds: int = 5) -> float:
         Cost of an error of the machine; features should be on one scale.
     n_folds : int >= 2
         Folds of the samples, each judged by a machine that learnt from the others.
-
-    Returns
-    -------
-    float
-        Between 0 and 2.
 
     References
     ----------

@@ -65,11 +65,6 @@ def generalization_bound(
     alpha : float in (0, 1)
         Probability with which the cited theorem may fail; for ``printed_rate`` alone.
 
-    Returns
-    -------
-    GeneralizationBound
-        The terms.
-
     Notes
     -----
     The paper cites the bound of Muandet et al., for features of a map B, with probability 1 − α::

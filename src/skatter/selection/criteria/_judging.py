@@ -26,31 +26,21 @@ def judge(
 ) -> dict[str, float]:
     """Judge a model for an unlabelled target by criteria that need no label of it.
 
-    The fits are made once for all criteria. A model that all but predicts one class for the whole
-    target gets −inf from every criterion, however good it looks.
+    The fits are made once for all criteria. Each criterion has a value, larger for the better. A
+    model that all but predicts one class for the whole target gets −inf from every criterion,
+    however good it looks.
 
     Parameters
     ----------
     model : classifier
         Not fitted: a :class:`~skatter.DomainPipeline`, a classifier whose ``fit`` takes
         ``sample_domain``, or any other, which is then fitted on the labelled samples.
-    X : array-like of shape (n_samples, n_features)
-        Samples of all domains.
-    y : array-like of shape (n_samples,)
-        Classes; -1, NaN or None where unknown.
-    sample_domain : array-like of shape (n_samples,) or None
-        Domain of each sample.
-    labelled : array-like of bool of shape (n_samples,) or None
-        Which labels to use; wins over the marks in ``y``.
+    X, y, sample_domain, labelled
+        As in :meth:`skatter.SCA.fit`.
     criteria : str or sequence of str
         Names in :data:`CRITERIA`.
     random_state : int, RandomState instance or None
         Shuffles folds; None is a fixed seed.
-
-    Returns
-    -------
-    dict of str to float
-        Each criterion's value; larger is better.
 
     Examples
     --------
@@ -106,22 +96,14 @@ def choose(
 ) -> Choice:
     """Choose among models for an unlabelled target; several criteria vote by their mean rank.
 
+    Where every model collapses there is nothing to choose from, which is an error.
+
     Parameters
     ----------
     models : mapping of str to classifier
         Candidates by name, not fitted. Of equally good ones the first wins.
     X, y, sample_domain, labelled, criteria, random_state
         As in :func:`judge`.
-
-    Returns
-    -------
-    Choice
-        The best model and the scores of all.
-
-    Raises
-    ------
-    ValueError
-        Where every model collapses: there is nothing to choose from.
 
     Examples
     --------

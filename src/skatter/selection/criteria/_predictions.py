@@ -33,17 +33,12 @@ STRIP = 1024  # rows of the matrix of similarities that are formed at once
 
 
 def prediction_entropy(probabilities: Any) -> float:
-    """Minus the mean entropy of the predictions, in nats: 0 where all are sure.
+    """Minus the mean entropy of the predictions, in nats: from −log C to 0, where all are sure.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_samples, n_classes)
         Class probabilities of unlabelled samples; rows are scaled to sum to one.
-
-    Returns
-    -------
-    float
-        Between −log C and 0; larger is better.
 
     References
     ----------
@@ -61,18 +56,14 @@ def prediction_entropy(probabilities: Any) -> float:
 def mutual_information(probabilities: Any) -> float:
     """Entropy of the mean prediction less the mean entropy of the predictions, in nats.
 
-    Large where each prediction is sure and all together name many classes: a constant classifier
-    has 0, the least there is. It expects target classes that are about equally frequent.
+    Large, log C at most, where each prediction is sure and all together name many classes: a
+    constant classifier has 0, the least there is. It expects target classes that are about equally
+    frequent.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_samples, n_classes)
         Class probabilities of unlabelled samples; rows are scaled to sum to one.
-
-    Returns
-    -------
-    float
-        Between 0 and log C; larger is better.
 
     References
     ----------
@@ -91,7 +82,7 @@ def mutual_information(probabilities: Any) -> float:
 
 
 def soft_neighbourhood_density(probabilities: Any, temperature: float = 0.05) -> float:
-    """Mean entropy of the similarities between a prediction and all others.
+    """Mean entropy of the similarities between a prediction and all others: log(n − 1) at most.
 
     Parameters
     ----------
@@ -99,11 +90,6 @@ def soft_neighbourhood_density(probabilities: Any, temperature: float = 0.05) ->
         Class probabilities of unlabelled samples, two at least.
     temperature : float > 0
         T of the softmax; 0.05 is the authors' own.
-
-    Returns
-    -------
-    float
-        Between 0 and log(n − 1); larger is better.
 
     References
     ----------
@@ -163,8 +149,9 @@ def nearest_class_probabilities(
 ) -> Array:
     """Soft labels p_c ∝ 1/d_c², d_c the distance from the nearest training sample of class c.
 
-    They do not change with the scale of the samples. They stand in for the probabilities of a
-    classifier that has none, such as 1-nearest-neighbour, whose most probable class is the same.
+    They sum to one, and do not change with the scale of the samples. They stand in for the
+    probabilities of a classifier that has none, such as 1-nearest-neighbour, whose most probable
+    class is the same.
 
     Parameters
     ----------
@@ -177,11 +164,6 @@ def nearest_class_probabilities(
     n_classes : int or None
         Number of classes; None is the largest code plus one. A class without a training sample
         has probability 0.
-
-    Returns
-    -------
-    ndarray of shape (n_new, n_classes)
-        Rows that sum to one; a sample that meets a training sample has its class for sure.
 
     Examples
     --------

@@ -59,21 +59,14 @@ def scatter_criterion(
 ) -> float:
     """Class scatter of the predictions for a target that the sources share; larger is better.
 
+    It is 0 for a constant prediction, and negative where classes are mistaken for one another.
+
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Samples of all domains, as the model is given them.
-    y : array-like of shape (n_samples,)
-        Classes; -1, NaN or None where unknown.
+    X, y, sample_domain, labelled
+        As in :meth:`skatter.SCA.fit`; ``X`` as the model is given it.
     predicted : array-like of shape (n_samples,)
         Predicted classes. Only those of unlabelled target samples are looked at.
-    sample_domain, labelled
-        As in :func:`skatter.domains.read_domains`.
-
-    Returns
-    -------
-    float
-        0 for a constant prediction, negative where classes are mistaken for one another.
 
     Examples
     --------
@@ -136,13 +129,7 @@ def class_scatter(X: Any, domains: Domains, label: Codes) -> ClassScatter:
 
 
 class ScatterJudge:
-    """Measure the class scatter of many predictions for the same samples.
-
-    Parameters
-    ----------
-    X, domains
-        As in :func:`class_scatter`.
-    """
+    """Measure the class scatter of many predictions for the same samples."""
 
     def __init__(self, X: Any, domains: Domains) -> None:
         known = domains.labelled & domains.source

@@ -35,8 +35,8 @@ def importance_weights(
 
     The domain classifier is a logistic regression on standardised features. Each source sample is
     weighed by one that was fitted without it, as a classifier that knows a sample is too sure of
-    it. Weights above √n times their mean are cut down to that, which bounds the variance at the
-    price of a bias that vanishes with n.
+    it. Weights are positive, and about one in the mean; above √n times their mean they are cut down
+    to that, which bounds the variance at the price of a bias that vanishes with n.
 
     Parameters
     ----------
@@ -49,11 +49,6 @@ def importance_weights(
         Folds; fewer where a side has fewer samples.
     random_state : int, RandomState instance or None
         Shuffles the folds; None is a fixed seed.
-
-    Returns
-    -------
-    ndarray of shape (n_source,) or (n_new,)
-        Positive weights; their mean is about one.
 
     References
     ----------
@@ -105,7 +100,7 @@ def effective_sample_size(weights: Any) -> float:
 
 
 def importance_weighted_accuracy(correct: Any, weights: Any) -> float:
-    """Share of the weight that lies on right predictions, Σ w·correct/Σ w.
+    """Share of the weight on right predictions, Σ w·correct/Σ w: accuracy to expect of the target.
 
     Parameters
     ----------
@@ -113,11 +108,6 @@ def importance_weighted_accuracy(correct: Any, weights: Any) -> float:
         Whether each held-out source sample is predicted right.
     weights : array-like of shape (n_samples,)
         Their :func:`importance_weights`.
-
-    Returns
-    -------
-    float
-        An estimate of the accuracy on the target; larger is better.
 
     References
     ----------
@@ -138,7 +128,7 @@ def deep_embedded_validation(losses: Any, weights: Any) -> float:
 
     The risk mean(w·l) varies with the weights that were drawn. Their mean is known to be one, so
     ``mean(w·l) + η·mean(w) − η`` estimates the same, and η = −Cov(w·l, w)/Var(w) leaves it the
-    least variance.
+    least variance. It is not bounded by the losses.
 
     Parameters
     ----------
@@ -146,11 +136,6 @@ def deep_embedded_validation(losses: Any, weights: Any) -> float:
         Loss of each held-out source sample.
     weights : array-like of shape (n_samples,)
         Their :func:`importance_weights`, measured on the features that the classifier sees.
-
-    Returns
-    -------
-    float
-        Larger is better. Not bounded by the losses: the estimate may lie beyond them.
 
     References
     ----------
