@@ -195,10 +195,7 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
     def merge(self, *others: Any) -> Any:
         """Join what others learnt from streams of their own, as if this one had seen all chunks.
 
-        Parameters
-        ----------
-        *others : estimators
-            Of the same type and with the same feature map, after :meth:`partial_fit`.
+        The others are of the same type and have the same feature map, after :meth:`partial_fit`.
         """
         for estimator in (self, *others):
             if type(estimator) is not type(self) or "moments_" not in vars(estimator):
@@ -216,11 +213,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
     def fit_moments(self, moments: Moments) -> Any:
         """Learn from moments alone: samples may stay where they are.
 
-        Parameters
-        ----------
-        moments : Moments
-            Of all samples, of the features that ``feature_map`` makes. The map must come fitted,
-            as a :class:`sklearn.frozen.FrozenEstimator`.
+        Moments are those of all samples, of the features that ``feature_map`` makes, which must
+        come fitted, as a :class:`sklearn.frozen.FrozenEstimator`.
         """
         self.check_parameters()
         self._forget()
@@ -266,12 +260,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
     def begin_stream(self, X: Any, classes: Any = None) -> None:
         """Forget everything, and fit the feature map on some samples.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
-            As many as the map needs; one will do where there is no map to fit.
-        classes : array-like or None
-            All classes that parts may hold, where they are known.
+        They are as many as the map needs; one will do where there is no map to fit. ``classes`` are
+        all that parts may hold, where they are known.
         """
         self.check_parameters()
         X = check_samples(self, X, reset=True, tensors=True, least=1)
@@ -292,33 +282,22 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         return collect_moments(X, domains, features, feature_map=self._fingerprint)
 
     def learn_moments(self, moments: Moments, n_chunks: int = 1) -> Any:
-        """Learn from the moments of all parts of a stream, and solve for the components.
+        """Learn from the joined moments of all parts of a stream, and solve for the components.
 
-        Parameters
-        ----------
-        moments : Moments
-            Of :meth:`moments_of`, joined.
-        n_chunks : int
-            Number of parts; more may follow by :meth:`partial_fit`.
+        More parts may follow by :meth:`partial_fit`; so far there were ``n_chunks``.
         """
         self._keep_moments(moments, n_chunks)
         self._solve_moments(moments)
         return self
 
     def transform(self, X: Any, *, sample_domain: Any = None) -> Array:
-        """Project samples, seen before or not, of any domain.
+        """Project samples, seen before or not, of any domain: ``sample_domain`` is ignored.
 
         Parameters
         ----------
         X : array-like, sparse matrix, Tensor or Dask collection of shape (n_samples, n_features)
             Samples; their kernel with the training samples when ``kernel="precomputed"``.
-        sample_domain : ignored
-            The components are the same for all domains.
-
-        Returns
-        -------
-        ndarray, Tensor or Dask collection of shape (n_samples, n_components_)
-            Projections, of the kind of ``X``; lazy where that is a Dask collection.
+            Projections are of the same kind; lazy where it is a Dask collection.
         """
         if backend := backend_of(X):
             return backend.apply(self, "transform", X)

@@ -29,10 +29,9 @@ class ClassSpan(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         z  →  Vᵀ (z − m) / s        V: orthonormal axes of the differences of class means
                                     s² = mean over axes of the target's variance
 
-    Nothing is lost for the nearest class mean: ‖z − m_c‖² − ‖z − m_d‖² is the same before and
-    after, up to the factor s². What is left out are directions in which no two classes differ. All
-    axes are divided by one number, so that the penalty of a linear classifier weighs against the
-    spread of the samples that it will predict.
+    Nothing is lost for the nearest class mean, but for the factor s². What is left out are
+    directions in which no two classes differ. All axes are divided by one number, so that the
+    penalty of a linear classifier weighs against the spread of the samples that it will predict.
 
     Behind it use ``SVC(gamma="auto")``: ``gamma="scale"`` takes the bandwidth from the labelled
     samples, which are nearly points; ``"auto"`` is 1 over the number of axes, and so the target's.

@@ -211,6 +211,9 @@ def read_domains(
 ) -> Domains:
     """Validate ``y`` and ``sample_domain`` into one view.
 
+    It is an error where nobody can tell a class from a mark: -1 stands beside a single other value,
+    and is all that some domain holds.
+
     Parameters
     ----------
     y : array-like of shape (n_samples,) or None
@@ -225,12 +228,6 @@ def read_domains(
         An explicit mask wins over every mark inside ``y``.
     n_samples : int or None
         The number of rows of ``X``, to compare lengths with.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where a value is not allowed, lengths differ, or nobody can tell a class from a mark: -1
-        stands beside a single other value, and is all that some domain holds.
 
     Examples
     --------

@@ -5,11 +5,8 @@ B-splines b_1, …, b_r of their ranks u, each number belongs to a few neighbour
 
     k(y, y') = Σ_j b_j(u) b_j(u')
 
-is a kernel of labels of rank r. Splines of degree zero are classes: increasing edges e cut ::
-
-    class of y = c   where   e_{c-1} < y ≤ e_c
-
-Ranks alone decide, so an increasing transformation of the labels changes nothing.
+is a kernel of labels of rank r. Splines of degree zero are classes. Ranks alone decide, so an
+increasing transformation of the labels changes nothing.
 """
 
 from __future__ import annotations
@@ -41,8 +38,8 @@ DEGREE = 3  # of the splines; lower where there are few
 def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
     """Cut labels that are numbers into classes.
 
-    For methods that take classes; with edges for streams, whose parts do not know what the others
-    hold.
+    Classes count from 0 upwards; -1 is unlabelled. For methods that take classes; with edges for
+    streams, whose parts do not know what the others hold.
 
     Parameters
     ----------
@@ -53,16 +50,6 @@ def bin_labels(y: Any, bins: Any, *, labelled: Any = None) -> Codes:
         increasing edges, m for m+1 classes, which run up to and including their upper edge.
     labelled : array-like of bool of shape (n_samples,) or None
         Which numbers to use.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Class of each sample, from 0 upwards; -1 where it is unlabelled.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where ``y`` does not hold finite numbers or all are equal, or ``bins`` cuts nothing.
 
     Examples
     --------

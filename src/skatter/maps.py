@@ -90,18 +90,11 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Any kernel of :mod:`sklearn.metrics.pairwise`, or a function of two arrays that returns the
         matrix of kernel values.
     landmarks : {"kmeans++", "leverage", "uniform"} or array of shape (n_landmarks, n_features)
-        How landmarks are chosen among the samples.
-
-        ``"kmeans++"``: spread over the samples, the lowest error in our measurements. Distances
-        are Euclidean for the rbf and the linear kernel, and the kernel's own for the others. It
-        chooses from 5,000 samples or 5 D, whichever is more, drawn uniformly.
-
-        ``"leverage"``: cheaper where D is large. It scores 50,000 samples or 5 D.
-
-        ``"uniform"``: costs nothing, and misses what is rare.
-
-        An array is used as it is, whatever ``n_components`` says: landmarks chosen elsewhere, or
-        shared by several machines.
+        How landmarks are chosen. ``"kmeans++"``: spread over the samples, the lowest error in our
+        measurements; it chooses from 5,000 samples or 5 D, whichever is more, drawn uniformly.
+        ``"leverage"``: cheaper where D is large; it scores 50,000 samples or 5 D. ``"uniform"``:
+        costs nothing, and misses what is rare. An array is used as it is, whatever ``n_components``
+        says.
     random_state : int, RandomState instance or None
         Seeds the choice of landmarks and, for large samples, the median heuristic. None is a fixed
         seed.
@@ -114,8 +107,7 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         U Σ^-½; the features are ``kernel_(X, landmarks_) @ normalization_``, the direction in which
         the landmarks spread most first.
     n_features_out_ : int
-        Number of features: fewer than landmarks where some of these are copies of others, or lie
-        in the span of others up to rounding.
+        Number of features: fewer than landmarks where some of these lie in the span of others.
     kernel_ : Kernel
         The kernel, its bandwidth resolved.
 
@@ -126,12 +118,11 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     Notes
     -----
-    The order of the rows decides nothing: samples are drawn in an order of their own, so that the
-    same samples give the same landmarks. (Rows whose projections on one random direction agree to
-    the last digit are the exception.)
+    The order of the rows decides nothing: the same samples give the same landmarks. (Rows whose
+    projections on one random direction agree to the last digit are the exception.)
 
-    Torch tensors are mapped where they live; the fitted attributes are NumPy arrays, and the map
-    takes samples of any place. A callable kernel must know the arrays that it gets.
+    Torch tensors are mapped where they live; the fitted attributes are NumPy arrays. A callable
+    kernel must know the arrays that it gets.
 
     Examples
     --------
@@ -156,15 +147,7 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     landmarks: Any = parameter(_check_landmarks, default="kmeans++")
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Choose the landmarks.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
-            Samples, labelled or not, of all domains.
-        y : ignored
-            Labels are not used.
-        """
+        """Choose the landmarks from samples, labelled or not, of all domains; ``y`` is ignored."""
         self.check_parameters()
         X = check_samples(self, X, reset=True, sparse=self._takes_sparse, tensors=True, least=1)
         kernel = kernel_of(self, X)
@@ -181,18 +164,7 @@ class LandmarkMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self
 
     def transform(self, X: Any) -> Any:
-        """Map samples to their features.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Tensor of shape (n_samples, n_features)
-            Samples, seen before or not.
-
-        Returns
-        -------
-        ndarray or Tensor of shape (n_samples, n_features_out_)
-            Features, in the floating type of ``X``; a tensor on its device where ``X`` is one.
-        """
+        """Map samples, seen before or not, to features of the kind and floating type of ``X``."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, sparse=self._takes_sparse, tensors=True)
         landmarks = tensors.like(self.landmarks_, X) if tensors.is_tensor(X) else self.landmarks_

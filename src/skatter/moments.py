@@ -234,20 +234,8 @@ def collect_moments(
 def merge_moments(parts: Iterable[Moments]) -> Moments:
     """Join moments of different samples into those of all of them; eq. (1) of the module.
 
-    Parameters
-    ----------
-    parts : iterable of Moments
-        Of the same features; domains and classes may be the same or not.
-
-    Returns
-    -------
-    Moments
-        The same, up to rounding, in whatever order and grouping the parts come.
-
-    Raises
-    ------
-    ValueError
-        Where the parts were made by different maps, or keep different second moments.
+    They are the same, up to rounding, in whatever order and grouping the parts come. These must be
+    made by one map and keep the same second moments; their domains and classes may differ.
     """
     parts = list(parts)
     _check_alike(parts)

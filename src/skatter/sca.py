@@ -42,32 +42,29 @@ class SCA(RidgedComponents, LabelledComponents):
         subject to  within-class scatter + δ domain scatter + δ_c conditional domain scatter
                     + ridge · ‖W‖² = 1
 
-    Give it the samples of all domains, labelled or not, and it serves domain adaptation
-    (an unlabelled target at fit), domain generalization (no target at fit) and everything
-    between; several sources, several targets and targets with some labels need nothing special.
+    Give it the samples of all domains, labelled or not: several sources, several targets or none,
+    and targets with some labels need nothing special.
 
     Parameters
     ----------
     n_components : int or None
         Components to keep. None: 2(C-1) for C classes and at least 10; where ``beta=1``, C-1, the
-        rank of the problem. See ``n_components_``.
+        rank of the problem.
     beta : float in [0, 1] or None
         Share of between-class scatter in the numerator. None: 0.1, and 1 with ``label_splines``.
     delta : float >= 0
         Weight of domain scatter: the means of domains, whatever their samples are.
     conditional_delta : float >= 0
         Weight δ_c of conditional domain scatter: for each class, the scatter of its means over the
-        domains, averaged over the classes. It acts where a class has labels in two domains or more
-        (several sources, or a target with some labels). Unlike domain scatter it does not mind
-        that domains differ in how frequent each class is. 0, as in the paper: left out.
+        domains, averaged over the classes. It acts where a class has labels in two domains or more,
+        and does not mind that domains differ in how frequent each class is. 0, as in the paper:
+        left out.
     label_splines : int >= 2 or None
-        For labels that are numbers: a kernel of labels takes the place of the classes in all
-        scatters. It is spanned by so many B-splines of the ranks of the labels; 8 is a good start.
-        Between-class scatter is what these explain, within-class scatter what they leave, and only
-        the order of the labels counts. Fewer different labels are a class each; more than 256 are
-        cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and -1 a
-        number; in ``y`` of integers -1 is refused, unless ``labelled`` is given. None: labels are
-        classes.
+        For labels that are numbers: so many B-splines of their ranks take the place of the classes
+        in all scatters; 8 is a good start. Fewer different labels are a class each; more than 256
+        are cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and
+        -1 a number; in ``y`` of integers -1 is refused, unless ``labelled`` is given. None: labels
+        are classes.
     ridge : float > 0 or None
         Weight of the size of the projection, ‖W‖². With ``normalize=True`` in units of the total
         scatter, so that the scale of the kernel does not matter; None is 1e-3, and 1e-2 with
@@ -82,12 +79,11 @@ class SCA(RidgedComponents, LabelledComponents):
         ``"coefficients"``: unit-norm b times Λ^-½, as in public code.
     reading : {"full", "printed"}
         ``"full"``: class scatters are those of the projections, over the rows of all samples.
-        ``"printed"``: P and Q as Algorithm 1 of the paper has them, which are something else. Their
-        rows are those of labelled samples and zero elsewhere, their kernel is not yet centred, and
-        class means are compared with the mean of all samples. To the letter it is
-        ``SCA(reading="printed", normalize=False, scale="numerator")``; ``scale="coefficients"``
-        and ``"denominator"`` are other readings of its last line. It needs memory for two Gram
-        matrices.
+        ``"printed"``: P and Q as Algorithm 1 of the paper has them: their rows are those of
+        labelled samples and zero elsewhere, their kernel is not yet centred, and class means are
+        compared with the mean of all samples. To the letter it is ``SCA(reading="printed",
+        normalize=False, scale="numerator")``; other scales are other readings of its last line. It
+        needs memory for two Gram matrices.
 
     Attributes
     ----------

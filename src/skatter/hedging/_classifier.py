@@ -73,13 +73,12 @@ MAX_REHEARSED = 2_000  # labelled samples of the sources that a rehearsal learns
 class HedgedClassifier(ScoresLabelled, Hedge):
     """Plain and adapted classifiers that vote, weighed without a label of the target.
 
-    No classifier is the best on every table, and no criterion that does without target labels
-    finds the best one reliably. So none is chosen. The members are standard classifiers
-    (:class:`ChampionClassifier`), the same on samples scaled in each domain, SCA with nearest
-    neighbours under both scalings, and :class:`~skatter.SCAClassifier`, which trains itself on the
-    target. The mean of their probabilities counts, each weighed by its agreement with the others
-    and, where there are several sources, by a rehearsal on sources left out
-    (:mod:`skatter.hedging._weights`). It is corrected for a change of the class frequencies.
+    No criterion that does without target labels finds the best classifier reliably. So none is
+    chosen: the members are standard classifiers (:class:`ChampionClassifier`), the same on samples
+    scaled in each domain, SCA with nearest neighbours under both scalings, and
+    :class:`~skatter.SCAClassifier`. The mean of their probabilities counts, each weighed by its
+    agreement with the others and, where there are several sources, by a rehearsal on sources left
+    out (:mod:`skatter.hedging._weights`). It is corrected for a change of the class frequencies.
 
     Parameters
     ----------
@@ -89,9 +88,8 @@ class HedgedClassifier(ScoresLabelled, Hedge):
     metric : {"accuracy", "balanced accuracy"}
         What counts. For balanced accuracy, members weigh classes equally.
     class_frequencies : array-like of shape (n_classes,), mapping, "source" or None
-        How frequent the classes are in the target, where that is known: in the order of
-        ``classes_``, or a mapping from class to share. ``"source"``: as in the sources. None: they
-        are estimated.
+        How frequent the classes are in the target, in the order of ``classes_`` or by class.
+        ``"source"``: as in the sources. None: they are estimated.
     max_rows : int
         Samples that members of quadratic cost learn from; of more as many are drawn.
 
@@ -108,19 +106,16 @@ class HedgedClassifier(ScoresLabelled, Hedge):
     consistency_ : float
         How far plain members confirm one another; see :mod:`skatter.hedging._weights`.
     residual_scatter_ : float
-        Share of the total scatter that lies between sources and target after each was scaled; 0
-        where nothing is scaled in each domain.
+        Share of the total scatter between sources and target after each was scaled, or 0.
     class_frequencies_ : ndarray of shape (n_classes,)
         Class frequencies of the target, given or estimated.
     transfer_ : Transfer or None
-        How a rehearsal went in which each source was left out as if it were the target; see
-        :mod:`skatter.hedging._transfer`. None where there is one source.
+        How each source was predicted as if it were the target; None where there is one source.
     transfer_score_ : float
-        The metric on sources left out, in the mean; with one source, that of reverse validation,
-        see :mod:`skatter.hedging._reverse`.
+        The metric on sources left out, in the mean; with one source, that of reverse validation.
     judgement_ : Judgement or None
-        The accuracy to expect in the target, and the gain over the champion, each with an
-        interval; see :mod:`skatter.hedging._expectation`. None where all samples are labelled.
+        The accuracy to expect in the target, and the gain over the champion; see
+        :mod:`skatter.hedging._expectation`. None where all samples are labelled.
 
     Examples
     --------

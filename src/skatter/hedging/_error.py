@@ -10,11 +10,9 @@ for a sample on which members disagree by s, its label is expected in
     h ± q √(σ² + s²) √S,
 
 and any other model f is expected to have the mean squared error E² + k mean((f − h)²). The numbers
-c, q (for some coverages) and k were fitted on everyday tables by ``benchmarks/hedged_numbers.py``
-and lie in ``error.json``; docs/numbers.md says how far off they were on tables left out. They are
-averages over many tables. Where whole sources were held out, σ knows of transfer, and is multiplied
-by a number below one. What no sign can show is a change of the labels' mean that has nothing to
-do with the samples, such as prices of another year: a few labels of the target show it.
+c, q (for some coverages) and k were fitted by ``benchmarks/hedged_numbers.py``, lie in
+``error.json``, and are averages over many tables; docs/numbers.md says how far off they were. Where
+whole sources were held out, σ knows of transfer, and is multiplied by a number below one.
 """
 
 from __future__ import annotations

@@ -1,30 +1,21 @@
 """How well will it do there? An estimate of target accuracy that needs no target label.
 
-Accuracy on held-out labels of the sources says how hard the classes are to tell apart, and how far
-the members of the hedge agree on the target says how much of that survives the shift. So does a
-test of transfer between domains. The accuracy to expect of the hedge is
+The accuracy to expect of the hedge is
 
     a + b (s g + t) / 2 + c √ρ,
 
 s the champion's accuracy on held-out source labels, if classes were as frequent there as in the
-target; g the mean share of target samples on which two members predict the same. With several
-sources, t is the accuracy on sources left out (:mod:`skatter.hedging._transfer`); with one, that of
-reverse validation, from the target as the hedge predicts it back to the source
-(:mod:`skatter.hedging._reverse`). The share ρ of the total scatter lies between sources and target
-when each domain is scaled (:mod:`skatter.hedging._weights`). The numbers a, b, c and the width of
-the interval were fitted on everyday tables by ``benchmarks/trust.py`` and lie in
-``expectation.json``; docs/trust.md says how far off it was on tables left out.
+target; g the mean share of target samples on which two members agree; t the accuracy on sources
+left out (:mod:`skatter.hedging._transfer`) or, of one source, that of reverse validation
+(:mod:`skatter.hedging._reverse`); ρ the share of the total scatter between sources and target when
+each domain is scaled (:mod:`skatter.hedging._weights`). The numbers were fitted by
+``benchmarks/trust.py`` and lie in ``expectation.json``; docs/trust.md says how far off it was.
 
-The probabilities of the hedge are then raised to a power that makes their mean confidence equal to
-that estimate. With calibrated probabilities p(c | x), the expected accuracy of *any* model f is
+Probabilities of the hedge are raised to the power that makes their mean confidence that estimate.
+The expected accuracy of *any* model f is then the mean of p(f(x) | x) over the target. The interval
+of a gain grows with the root of the share of samples on which two models differ.
 
-    mean of p(f(x) | x) over the target,
-
-and so is the expected gain of one model over another. The interval of the gain grows with the root
-of the share of samples on which the two differ.
-
-Verdicts go by votes: the support of a model is the mean share of members that predict as it does,
-and where the adapted model has clearly more support than the plain one, the verdict is "adapt".
+Verdicts go by votes: the support of a model is the mean share of members that predict as it does.
 Counted heads were right more often than expected gains, which inherit every error of the estimate.
 """
 

@@ -1,30 +1,20 @@
 """``DomainGeneralizer``: classifiers for a domain nobody has seen, weighed by domains left out.
 
-A model that will meet a new domain is judged as it will be used: each source domain d is left out
-and predicted by what the others taught. Let l(c, d) be the mean log loss of member c there. It
-counts
+Each source domain d is left out and predicted by what the others taught. Let l(c, d) be the mean
+log loss of member c there. It counts
 
     w_c ∝ v_c exp(−η L_c (m − 1) / (m + 3)),    L_c = min(log C, mean over m domains of l(c, d)),
 
-(or the largest of them where ``criterion="worst"``), and the prediction is the weighted mean of the
-members' probabilities. The fewer domains were left out, the less is made of how they went. Log loss
-tells members apart sooner than accuracy does, and punishes one that is sure and wrong elsewhere;
-but worse than guessing among C classes is all one. So that a member does not lose for being too
-modest, or win a vote by being too sure, its probabilities are raised to the power that left-out
-domains like best, and divided by their sum. Members with next to no weight are not fitted again.
+(or the largest of them where ``criterion="worst"``): worse than guessing among C classes is all
+one. Log loss tells members apart sooner than accuracy does, and punishes one that is sure and wrong
+elsewhere. So that a member does not lose for being too modest, or win a vote by being too sure, its
+probabilities are first raised to the power that left-out domains like best.
 
-Trees never extrapolate, and lines do: a line that was good on left-out domains is sure and wrong on
-the first one that lies elsewhere. So values beyond those of the sources are cut off at these, for
-all members whose columns are not scaled in each domain; in the judgement as well.
-
-Some members need a batch of the new domain: their columns are scaled by its own mean and standard
-deviation. They are judged in the same way, on domains left out that are scaled by their own
-statistics, and vote where ``predict`` is told which samples share a domain, with half a voice v:
-they share one assumption, that classes are as frequent in every domain. A sample that comes alone,
-or without a domain, is left to the others.
-
-How well will it do? The accuracies of the vote on the domains left out say so
-(:mod:`skatter.hedging._transfer`).
+Trees never extrapolate, and lines do: values beyond those of the sources are cut off at these for
+all members whose columns are not scaled in each domain. Those that are need a batch of the new
+domain, and have half a voice v: they share one assumption, that classes are as frequent in every
+domain. The accuracies of the vote on the domains left out say how well it will do
+(:mod:`skatter.hedging._transfer`); docs/generalization.md, how well it did.
 """
 
 from __future__ import annotations
@@ -88,11 +78,10 @@ FEWEST_OF_A_BATCH = 30  # samples from which a domain's own mean and standard de
 class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
     """Classifiers that vote on domains nobody has seen, weighed by source domains left out.
 
-    The members are the standard classifiers that :class:`ChampionClassifier` chooses from (logistic
-    regression, support vector machine, forest, boosting) and SCA with nearest neighbours; and, for
-    a batch of the new domain, some of them on columns scaled in each domain. Only labelled samples
-    are used. Those of a target, a negative id where integers carry signs, are learnt from and never
-    left out.
+    The members are the standard classifiers that :class:`ChampionClassifier` chooses from and SCA
+    with a logistic regression; and, for a batch of the new domain, some of them on columns scaled
+    in each domain. Only labelled samples are used. Those of a target are learnt from and never left
+    out.
 
     Parameters
     ----------
@@ -115,7 +104,7 @@ class DomainGeneralizer(ScoresLabelled, LearnsFromDomains, ShowsLearnt):
     validation_ : str
         ``"leave-one-domain-out"``, or ``"stratified folds"`` where a single domain has labels.
     held_out_ : list
-        What was left out in turn: domains, or the numbers of folds where one domain has labels.
+        What was left out in turn: domains, or the numbers of folds.
     scores_, losses_ : dict of str to ndarray
         Accuracy and log loss of each candidate on each of these, whether it votes or not.
     powers_ : dict of str to float

@@ -1,7 +1,7 @@
 """How much each member of a hedge counts where labels are numbers, without a label of the target.
 
-Predictions are clipped to the range of the labels, with a margin: nothing beyond it was ever seen.
-Among members under one scaling, member m counts
+Predictions are clipped to the range of the labels, with a margin. Among members under one scaling,
+member m counts
 
     w_m ∝ 1 / (σ_m^a (1 + d_m²)),
 
@@ -11,10 +11,10 @@ loses its voice. Pooled members have a = 6: where nothing has changed, the best 
 all the weight. Members scaled in each domain have a = 1: when they count, errors on the sources say
 little.
 
-Scaling each domain by its own mean and standard deviation assumes that labels are distributed alike
-in all of them, which most tables contradict: so pooled members have all the weight. Another
-instrument is the exception: its samples can be told from the sources' at a glance, and pooled
-members contradict one another on them. The weight of the members scaled in each domain is the doubt
+Scaling each domain assumes that labels are distributed alike in all of them, which most tables
+contradict: so pooled members have all the weight. Another instrument is the exception: its samples
+can be told from the sources' at a glance, and pooled members contradict one another on them. The
+weight of the members scaled in each domain is the doubt
 
     (κ s − 0.9) / 0.4,    between 0 and 1,
 

@@ -82,8 +82,8 @@ class HedgedRegressor(ScoresNumbers, Hedge):
     shift_ : float
         What labels of the target add to predictions for it.
     judgement_ : NumberJudgement or None
-        The error to expect in the target, and the saving against the champion, each with an
-        interval; see :mod:`skatter.hedging._error`. None where all samples are labelled.
+        The error to expect in the target, and the saving against the champion; see
+        :mod:`skatter.hedging._error`. None where all samples are labelled.
 
     Examples
     --------

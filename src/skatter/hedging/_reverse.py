@@ -1,9 +1,8 @@
 """Reverse validation: what the target, labelled by the hedge, teaches about the sources.
 
 A forest learns the classes that the hedge predicts for the target, and predicts the samples of the
-sources, whose classes are known. Where the hedge is right, the target teaches what the sources
-taught, and the forest does well; where it is wrong, the errors come back. Both ways the columns are
-scaled in each domain, as only few tables allow a way back without.
+sources: where the hedge is wrong, the errors come back. Both ways the columns are scaled in each
+domain, as only few tables allow a way back without.
 
 References
 ----------

@@ -1,10 +1,8 @@
 """Whole domains left out: what happened to them says what a new domain will bring.
 
-:class:`~skatter.DomainGeneralizer` judges its members so, and :class:`~skatter.HedgedClassifier`
-rehearses where there are several sources: each is left out in turn, and members predict it as if it
-were the target. The accuracies a_d on the m domains left out, corrected by what was seen on
-everyday tables (``benchmarks/unseen.py``; the numbers lie in ``unseen.json``), give the accuracy to
-expect of the next one that nobody has seen:
+The accuracies a_d on the m domains left out, corrected by what was seen on everyday tables
+(``benchmarks/unseen.py``; the numbers lie in ``unseen.json``), give the accuracy to expect of the
+next one that nobody has seen:
 
     value = mean a_d − optimism,    half width = z sqrt((1 + 1/m) s²),
     s² = (ν σ² + sum (a_d − mean)²) / (ν + m − 1),

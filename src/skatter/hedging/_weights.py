@@ -1,32 +1,27 @@
 """How much each member of a hedge counts, from what can be seen without a label of the target.
 
 Members that are right agree with one another, while those that are wrong are wrong in different
-ways; and what is poor on held-out labels of the sources will not be good elsewhere. So member m
-counts
+ways; and what is poor on held-out labels of the sources will not be good elsewhere: member m counts
 
     w_m ∝ v_m (mean share of the other members that predict the same)⁵ exp(−10 (s − s_m)),
 
 s_m its accuracy on held-out source labels, s the best of them (a member without one has s). The
 voices v are 1 but for three kinds. The member that trains itself on the target has C − 1 among C
-classes: the more there are, the more there is to learn from how they lie. The champion, from which
-the hedge should not stray without need, has 1 + 2 / (C − 1). Members that are scaled in each domain
-share one assumption, that classes are as frequent in every domain, and have 0.6. Where there are
-several sources, a rehearsal (:mod:`skatter.hedging._transfer`) says how that assumption went, and
-they have
+classes, the champion 1 + 2 / (C − 1). Members that are scaled in each domain share one assumption,
+that classes are as frequent in every domain, and have 0.6 or, where several sources rehearsed
+(:mod:`skatter.hedging._transfer`),
 
     0.6 exp(40 (t_scaled − t_pooled) (m − 1) / (m + 3)),
 
-t the accuracies of members under either scaling on m sources that were left out. The fewer there
-are, the less is made of them.
+t the accuracies of members under either scaling on m sources that were left out.
 
-Adapting supposes that sources and target become alike. Where scaling each domain leaves a share ρ
-of the total scatter between them (:func:`residual_scatter`), the voices of members that are scaled
-in each domain, and of the one that trains itself, are divided by exp(100 ρ), and what the champion
-has more than others is multiplied by it. Beyond ρ = 0.02 nothing changes any more.
+Where scaling each domain leaves a share ρ of the total scatter between sources and target
+(:func:`residual_scatter`), the voices of members that are scaled in each domain, and of the one
+that trains itself, are divided by exp(100 ρ), and what the champion has more than others is
+multiplied by it. Beyond ρ = 0.02 nothing changes any more.
 
-The weights change little as long as all members are sensible. What they cannot see is a shift that
-misleads all plain members, each in its own way. Then these contradict one another although each was
-sure of the sources, and their consistency,
+What weights cannot see is a shift that misleads all plain members, each in its own way. Then these
+contradict one another although each was sure of the sources, and their consistency,
 
     c = max(agreement among pooled, agreement among scaled in each domain) / accuracy on held-out
     source labels,
@@ -38,10 +33,10 @@ What a member says is multiplied by odds of the classes before the weighted mean
 frequencies in the target, as the mean of all members has them, over those in the sources, to the
 power 1/2 (1 where they are given).
 
-Where balanced accuracy counts, members weigh classes equally when they learn. One that finds most
-of the target in one class is then more likely misled than right, so the odds are its own
-frequencies there to the power −0.6. Scaling in each domain evens classes as well, which is now no
-fault: those members have a whole voice whatever ρ is, and the one that trains itself (C − 1) / 2.
+Where balanced accuracy counts, one that finds most of the target in one class is more likely misled
+than right, so the odds are its own frequencies there to the power −0.6. Scaling in each domain
+evens classes as well, which is now no fault: those members have a whole voice whatever ρ is, and
+the one that trains itself (C − 1) / 2.
 """
 
 from __future__ import annotations

@@ -1,23 +1,18 @@
 r"""A few labels settle it: which rows to label, and what their labels say about the models.
 
-Without target labels, nobody knows for sure which of two models is better. Forty labels often
-settle it, if they are asked for where the models disagree: on all other rows both are right or
-both are wrong. :func:`pick_rows_to_label` draws such rows at random, from strata,
-
-- rows on which the models disagree,
-- rows on which they agree, but are less sure,
-- rows on which they agree, and are surer,
-
-and :func:`judge_answers` estimates from the labels how accurate each model is on *all* rows, and
-which is best. With N_h rows in stratum h, n_h of them labelled, and r̄_h the share of those that a
-model gets right, its accuracy is estimated without bias by the stratified mean ::
+On rows where two models agree, both are right or both are wrong: labels settle which is better if
+they are asked for where the models disagree. :func:`pick_rows_to_label` draws rows at random from
+strata (the models disagree; they agree and are less sure; they agree and are surer), and
+:func:`judge_answers` estimates how accurate each model is on *all* rows. With N_h rows in stratum
+h, n_h of them labelled, and r̄_h the share of those that a model gets right, its accuracy is
+estimated without bias by the stratified mean ::
 
     accuracy = Σ_h (N_h / N) r̄_h
 
 so that a labelled row speaks for N_h / n_h rows, its *weight*. A fixed share of the labels, the
-``focus``, goes to the rows on which the models disagree, for these alone tell which is better. The
-others are allocated as Neyman does, to minimise the variance of the accuracy,
-Σ_h N_h² σ_h² (1/n_h - 1/N_h), with the variance σ_h² in one row as confidences let expect it.
+``focus``, goes to the rows on which the models disagree. The others are allocated as Neyman does,
+to minimise the variance of the accuracy, Σ_h N_h² σ_h² (1/n_h - 1/N_h), with the variance σ_h² in
+one row as confidences let expect it.
 
 Intervals are those of a finite population in a Bayesian view. Each row has one of a few outcomes
 (with two models: both right, one or the other right, none). Their shares in a stratum have a

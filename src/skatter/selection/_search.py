@@ -1,17 +1,12 @@
 """Choosing k, β and δ, :class:`SCACV`: by the target's own scatter, or by held-out source labels.
 
 With an unlabelled target each setting is judged by its predictions for it, from one solution with
-all labels: by the accuracy to expect of them (:mod:`skatter.hedging`), or by the class scatter that
-they share with the sources (:mod:`skatter.selection.criteria._scatters`).
-
-The paper's way is 5-fold cross-validation on source labels. In each fold the held-out samples stay
-in the Gram matrix and in their domain and lose only their label. So one Gram matrix serves all
-folds; one factorisation and one Krylov space per fold serve every β and δ; and components are
-nested in k.
+all labels. The paper's way is 5-fold cross-validation on source labels: held-out samples stay in
+the Gram matrix and in their domain and lose only their label. So one Gram matrix serves all folds;
+one factorisation and one Krylov space per fold serve every β and δ; and components are nested in k.
 
 Where whole domains are left out (:class:`~skatter.selection.LeaveOneDomainOut`), the held-out
-samples leave the fold altogether, and are projected as new samples are: that is what will be done
-to a domain nobody has seen.
+samples leave the fold altogether, and are projected as new samples are.
 """
 
 from __future__ import annotations
@@ -94,8 +89,8 @@ def _check_criterion(name: str, value: Any) -> None:
 class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLearnt):
     """SCA with k, β and δ chosen without a label of the target.
 
-    Labels of target domains, where there are any, train the components but are never held out:
-    they do not take part in the choice.
+    Labels of target domains, where there are any, train the components but do not take part in the
+    choice.
 
     Parameters
     ----------
@@ -109,20 +104,16 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
     betas, deltas : sequence of float or None
         Candidates; None is the table of ``tune``.
     cv : int, splitter, iterable or None
-        None: where there is an unlabelled target, no folds; the predictions for it are judged by
-        ``criterion``. Otherwise five.
-
         Folds over the labelled source samples; an integer means shuffled stratified folds. A
         splitter that takes groups is given the domains. Held-out samples lose their label and stay
-        in their domain, unlabelled; with :class:`LeaveOneDomainOut` they leave altogether, and the
-        fold learns nothing from them.
+        in their domain; with :class:`LeaveOneDomainOut` they leave altogether. None: where there is
+        an unlabelled target, its predictions are judged by ``criterion``; otherwise five folds.
     classifier : classifier or None
         Judge of a setting; None is 1-nearest-neighbour, for which all k are scored in one pass.
     criterion : {"scatter", "expected accuracy"}
         How predictions for an unlabelled target are judged: by the class scatter that they share
-        with the sources, which takes no time and is better where columns share one unit, as pixels
-        and embeddings do; or by the calibrated probabilities of a
-        :class:`~skatter.HedgedClassifier`, which is better on everyday tables.
+        with the sources, which takes no time and is better where columns share one unit; or by the
+        probabilities of a :class:`~skatter.HedgedClassifier`, which is better on everyday tables.
     refit : bool
         Fit ``best_estimator_`` on all labels; needed for ``transform``.
     verbose : int
@@ -131,8 +122,8 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
     Attributes
     ----------
     best_params_ : dict
-        ``n_components``, ``beta`` and ``delta`` of the best mean score; ties go to the smaller
-        k, then the smaller δ, then the smaller β.
+        ``n_components``, ``beta`` and ``delta`` of the best mean score; ties go to the smaller k,
+        then the smaller δ, then the smaller β.
     best_score_ : float
         Its mean accuracy on held-out source labels, or its criterion.
     criterion_ : "expected accuracy", "scatter" or "accuracy"
@@ -142,15 +133,14 @@ class SCACV(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShowsLe
     best_estimator_ : SCA
         Fitted with it on all labels.
     cv_results_ : dict of ndarray
-        One entry for each setting, as in :class:`sklearn.model_selection.GridSearchCV`. Times are
-        a fold's seconds shared out evenly.
+        One entry for each setting, as in :class:`sklearn.model_selection.GridSearchCV`. Times are a
+        fold's seconds shared out evenly.
 
     Notes
     -----
-    With 1,000 samples or more, the nearest neighbours of a fold are found among projections in
-    single precision, which may move a score by a sample; ``best_estimator_`` is as precise as any
-    fit. With a ``classifier``, another ``scale`` than "eigenvalue", ``normalize=False`` or a ridge
-    below 1e-4 folds are in double precision as well.
+    With 1,000 samples or more, the nearest neighbours of a fold are found in single precision,
+    which may move a score by a sample. With a ``classifier``, another ``scale`` than "eigenvalue",
+    ``normalize=False`` or a ridge below 1e-4 folds are in double precision.
 
     Examples
     --------

@@ -9,10 +9,8 @@ predicted to be c, π_c their share, and Ψ, Ψ' the scatter of a standardised s
     criterion = shared · √own
 
 ``own`` is the between-class share of the target's scatter: predicted classes should be groups that
-are there. ``shared`` asks that they be the same groups as in the sources. For one class of two
-domains, ⟨m, m'⟩ = ‖(m + m')/2‖² − ‖(m − m')/2‖²: its between-class scatter less its conditional
-domain scatter. Predictions of one class, or at random, have no class scatter and the criterion is
-0; classes mistaken for one another make it negative.
+are there. ``shared`` asks that they be the same groups as in the sources: ⟨m, m'⟩ = ‖(m + m')/2‖² −
+‖(m − m')/2‖², between-class scatter less conditional domain scatter.
 
 It is measured on the samples that all models are given, never on the features of the model that is
 judged: a model can give features in which its own predictions look perfect.
