@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
@@ -382,6 +382,17 @@ class _Seen:
         rows = np.flatnonzero(self.domains.labelled)
         names = self.domains.names() if self.numbers is None else self.numbers[rows]
         return (take_rows(X, rows), names), {}
+
+
+def fit_on_domains(model: Any, X: Any, y: Any, domains: Domains) -> Any:
+    """Fit a clone of a model; one that knows nothing of domains sees the labelled samples."""
+    model = clone(model)
+    if not has_fit_parameter(model, "sample_domain"):
+        model = make_domain_pipeline(model)
+    given = {"sample_domain": domains.domain_ids[domains.domain]}
+    if has_fit_parameter(model, "labelled"):
+        given["labelled"] = domains.labelled
+    return model.fit(X, y, **given)
 
 
 def make_domain_pipeline(*steps: Any, verbose: bool = False) -> DomainPipeline:

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from skatter._checks import n_rows, take_rows
 from skatter.domains import Codes, Domains, read_domains
 from skatter.hedging._champion import Metric, in_columns
 from skatter.hedging._classifier import HedgedClassifier
 from skatter.hedging._expectation import Judgement
-from skatter.pipeline import call_step, make_domain_pipeline
+from skatter.pipeline import call_step, fit_on_domains
 from skatter.selection.criteria import Criterion, register_criterion
 from skatter.selection.criteria._scatters import unknown_target
 
@@ -73,21 +71,10 @@ def does_it_help(
     X = X if hasattr(X, "shape") else np.asarray(X)
     ids = domains.domain_ids[domains.domain[target]]
     new = take_rows(X, target)
-    fitted = _fit(adapted, X, y, domains)
+    fitted = fit_on_domains(adapted, X, y, domains)
     return panel.judge(
         new, call_step(fitted.predict, new, ids), panel.champion_.predict(new), sample_domain=ids
     )
-
-
-def _fit(model: Any, X: Any, y: Any, domains: Domains) -> Any:
-    """Fit a clone of a model; one that knows nothing of domains sees the labelled samples."""
-    model = clone(model)
-    if not has_fit_parameter(model, "sample_domain"):
-        model = make_domain_pipeline(model)
-    given = {"sample_domain": domains.domain_ids[domains.domain]}
-    if has_fit_parameter(model, "labelled"):
-        given["labelled"] = domains.labelled
-    return model.fit(X, y, **given)
 
 
 def judge_by_hedge(X: Any, domains: Domains, seed: int) -> Callable[[Codes], float]:

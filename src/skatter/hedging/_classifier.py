@@ -19,7 +19,6 @@ from skatter._threads import in_threads, one_blas_thread
 from skatter.domains import Codes, Domains
 from skatter.hedging._champion import (
     METRICS,
-    OWN,
     VOTER,
     ChampionClassifier,
     Metric,
@@ -166,8 +165,7 @@ class HedgedClassifier(ScoresLabelled, Hedge):
         :mod:`skatter.hedging._expectation`.
         """
         shares = self.member_probabilities(X, sample_domain=sample_domain)
-        if self.judgement_ is None:
-            raise ValueError("all samples of fit had a label: there was no target to judge by.")
+        self._require_target()
         ours, theirs = self._codes("adapted", adapted), self._codes("plain", plain)
         return self._compare(shares, ours, theirs)
 
@@ -187,11 +185,11 @@ class HedgedClassifier(ScoresLabelled, Hedge):
         self, X: Any, y: Any, sample_domain: Any, labelled: Any, domains: Domains, seed: int
     ) -> None:
         frequencies = read_frequencies(self.class_frequencies, domains)
-        candidates = None
-        if self.champion is not None:
-            candidates = {OWN: self.champion, **self._standard(X, domains, seed)}
         self.champion_ = ChampionClassifier(
-            candidates, metric=self.metric, standardize=self.standardize, random_state=seed
+            self._candidates(self._standard(X, domains, seed)),
+            metric=self.metric,
+            standardize=self.standardize,
+            random_state=seed,
         ).fit(X, y, sample_domain=sample_domain, labelled=labelled)
         self.classes_ = np.array(domains.classes)
         views = self._settle(X, domains)

@@ -88,6 +88,14 @@ class Hedge(LearnsFromDomains, ShowsLearnt):
 
     _figure: ClassVar[tuple[str, str]]  # of a member: its name in a notebook, and its attribute
 
+    def _candidates(self, standard: dict[str, Any]) -> dict[str, Any] | None:
+        """Return who competes with the champion that was asked for, if one was."""
+        return None if self.champion is None else {OWN: self.champion, **standard}
+
+    def _require_target(self) -> None:
+        if self.judgement_ is None:
+            raise ValueError("all samples of fit had a label: there was no target to judge by.")
+
     def _settle(self, X: Any, domains: Domains) -> Views:
         """Take the champion that was asked for, and return samples as members see them."""
         if self.champion is not None:

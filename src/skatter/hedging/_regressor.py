@@ -13,7 +13,6 @@ from skatter._parameters import declared, integer, optional, parameter
 from skatter._tensors import Array
 from skatter._threads import one_blas_thread
 from skatter.domains import Domains, which_domain
-from skatter.hedging._champion import OWN
 from skatter.hedging._error import (
     NO_LABELS,
     NumberJudgement,
@@ -146,17 +145,14 @@ class HedgedRegressor(ScoresNumbers, Hedge):
     ) -> NumberJudgement:
         """Judge what two other models predict for target samples, without their labels."""
         hedge = self.predict(X, sample_domain=sample_domain)
-        if self.judgement_ is None:
-            raise ValueError("all samples of fit had a label: there was no target to judge by.")
+        self._require_target()
         ours, theirs = (np.asarray(column_or_1d(each), dtype=float) for each in (adapted, plain))
         return judge_numbers(hedge, ours, theirs, self.expected_error_, shift=self.shift_)
 
     # --- members ----------------------------------------------------------------------------------
 
     def _fit_members(self, X: Any, numbers: Array, domains: Domains, seed: int) -> None:
-        candidates = None
-        if self.champion is not None:
-            candidates = {OWN: self.champion, **standard_regressors(X, random_state=seed)}
+        candidates = self._candidates(standard_regressors(X, random_state=seed))
         self.champion_ = ChampionRegressor(
             candidates, standardize=self.standardize, random_state=seed
         )

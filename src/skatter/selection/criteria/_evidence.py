@@ -9,16 +9,14 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from skatter._checks import check_table, n_rows, take_rows
 from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Codes, Domains, Mask, read_domains
-from skatter.pipeline import call_step, make_domain_pipeline
+from skatter.pipeline import call_step, fit_on_domains
 from skatter.selection._splitters import LeaveOneDomainOut
 from skatter.selection.criteria._predictions import is_collapsed, nearest_class_probabilities
 from skatter.selection.criteria._scatters import unknown_target
@@ -56,8 +54,7 @@ class Evidence:
         judges: dict[MakeJudge, Judge] | None = None,
     ) -> None:
         self._judges = {} if judges is None else judges
-        takes = has_fit_parameter(model, "sample_domain")
-        self._model = model if takes else make_domain_pipeline(model)
+        self._model = model
         self._X = X if hasattr(X, "shape") else np.asarray(X)
         self.domains = read_domains(y, sample_domain, labelled=labelled, n_samples=n_rows(X))
         self._seed = seed_of(random_state)
@@ -160,11 +157,8 @@ class Evidence:
     # --- steps ----------------------------------------------------------------------------------
 
     def _fit(self, domains: Domains, X: Any = None) -> Any:
-        given = {"sample_domain": domains.domain_ids[domains.domain]}
-        if has_fit_parameter(self._model, "labelled"):
-            given["labelled"] = domains.labelled
         X = self._X if X is None else X
-        return clone(self._model).fit(X, _masked(domains), **given)
+        return fit_on_domains(self._model, X, _masked(domains), domains)
 
     def _predict(self, fitted: Any, method: str, rows: Codes, ids: Array | None = None) -> Array:
         ids = (self.domains.domain_ids if ids is None else ids)[self.domains.domain[rows]]
