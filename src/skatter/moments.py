@@ -178,13 +178,7 @@ class Moments:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Moments:
-        """Read moments that :meth:`save` wrote.
-
-        Raises
-        ------
-        ValueError
-            Where the file holds anything else.
-        """
+        """Read moments that :meth:`save` wrote; a file that holds anything else is refused."""
         try:
             with open_archive(read_regular(path, MAX_BYTES)) as file:
                 names = file.namelist()
@@ -214,8 +208,7 @@ def collect_moments(
     features : callable or None
         From some samples to their explicit features; None where ``X`` holds the features.
     second : {"pooled", "cell"}
-        ``"cell"`` keeps the second moment of each pair of domain and class, which takes
-        n_cells · n_features² numbers; ``"pooled"`` keeps the two sums that SCA needs.
+        As ``kept`` of :class:`Moments`.
     feature_map : str
         Fingerprint of the map behind ``features``.
     """

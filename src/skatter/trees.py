@@ -51,7 +51,7 @@ class TreeEnsemble:
 
     A row goes left at a split where ``x[feature] <= threshold``. Only splits are numbered, each
     before its children; a child or root that is negative is a leaf, and ``~child`` is its row in
-    ``value``. Leaves of equal values share a row.
+    ``value``. Leaves of equal values share a row. Arrays that make no trees are refused.
 
     Parameters
     ----------
@@ -68,16 +68,11 @@ class TreeEnsemble:
     roots : ndarray of int32, shape (n_trees,)
         Where each tree starts.
     output : ndarray of int32, shape (n_trees,)
-        First output that a tree adds to: it adds to outputs ``output`` to ``output + width - 1``.
+        First of the ``width`` outputs that a tree adds to.
     baseline : ndarray of float64, shape (n_outputs,)
         What the outputs are before any tree.
     n_features : int
         Columns of the samples.
-
-    Raises
-    ------
-    ValueError
-        Where the arrays make no trees; one line says why.
 
     Examples
     --------

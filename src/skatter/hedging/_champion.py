@@ -214,7 +214,17 @@ class Contender:
 
 @declared
 class Contest(LearnsFromDomains, BaseEstimator):
-    """What champions for classes and for numbers share: who competes, and who is best."""
+    """What champions for classes and for numbers share: who competes, and who is best.
+
+    Attributes
+    ----------
+    champion_ : str
+        Name of the candidate that predicts.
+    scores_ : dict of str to float
+        The metric, or R² of numbers, of each candidate on held-out labels.
+    scaler_ : Pipeline
+        Fills gaps and standardises.
+    """
 
     def contender(self, name: str) -> Contender:
         """Return a candidate by its name."""
@@ -246,8 +256,8 @@ class ChampionClassifier(ScoresLabelled, Contest):
     ----------
     candidates : mapping of str to classifier, or None
         Who competes; None: logistic regression, a support vector machine with an RBF kernel, a
-        random forest, and histogram gradient boosting (left out where columns and classes are so
-        many that it would take longer than all others together).
+        random forest, and histogram gradient boosting (left out where columns and classes are
+        many).
     metric : {"accuracy", "balanced accuracy"}
         What counts. For balanced accuracy the candidates weigh classes equally.
 
@@ -255,12 +265,6 @@ class ChampionClassifier(ScoresLabelled, Contest):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    champion_ : str
-        Name of the candidate that predicts.
-    scores_ : dict of str to float
-        The metric of each candidate on held-out labels.
-    scaler_ : Pipeline
-        Fills gaps and standardises.
 
     Examples
     --------

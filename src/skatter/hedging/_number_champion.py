@@ -123,15 +123,6 @@ class ChampionRegressor(ScoresNumbers, Contest):
         Who competes; None: the three (boosting is left out where columns are many, or samples
         sparse).
 
-    Attributes
-    ----------
-    champion_ : str
-        Name of the candidate that predicts.
-    scores_ : dict of str to float
-        R² of each candidate on held-out labels.
-    scaler_ : Pipeline
-        Fills gaps and standardises.
-
     Examples
     --------
     >>> import numpy as np

@@ -189,21 +189,16 @@ class GFK(GeodesicFeatures):
 def subspace_disagreement(X_source: Any, X_target: Any, max_dimension: int) -> Array:
     """Return D(d) = ½ (sin α_d + sin β_d) for d = 1, 2, … up to ``max_dimension``.
 
-    α_d is the largest principal angle between the d leading principal axes of the source and
-    those of the pooled sample, β_d the same for the target. One says that the subspaces have
-    orthogonal directions; a good dimension for :class:`GFK` is the smallest at which D is one.
+    α_d is the largest principal angle between the d leading principal axes of the source and those
+    of the pooled sample, β_d the same for the target. One says that the subspaces have orthogonal
+    directions; a good dimension for :class:`GFK` is the smallest at which D is one.
 
     Parameters
     ----------
     X_source, X_target : ndarray or sparse matrix of shape (n_samples, n_features)
         Samples of the two domains.
     max_dimension : int
-        Largest d.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        k is ``max_dimension``, or the smaller rank of the two domains.
+        Largest d; the smaller rank of the two domains, where that is less.
 
     Examples
     --------

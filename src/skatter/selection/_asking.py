@@ -244,15 +244,13 @@ def pick_rows_to_label(
     n_labels : int
         Number of rows to draw; all of them where there are fewer.
     confidence : array-like of shape (n_rows,), dict of these, or None
-        How sure the models are of their predictions, from 0 to 1, e.g. the largest predicted
-        probability; the mean over models where it is a dict. None: rows on which the models agree
-        are one stratum.
+        How sure the models are, from 0 to 1, e.g. the largest predicted probability; the mean over
+        models where it is a dict. None: rows on which the models agree are one stratum.
     focus : float in [0, 1]
         Share of the labels that goes to rows on which the models disagree, at least and as far as
         there are so many: 1 is to find the best model, and 0 to measure accuracies.
     after : LabelSheet or None
         An earlier sheet of the same predictions: its rows come first, and ``n_labels`` rows follow.
-        With ``focus=1`` these are rows on which the models disagree, while there are any.
     random_state : int, RandomState instance or None
         Draws the rows; None is a fixed seed.
 
@@ -438,8 +436,8 @@ def judge_answers(
         Probability that an interval holds the true value.
     prior_gain : tuple of two floats or None
         Mean and standard deviation of an estimate, made without these labels, of the accuracy of
-        the second model minus that of the first. Both kinds of evidence are combined: posterior
-        draws are weighted by the normal density. For two models.
+        the second of two models minus that of the first: posterior draws are weighted by the normal
+        density.
     random_state : int, RandomState instance or None
         Draws from the posterior; None is a fixed seed.
 

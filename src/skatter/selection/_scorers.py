@@ -39,24 +39,18 @@ def make_domain_scorer(
     """Make a scikit-learn scorer of a criterion that needs no label of the target.
 
     Give it to ``GridSearchCV``, ``RandomizedSearchCV`` or ``cross_val_score`` as ``scoring``, with
-    any classifier or pipeline: a :class:`~skatter.DomainPipeline`, one of scikit-adaptation, or
-    one that knows nothing of domains. Larger is better. A model that all but predicts one class
-    for the whole target scores −inf.
+    any classifier or pipeline. Larger is better. A model that all but predicts one class for the
+    whole target scores −inf. Where metadata are routed
+    (``sklearn.set_config(enable_metadata_routing=True)``) it asks for ``sample_domain``; where they
+    are not, labelled samples are the source and unlabelled ones the target.
 
     Parameters
     ----------
     criterion : str
-        A name in :data:`~skatter.selection.CRITERIA`. Those that need further fits, such as
-        ``"importance weighted"``, make them on the samples that are scored.
+        A name in :data:`~skatter.selection.CRITERIA`. Those that need further fits make them on the
+        samples that are scored.
     random_state : int, RandomState instance or None
         Shuffles folds where the criterion has some.
-
-    Returns
-    -------
-    callable
-        Takes a fitted estimator, ``X``, ``y`` and ``sample_domain``. Where metadata are routed
-        (``sklearn.set_config(enable_metadata_routing=True)``) it asks for ``sample_domain``.
-        Where they are not, labelled samples are the source and unlabelled ones the target.
 
     Notes
     -----

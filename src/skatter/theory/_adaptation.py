@@ -34,22 +34,14 @@ class AdaptationBound:
 
     Attributes
     ----------
-    n_source, n_target : int
-        Samples of each domain.
-    alpha : float
-        Probability with which each of the bounds may fail.
-    radius : float
-        Λ, the radius of the ball of hypotheses.
-    B0 : float
-        sup k(x, x): given, or the largest value in the samples.
-    source_loss : float
-        L_P^(h, h'), mean squared difference of h and h' on the source samples.
-    assumed_target_rmse : float
-        RMSE_Q(h', f): the summand that is an assumption and that no sample can check.
-    mmd, domain_scatter : float
-        MMD_k, and Ψ({μ_P, μ_Q}) = MMD_k²/4.
-    mmd_squared_kernel : float
-        MMD_{k²}.
+    n_source, n_target, alpha, radius, B0
+        Sizes of the samples, and what was given: the probability with which each bound may fail, Λ,
+        and sup k(x, x), if not given the largest value in the samples.
+    source_loss, assumed_target_rmse : float
+        L_P^(h, h') on the source samples, and RMSE_Q(h', f), an assumption that no sample can
+        check.
+    mmd, mmd_squared_kernel, domain_scatter : float
+        MMD_k, MMD_{k²}, and Ψ({μ_P, μ_Q}) = MMD_k²/4.
     discrepancy, discrepancy_bound : float
         Exact empirical discrepancy, and its upper bound 4 Λ² MMD_{k²}.
     rademacher : RademacherComplexity
@@ -63,8 +55,7 @@ class AdaptationBound:
     slack, total : float
         Sum of the three terms before, and the rigorous bound on RMSE_Q(h, f).
     direct_slack, direct_total : float
-        The same bound by a shorter route: 4 Λ² times :func:`mean_map_bound` of k² at α for the
-        target alone. Never larger than ``slack`` and ``total``.
+        The same by a shorter route, with the deviation of the target alone, at α. Never larger.
     trivial_total : float
         2 r + RMSE_Q(h', f): what holds without looking at any sample.
     printed_discrepancy : float
@@ -72,8 +63,8 @@ class AdaptationBound:
     printed_slack : float
         2 q Rad + 3 B √(log(2/α)/(2 n_t)), with n_t as printed.
     printed_total : float
-        ``source_loss + printed_slack + printed_discrepancy``: the observable part of the printed
-        bound on the excess squared loss. Not valid, and not in the units of ``total``.
+        Their sum with ``source_loss``: the observable part of the printed bound on the excess
+        squared loss. Not valid, and not in the units of ``total``.
     note : str
         ``"diagnostic, not a certificate"``.
     """
@@ -189,8 +180,8 @@ def adaptation_bound(
 ) -> AdaptationBound:
     """Bound the error on the target of a hypothesis learnt on the source, term by term.
 
-    For h in the ball {‖f‖_H ≤ Λ}, any h' in it that was fixed before the samples were seen, and
-    any target function f, with probability at least 1 − α::
+    For h in the ball {‖f‖_H ≤ Λ}, any h' in it that was fixed before the samples were seen, and any
+    target function f, with probability at least 1 − α::
 
         RMSE_Q(h, f) ≤ √(L_P^(h, h') + disc(P^, Q^) + slack) + RMSE_Q(h', f)
 
@@ -198,23 +189,20 @@ def adaptation_bound(
               + 4 Λ² B0 (1/√n_s + 1/√n_t) (1 + √(2 log(1/a)))       disc of samples to disc
 
     with a = α/3, r = Λ √B0, B = 4 r² and q = 4 r. Rad enters by its closed upper bound, because a
-    Monte-Carlo estimate may be too small. Since disc obeys the triangle inequality, going from
-    the source sample straight to the target needs the deviation of the target sample alone; that
-    ``direct_total`` is never larger, and holds for every h' as well, chosen by the data or not.
-
-    RMSE_Q(h', f) is an assumption: that some hypothesis h' is good on the target.
+    Monte-Carlo estimate may be too small. Since disc obeys the triangle inequality, going from the
+    source sample straight to the target needs the deviation of the target sample alone:
+    ``direct_total`` is never larger, and holds for every h', chosen by the data or not.
 
     Parameters
     ----------
     X_source, X_target : array-like of shapes (n_s, n_features) and (n_t, n_features)
-        The samples of both domains, without labels. With ``kernel="precomputed"``, the rows of
-        their joint Gram matrix that belong to each.
+        The samples of both domains, without labels, as in :func:`discrepancy`.
     source_loss : float or None
-        L_P^(h, h'), the mean squared difference of h and h' over the source samples. Where h'
-        gives the source labels, it is the training error of h. None counts as 0: the report then
-        shows what the shift alone may cost.
+        L_P^(h, h'), the mean squared difference of h and h' over the source samples. Where h' gives
+        the source labels, it is the training error of h. None counts as 0: the report then shows
+        what the shift alone may cost.
     assumed_target_rmse : float
-        RMSE_Q(h', f), as you are ready to assume it.
+        RMSE_Q(h', f), as you are ready to assume it: that some h' is good on the target.
     kernel, gamma, radius
         As in :func:`discrepancy`.
     bound, alpha

@@ -101,15 +101,14 @@ def a_distance(X: Any, Y: Any, *, C: float = 1.0, n_folds: int = 5) -> float:
 
     ``d_A = 2 (1 − 2 ε)``: 0 where a linear support vector machine cannot tell whether a sample it
     has not seen comes from X or from Y, 2 where it always can. ε is the mean of its errors on both,
-    so that unequal sizes are no difference. The distance over all half-spaces is at least as large
-    in the limit; for that of other sets of hypotheses, map the samples first.
+    so that unequal sizes are no difference.
 
     Parameters
     ----------
     X, Y : array-like of shapes (n_x, n_features) and (n_y, n_features)
-        Two samples.
+        Two samples, features on one scale.
     C : float > 0
-        Cost of an error of the machine; features should be on one scale.
+        Cost of an error of the machine.
     n_folds : int >= 2
         Folds of the samples, each judged by a machine that learnt from the others.
 

@@ -49,8 +49,7 @@ def generalization_bound(
         E disc(P^, Q) ≤ 4 Λ² √((m + 1)/(m − 1) · E Ψ_{k²}({μ_1^, …, μ_m^}))
 
     with P^ the sources' samples, each domain weighing the same. ``expected_discrepancy`` is the
-    right side with the scatter of these samples in the place of its mean. So domain scatter in the
-    feature space of k² is what has to be small: the reason for the term that SCA minimises.
+    right side with the scatter of these samples in the place of its mean.
 
     Parameters
     ----------
@@ -58,10 +57,8 @@ def generalization_bound(
         Samples of the sources, or their Gram matrix with ``kernel="precomputed"``.
     sample_domain : array-like of shape (n_samples,)
         Domain of each sample, at least two.
-    kernel, gamma : str or callable, "median", "printed", float or None
-        Feature space; the median is taken over all samples.
-    radius : float
-        Λ, the radius of the ball of hypotheses.
+    kernel, gamma, radius
+        As in :func:`discrepancy`.
     alpha : float in (0, 1)
         Probability with which the cited theorem may fail; for ``printed_rate`` alone.
 
@@ -74,8 +71,7 @@ def generalization_bound(
                                                         + c_3 log(1/α)/m + c_4/m)
 
     Its distributional variance is domain scatter. The constants are not given, so it is no number:
-    what can be computed of it are ``domain_scatter``, the size of the projection, which is the
-    ridge term of SCA, and ``printed_rate``, the last factor with all constants one.
+    ``printed_rate`` is the last factor with all constants one.
 
     References
     ----------
