@@ -73,6 +73,16 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Array:
     return labels
 
 
+class TakesSparse:
+    """Mixin of estimators that say of themselves that they take sparse samples."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of the estimator."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
 def n_rows(X: Any) -> int:
     """Count the samples in an array, sparse matrix, tensor, data frame or list."""
     return int(X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0])

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
 from skatter._accuracy import share, tally
-from skatter._checks import check_labels, check_samples, seeded
+from skatter._checks import TakesSparse, check_labels, check_samples, seeded
 from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter._tensors import Array
 
@@ -25,7 +25,7 @@ __all__ = ["NearestNeighbour"]
 
 
 @declared
-class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
+class NearestNeighbour(TakesSparse, Declared, ClassifierMixin, BaseEstimator):
     """Predict the class of the training sample that lies nearest.
 
     Parameters
@@ -117,8 +117,3 @@ class NearestNeighbour(Declared, ClassifierMixin, BaseEstimator):
         """Return a copy that works on ``"numpy"``, or on a device of torch such as ``"cuda:0"``."""
         check_is_fitted(self)
         return tensors.moved(self, ("X_fit_",), place)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

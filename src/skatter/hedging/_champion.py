@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skatter._accuracy import ScoresLabelled
-from skatter._checks import FLOATS, check_samples
+from skatter._checks import FLOATS, TakesSparse, check_samples
 from skatter._parameters import (
     BOOLEAN,
     Declared,
@@ -80,7 +80,7 @@ VOTER = is_a(
 
 
 @declared
-class CalibratedSVC(Declared, ClassifierMixin, BaseEstimator):
+class CalibratedSVC(TakesSparse, Declared, ClassifierMixin, BaseEstimator):
     """A support vector machine with probabilities, by logistic regression on held-out decisions.
 
     Of more than ``max_rows`` rows as many are drawn.
@@ -131,11 +131,6 @@ class CalibratedSVC(Declared, ClassifierMixin, BaseEstimator):
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _decisions(machine: SupportVectors, X: Any, n_classes: int) -> Array:
     """Return one decision value per class; a class that the machine has not seen has the lowest."""
@@ -146,7 +141,7 @@ def _decisions(machine: SupportVectors, X: Any, n_classes: int) -> Array:
 
 
 @declared
-class LearnsFromDomains(Declared):
+class LearnsFromDomains(TakesSparse, Declared):
     """Base of models of models: they learn from the samples of all domains.
 
     Parameters
@@ -191,8 +186,7 @@ class LearnsFromDomains(Declared):
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags

@@ -13,7 +13,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skatter._accuracy import ScoresNumbers
-from skatter._checks import FLOATS
+from skatter._checks import FLOATS, TakesSparse
 from skatter._parameters import Declared, declared, parameter
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains, read_domains
@@ -47,7 +47,7 @@ MOST_UNLABELLED = 0.5  # share of labelled samples below which a domain is a tar
 
 
 @declared
-class KernelRidgeCV(Declared, RegressorMixin, BaseEstimator):
+class KernelRidgeCV(TakesSparse, Declared, RegressorMixin, BaseEstimator):
     """Kernel ridge regression with an RBF kernel; penalty and width by leave-one-out errors.
 
     With f = ȳ + K c, c = (K + αI)⁻¹ (y − ȳ), the error of a sample that is left out is
@@ -101,11 +101,6 @@ class KernelRidgeCV(Declared, RegressorMixin, BaseEstimator):
             K = self.kernel_(X[start : start + MAX_ROWS], self.samples_)
             out[start : start + MAX_ROWS] = K**self.power_ @ self.coefficients_
         return out + self.mean_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 @declared
