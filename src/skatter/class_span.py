@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skatter._checks import check_samples
 from skatter._solve.small import column_signs
 from skatter._tensors import Array
-from skatter.domains import Domains, read_domains
+from skatter.domains import Domains, read_domains, require_labels
 
 __all__ = ["ClassSpan"]
 
@@ -70,9 +70,8 @@ class ClassSpan(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Takes what :meth:`skatter.SCA.fit` takes, with components for ``X``.
         """
         X = check_samples(self, X, reset=True, sparse=False)
-        if y is None:
-            raise ValueError("ClassSpan requires y to be passed, but the target y is None.")
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=len(X))
+        require_labels(self, domains)
         self.mean_ = X.mean(axis=0)
         self.components_ = _axes(X, domains)
         rows = domains.target if domains.target.any() else np.ones(len(X), dtype=bool)

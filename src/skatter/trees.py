@@ -357,16 +357,9 @@ class _TreeModel(Declared, BaseEstimator):
     _samples: ClassVar[dict[str, Any]]  # how samples are read
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the trees.
+        """Grow the trees on classes, or numbers.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples; NaN is missing. Forests take sparse matrices too.
-        y : array-like of shape (n_samples,)
-            Classes, or numbers.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights.
+        In ``X`` NaN is missing; forests take sparse matrices too. Samples may have weights.
         """
         self._grow(*self._check_training(X, y), sample_weight)
         return self

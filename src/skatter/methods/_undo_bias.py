@@ -159,17 +159,14 @@ class UndoBias(Generalizer, KernelMachine):
             K = self._gram(X, rows)
             return None, centre(K), partial(GramCopies, K)
         X = X[rows].astype(np.float64)
-        few = 2 * X.shape[1] <= X.shape[0]
-        if sparse.issparse(X) and not few:
-            K = self._gram(X, np.arange(X.shape[0]))
-            centre(K)
-            return X, feature_mean(X), partial(GramCopies, K)
-        X = X.toarray() if sparse.issparse(X) else X
-        mean = X.mean(axis=0)
-        X -= mean
+        few, mean = 2 * X.shape[1] <= X.shape[0], feature_mean(X)
+        if few or not sparse.issparse(X):
+            X = np.asarray(X - mean)
         if few:
             return X, mean, partial(FeatureCopies, np.hstack([X, np.ones((len(X), 1))]))
-        return X, mean, partial(GramCopies, self._gram(X, np.arange(len(X))))
+        K = self._gram(X, np.arange(X.shape[0]))
+        centre(K)
+        return X, mean, partial(GramCopies, K)
 
     def _machine(
         self, copies_of: Callable[..., Copies], parts: list[slice], signs: Array

@@ -48,17 +48,10 @@ class LeaveOneDomainOut(BaseCrossValidator):
     ) -> Iterator[tuple[Codes, Codes]]:
         """Yield which rows to learn from and which to predict, for each source domain in turn.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples; only their number matters.
-        y : array-like of shape (n_samples,) or None
-            Classes; -1, NaN or None where unknown. Numbers that are not all whole are labels of a
-            regression, NaN or None where unknown. None: all samples may be held out.
-        groups : array-like of shape (n_samples,) or None
-            Domain of each sample, as scikit-learn hands it on.
-        sample_domain : array-like of shape (n_samples,) or None
-            The same, under its own name.
+        Of ``X`` the number of rows matters alone. ``y`` holds classes, or numbers that are not all
+        whole, with marks where they are unknown as in :meth:`skatter.SCA.fit`; None: all samples
+        may be held out. Domains are given as ``groups``, as scikit-learn hands them on, or as
+        ``sample_domain``.
         """
         domains = self._read(y, groups, sample_domain)
         for left_out in self._sources(domains):

@@ -13,8 +13,8 @@ from skatter._parameters import POSITIVE
 from skatter.theory._concentration import (
     RademacherComplexity,
     ScatterBound,
-    ball_rademacher,
     mean_map_bound,
+    rademacher_complexity,
     sample_scatter_bound,
 )
 from skatter.theory._discrepancy import (
@@ -235,7 +235,13 @@ def adaptation_bound(
         )
     assumed = check_real("assumed_target_rmse", assumed_target_rmse, low=0)
     source, target = slice(pair.n_source), slice(pair.n_source, None)
-    rademacher = ball_rademacher(pair.K[source, source], radius, n_draws, random_state)
+    rademacher = rademacher_complexity(
+        pair.K[source, source],
+        kernel="precomputed",
+        radius=radius,
+        n_draws=n_draws,
+        random_state=random_state,
+    )
     source_scatter, target_scatter = (
         sample_scatter_bound(pair.samples[own], pair.K[own, own], pair.kernel, B0, alpha)
         for own in (source, target)

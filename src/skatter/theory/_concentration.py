@@ -147,13 +147,6 @@ def rademacher_complexity(
     radius = POSITIVE("radius", radius)
     n_draws = check_integer("n_draws", n_draws, low=1)
     _, K = single_gram(check_table(X, "X"), kernel, gamma)
-    return ball_rademacher(K, radius, n_draws, random_state)
-
-
-def ball_rademacher(
-    K: Array, radius: float, n_draws: int, random_state: Any
-) -> RademacherComplexity:
-    """:func:`rademacher_complexity` from a Gram matrix."""
     n = len(K)
     signs = 2.0 * check_random_state(random_state).randint(2, size=(n_draws, n)) - 1
     norms = root(np.einsum("di,di->d", signs @ K, signs), n**2 * np.abs(np.diagonal(K)).max())
