@@ -20,8 +20,16 @@ from skatter._accuracy import share, tally
 from skatter._checks import TakesSparse, check_labels, check_samples, seeded
 from skatter._parameters import COUNT, Declared, declared, optional, parameter, random_state
 from skatter._tensors import Array
+from skatter.domains import Codes
 
 __all__ = ["NearestNeighbour"]
+
+
+def nearest_rows(X: Any, others: Any) -> Codes:
+    """Return which of some other samples lies nearest to each of ``X``; of several, the first."""
+    if tensors.is_tensor(X):
+        return tensors.nearest_rows(X, others)
+    return np.asarray(pairwise_distances_argmin(X, others))
 
 
 @declared
@@ -96,11 +104,7 @@ class NearestNeighbour(TakesSparse, Declared, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_samples(self, X, reset=False, tensors=True)
         tensors.require_same_place(X, self.X_fit_, "X")
-        if tensors.is_tensor(X):
-            nearest = tensors.nearest_rows(X, self.X_fit_)
-        else:
-            nearest = pairwise_distances_argmin(X, self.X_fit_)
-        return np.asarray(self.classes_[self._codes[nearest]])
+        return np.asarray(self.classes_[self._codes[nearest_rows(X, self.X_fit_)]])
 
     def predict_proba(self, X: Any) -> Array:
         """Return 1 for the class that is predicted and 0 for all others."""

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
@@ -138,10 +139,10 @@ def test_the_linear_kernel_needs_no_gram_matrix(Method, large):
     np.testing.assert_allclose(thin.components_.T, large.X.T @ thin.dual_coef_, atol=1e-12)
 
 
-def test_jda_guesses_the_same_from_few_distances_at_a_time(problem, monkeypatch):
+def test_jda_guesses_the_same_from_few_distances_at_a_time(problem):
     whole = fitted(JDA(3), problem)
-    monkeypatch.setattr("skatter.methods._matching.BATCH", 100)
-    assert (fitted(JDA(3), problem).pseudo_labels_ == whole.pseudo_labels_).all()
+    with config_context(enable_cython_pairwise_dist=False, working_memory=1e-3):
+        assert (fitted(JDA(3), problem).pseudo_labels_ == whole.pseudo_labels_).all()
 
 
 def test_sources_are_pooled(problem):

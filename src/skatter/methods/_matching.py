@@ -11,17 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from skatter._parameters import declared
-from skatter._tensors import Array, Tall, is_tensor, nearest_rows, take
+from skatter._tensors import Array, Tall, take
 from skatter.domains import Codes
 from skatter.methods._base import Transfer
 from skatter.methods._iteration import Iterations, Iterative
+from skatter.neighbours import nearest_rows
 from skatter.scatter import indicator_means
-from skatter.selection import nearest_labels
-
-BATCH = 2**25  # distances between labelled and unlabelled samples that are held at once
 
 
 def mean_differences(
@@ -85,13 +82,8 @@ class Guesses:
         """Return the classes of all samples, unlabelled ones from their nearest labelled one."""
         guess = self._transfer.label.copy()
         new, old = np.flatnonzero(guess < 0), np.flatnonzero(guess >= 0)
-        if is_tensor(Z) and len(new):
+        if len(new):
             guess[new] = guess[old[nearest_rows(take(Z, new), take(Z, old))]]
-        elif len(new):
-            # Distances between all labelled samples and some others: as many as fit.
-            for rows in gen_batches(len(new), max(BATCH // len(old), 1)):
-                found = nearest_labels(Z[old], guess[old], Z[new[rows]], [Z.shape[1]])
-                guess[new[rows]] = next(found)
         return guess
 
     def record(self, objective: float, guess: Codes) -> None:

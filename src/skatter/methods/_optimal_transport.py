@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.metrics import pairwise_distances_argmin
 
 from skatter._parameters import NON_NEGATIVE, POSITIVE
 from skatter._tensors import Array
@@ -20,6 +19,7 @@ from skatter.kernels import require_memory
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import method, tried
+from skatter.neighbours import nearest_rows
 
 BLOCKS, SWEEPS = 100, 20  # of sweeps over rows and columns in a round, at most; sweeps in each
 MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
@@ -110,7 +110,7 @@ class OptimalTransport(Iterative, RivalTransformer):
         if len(rows):
             # Around their mean, distances lose no digits.
             origin = self.X_source_.mean(axis=0)
-            near = pairwise_distances_argmin(Z[rows] - origin, self.X_source_ - origin)
+            near = nearest_rows(Z[rows] - origin, self.X_source_ - origin)
             Z[rows] += self.moved_[near] - self.X_source_[near]
         return Z.astype(X.dtype)
 
