@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from skatter._parameters import COUNT, parameter
 from skatter._tensors import Array
@@ -18,7 +17,7 @@ from skatter.kernels import Kernel
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import method
 from skatter.methods._subspaces import feature_mean
-from skatter.methods._weighting import BATCH, WeightedClassifier
+from skatter.methods._weighting import WeightedClassifier
 
 
 @method(
@@ -79,10 +78,7 @@ class KLIEP(Iterative, WeightedClassifier):
 
     def _weigh(self, kernel: Kernel, source: Any, target: Any) -> Array:
         centres = target[spread_rows(target, self.n_centres)]
-        here, there = (
-            np.vstack([kernel(X[rows], centres) for rows in gen_batches(X.shape[0], BATCH)])
-            for X in (source, target)
-        )
+        here, there = kernel(source, centres), kernel(target, centres)
         if min(here.min(), there.min()) < 0:
             raise ValueError(
                 "kernel must have no negative values, since weights are sums of it. Choose "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
+from skatter._components import BATCH
 from skatter._parameters import NON_NEGATIVE, optional, real
 from skatter._tensors import Array
 from skatter.kernels import Kernel, gram
@@ -18,7 +19,7 @@ from skatter.methods._base import semidefinite_on
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._quadratic import Region, minimise
 from skatter.methods._record import Tuning, method, tried
-from skatter.methods._weighting import BATCH, WeightedClassifier
+from skatter.methods._weighting import WeightedClassifier
 
 
 @method(

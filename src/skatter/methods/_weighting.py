@@ -19,8 +19,6 @@ from skatter._tensors import Array
 from skatter.kernels import Kernel, WithKernel, kernel_of
 from skatter.methods._base import SourceClassifier, Transfer
 
-BATCH = 1024  # samples whose kernel with others is held at a time
-
 
 def takes_weights(name: str, value: Any) -> None:
     last = value

@@ -114,14 +114,7 @@ def unknown_target(domains: Domains) -> Codes:
 def class_scatter(X: Any, domains: Domains, label: Codes) -> ClassScatter:
     """Measure the class scatter of predictions; see the head of this module.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of float, of shape (n_samples, n_features)
-        Samples.
-    domains : Domains
-        Known labels and domains.
-    label : ndarray of int of shape (n_samples,)
-        Class codes, known or predicted, of all target samples.
+    ``label`` holds class codes, known or predicted, of all target samples.
     """
     return ScatterJudge(X, domains)(label)
 
