@@ -119,6 +119,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
     normalize = True
     scale = "denominator"
 
+    _own_equation = ""  # what asks for a space of its own, as users write it
+
     def fit(self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None) -> Any:
         """Learn the components.
 
@@ -409,6 +411,8 @@ class ScatterComponents(WithKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         super()._check_together()
         if self.solver == "primal" and not self._is_explicit:
             raise ValueError("solver='primal' needs kernel='linear' or a feature_map.")
+        if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
+            raise ValueError(f"{self._own_equation} needs solver='auto' and no feature_map.")
 
     def _fit(self, X: Any, y: Any, sample_domain: Any, labelled: Any) -> Any:
         """Fit, and return projections of the samples where they come with the solution."""

@@ -118,10 +118,7 @@ class SCA(RidgedComponents, LabelledComponents):
     label_splines: int | None = parameter(optional(integer(2)), default=None)
     reading: str = parameter(choice("full", "printed"), default="full")
 
-    def _check_together(self) -> None:
-        super()._check_together()
-        if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
-            raise ValueError("reading='printed' needs solver='auto' and no feature_map.")
+    _own_equation = "reading='printed'"
 
     def _own_space(self) -> MakeSpace | None:
         return PaddedSpace if self.reading == "printed" else None

@@ -53,10 +53,7 @@ class _InvariantComponents(ScatterComponents):
     nugget: float = tried(NON_NEGATIVE, 0.0, 1e-3, 1e-1, 1e1, 1e3, default=0.0)
     scale: str = parameter(choice(*SCALES), default="denominator")
 
-    def _check_together(self) -> None:
-        super()._check_together()
-        if self._needs_gram and (self.feature_map is not None or self.solver != "auto"):
-            raise ValueError("nugget > 0 needs solver='auto' and no feature_map.")
+    _own_equation = "nugget > 0"
 
     def _own_space(self) -> MakeSpace | None:
         return partial(NuggetSpace, nugget=self.nugget) if self.nugget > 0 else None
