@@ -44,6 +44,19 @@ def named_or(rule: Rule, *names: str) -> Rule:
     )
 
 
+def several(rule: Rule, words: str = "at least one candidate") -> Rule:
+    """Return a rule that takes one value or more, and returns them sorted, each once."""
+
+    def check(name: str, values: Any) -> list[Any]:
+        listed = (values,) if np.ndim(values) == 0 else values
+        checked = sorted({rule(name, value) for value in listed})
+        if not checked:
+            raise ValueError(f"{name} must name {words}, got none.")
+        return checked
+
+    return check
+
+
 def random_state(name: str, value: Any) -> None:
     try:
         check_random_state(value)

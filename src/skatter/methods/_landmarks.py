@@ -22,7 +22,7 @@ from scipy.linalg import eigh
 from scipy.optimize import nnls
 from sklearn.metrics.pairwise import euclidean_distances
 
-from skatter._parameters import POSITIVE, choice, optional, parameter
+from skatter._parameters import POSITIVE, choice, optional, parameter, several
 from skatter._solve import principal_axes
 from skatter._tensors import Array
 from skatter.domains import Mask
@@ -45,14 +45,8 @@ LEAST = 1 / 3  # share of each class that is made landmarks
 # Share of their scale up to which squared distances of means are found. Weights that should be
 # zero are then far below ``WEIGHT``, and all others far above.
 TOL = 1e-12
+_SCALES = several(POSITIVE, "one scale at least")
 MAX_ITER = 100  # iterations of the interior-point method at most; two dozen are many
-
-
-def _check_scales(name: str, value: Any) -> None:
-    if not np.size(value):
-        raise ValueError(f"{name} must name one scale at least, got none. None names thirteen.")
-    for scale in np.ravel(value):
-        POSITIVE(name, scale)
 
 
 @method(
@@ -136,7 +130,7 @@ class Landmarks(OnSubspaces, SourceClassifier):
     """
 
     C: float = tried(POSITIVE, 2.0**4, 2.0**7, 2.0**10, 2.0**13, default=2.0**10)
-    scales: Sequence[float] | None = parameter(optional(_check_scales), default=None)
+    scales: Sequence[float] | None = parameter(optional(_SCALES), default=None)
     balance: str = tried(choice("half", "exact"), "half", "exact", default="half")
     mixing: str = tried(choice("alignment", "uniform"), "alignment", "uniform", default="alignment")
     _takes_sparse = True

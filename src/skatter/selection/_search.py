@@ -33,11 +33,11 @@ from skatter._parameters import (
     NON_NEGATIVE,
     SHARE,
     Declared,
-    Rule,
     choice,
     declared,
     optional,
     parameter,
+    several,
 )
 from skatter._tensors import Array
 from skatter._threads import in_threads
@@ -57,18 +57,7 @@ BETAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 DELTAS = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
-def _candidates(rule: Rule) -> Rule:
-    def check(name: str, values: Any) -> list[Any]:
-        several = (values,) if np.ndim(values) == 0 else values
-        checked = sorted({rule(name, value) for value in several})
-        if not checked:
-            raise ValueError(f"{name} must name at least one candidate.")
-        return checked
-
-    return check
-
-
-_KS, _BETAS, _DELTAS = (_candidates(rule) for rule in (COUNT, SHARE, NON_NEGATIVE))
+_KS, _BETAS, _DELTAS = several(COUNT), several(SHARE), several(NON_NEGATIVE)
 
 
 def _check_estimator(name: str, value: Any) -> None:
