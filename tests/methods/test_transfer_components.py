@@ -141,7 +141,7 @@ def test_the_linear_kernel_needs_no_gram_matrix(Method, large):
 
 def test_jda_guesses_the_same_from_few_distances_at_a_time(problem):
     whole = fitted(JDA(3), problem)
-    with config_context(enable_cython_pairwise_dist=False, working_memory=1e-3):
+    with config_context(enable_cython_pairwise_dist=False, working_memory=0.005):
         assert (fitted(JDA(3), problem).pseudo_labels_ == whole.pseudo_labels_).all()
 
 

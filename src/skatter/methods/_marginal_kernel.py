@@ -159,9 +159,7 @@ class MarginalKernelSVM(Generalizer, KernelMachine):
         self.marginal_gamma_ = median_bandwidth(distances) if named else float(self.marginal_gamma)
         rows = np.arange(domains.n_samples)
         K = self._gram(transfer.X, rows)
-        likeness = np.exp(-self.marginal_gamma_ * distances)
-        for row, d in zip(K, domains.domain, strict=True):
-            row *= likeness[d, domains.domain]
+        times_blocks(K, np.exp(-self.marginal_gamma_ * distances), domains.domain)
         signs = one_against_rest(domains.label, len(domains.classes))
         weight = (domains.n_samples / n_sources / domains.domain_counts)[domains.domain]
         coef, intercept = support_vector_machines(K, signs, self.C, self.tol, weight)
@@ -269,3 +267,8 @@ def median_bandwidth(distances: Array) -> float:
     """Return 1/2 / median over pairs of domains that differ, 1 where none do."""
     pairs = distances[np.triu_indices_from(distances, k=1)]
     return float(0.5 / np.median(pairs[pairs > 0])) if pairs.any() else 1.0
+
+
+def times_blocks(K: Array, factors: Array, domain: Codes) -> None:
+    for row, d in zip(K, domain, strict=True):
+        row *= factors[d, domain]

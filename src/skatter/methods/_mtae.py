@@ -160,7 +160,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
         Neither the order of the rows nor the names of classes and domains may change what is drawn
         at random; so samples are sorted, and classes and domains numbered as they turn up.
         """
-        rows = np.lexsort((domains.domain, domains.label, *X.T[::-1]))
+        rows = sorted_rows(X, domains)
         label_rank, domain_rank = (
             np.argsort(np.argsort(np.unique(codes[rows], return_index=True)[1]))
             for codes in (domains.label, domains.domain)
@@ -253,6 +253,10 @@ def stands_still(values: list[Any], tol: float) -> bool:
         return False
     before, now = np.mean(values[-2 * WINDOW : -WINDOW]), np.mean(values[-WINDOW:])
     return bool(before - now < tol * now)
+
+
+def sorted_rows(X: Array, domains: Domains) -> Codes:
+    return np.lexsort((domains.domain, domains.label, *X.T[::-1]))
 
 
 def draw_pairs(label: Codes, domain: Codes, rng: np.random.RandomState) -> Codes:
