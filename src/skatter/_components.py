@@ -596,7 +596,10 @@ class RidgedComponents(ScatterComponents):
     normalize : bool
         Units of ``ridge``; all scatters are means in any case.
     scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components, as in :class:`~skatter.SCA`.
+        Length of the components. ``"denominator"``: the denominator of each is one, Z = K B with
+        BᵀCB = I. ``"eigenvalue"``: times Λ^½, so that leading components weigh more.
+        ``"numerator"``: times Λ^-½, the printed rule: the numerator of each is one.
+        ``"coefficients"``: unit-norm b times Λ^-½, as in public code.
     """
 
     ridge: float | None = parameter(optional(POSITIVE), default=None)

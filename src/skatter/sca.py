@@ -72,11 +72,6 @@ class SCA(RidgedComponents, LabelledComponents):
     normalize : bool
         True: every scatter is a mean, so that ``beta`` and ``delta`` mean the same at any sample
         size. False: the paper's own scaling, where class scatters are sums.
-    scale : {"eigenvalue", "denominator", "numerator", "coefficients"}
-        Length of the components. ``"denominator"``: the denominator of each is one, Z = K B with
-        BᵀCB = I. ``"eigenvalue"``: times Λ^½, so that leading components weigh more.
-        ``"numerator"``: times Λ^-½, the printed rule: the numerator of each is one.
-        ``"coefficients"``: unit-norm b times Λ^-½, as in public code.
     reading : {"full", "printed"}
         ``"full"``: class scatters are those of the projections, over the rows of all samples.
         ``"printed"``: P and Q as Algorithm 1 of the paper has them: their rows are those of

@@ -76,8 +76,6 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     tol : float >= 0
         Stop when the objective, averaged over five epochs, has fallen by less than this share of
         itself since the five before; 0 runs all epochs, as published.
-    random_state : int, RandomState instance or None
-        Draws first weights, pairs, batches and corruption. None is a fixed seed.
 
     Attributes
     ----------
