@@ -62,9 +62,9 @@ class SCA(RidgedComponents, LabelledComponents):
     label_splines : int >= 2 or None
         For labels that are numbers: so many B-splines of their ranks take the place of the classes
         in all scatters; 8 is a good start. Fewer different labels are a class each; more than 256
-        are cut into 256 levels of equal counts. NaN is then the mark of an unlabelled sample, and
-        -1 a number; in ``y`` of integers -1 is refused, unless ``labelled`` is given. None: labels
-        are classes.
+        are cut into 256 levels of equal counts. ``classes_`` are then the numbers of the levels,
+        NaN is the mark of an unlabelled sample, and -1 a number; in ``y`` of integers -1 is
+        refused, unless ``labelled`` is given. None: labels are classes.
     ridge : float > 0 or None
         Weight of the size of the projection, ‖W‖². With ``normalize=True`` in units of the total
         scatter, so that the scale of the kernel does not matter; None is 1e-3, and 1e-2 with
@@ -79,11 +79,6 @@ class SCA(RidgedComponents, LabelledComponents):
         compared with the mean of all samples. To the letter it is ``SCA(reading="printed",
         normalize=False, scale="numerator")``; other scales are other readings of its last line. It
         needs memory for two Gram matrices.
-
-    Attributes
-    ----------
-    classes_, domain_ids_ : ndarray
-        Classes and domains seen in ``fit``; with ``label_splines``, the numbers of the levels.
 
     References
     ----------

@@ -53,11 +53,6 @@ class AdaptiveSVM(SourceMachines):
         classifiers may be violated, as in :class:`sklearn.svm.SVC`, and the root of how far the
         mean loss of the correction, in units of ``C``, may be from the smallest.
 
-    Attributes
-    ----------
-    intercept_ : ndarray of shape (n_machines,)
-        Averaged intercepts of the source classifiers.
-
     References
     ----------
     J. Yang, R. Yan, A. G. Hauptmann: Cross-Domain Video Concept Detection Using Adaptive SVMs.

@@ -64,8 +64,6 @@ class DAM(TargetRegression, SourceMachines):
 
     Attributes
     ----------
-    source_weights_ : ndarray of shape (n_sources,)
-        γ_s.
     mmd_ : ndarray of shape (n_sources,)
         Maximum mean discrepancy of each source from the target.
 

@@ -134,8 +134,6 @@ class DIP(WithComponents, Iterative, RivalTransformer):
         Mean of all samples.
     sigma_ : float
         Bandwidth that was used.
-    objective_ : list of float
-        Value after each iteration; it never rises.
 
     Notes
     -----

@@ -29,8 +29,6 @@ class JointMatching(Guessing, TransferComponents):
     ----------
     penalty : float > 0
         λ, the weight of the size of the coefficients.
-    normalize_mmd : bool
-        Divide M by its Frobenius norm, as the release does.
     unit_samples : bool
         Scale the features of every sample to unit length, as the release does.
     """

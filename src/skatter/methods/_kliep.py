@@ -47,11 +47,6 @@ class KLIEP(Iterative, WeightedClassifier):
     tol : float >= 0
         Stop when the mean log-likelihood rises by less; 0 runs all of ``max_iter``.
 
-    Attributes
-    ----------
-    objective_ : list of float
-        Mean of log w over the target after every iteration; it never falls.
-
     References
     ----------
     M. Sugiyama, T. Suzuki, S. Nakajima, H. Kashima, P. von Bünau, M. Kawanabe: Direct Importance

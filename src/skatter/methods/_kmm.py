@@ -48,16 +48,9 @@ class KMM(Iterative, WeightedClassifier):
     kernel : str or callable
         A positive semi-definite one, as in :class:`~skatter.SCA` but not ``"precomputed"``. A
         narrow kernel trusts weights less: it sees no source sample near a target sample.
-    max_iter : int
-        Iterations of the interior-point method at most.
     tol : float >= 0
         The squared distance of the means is found up to this share of the mean of k(x, x);
         0 runs all iterations.
-
-    Attributes
-    ----------
-    objective_ : list of float
-        ½ bᵀK b − κᵀb after every iteration.
 
     References
     ----------

@@ -212,11 +212,6 @@ class TargetRegression(KernelMachine):
         θ, the trust in what the sources say and in target labels.
     epsilon : float >= 0
         Errors of the regression up to this one cost nothing.
-
-    Attributes
-    ----------
-    support_ : ndarray of shape (n_support,)
-        Which training samples the regressors are made of; all are the target's.
     """
 
     C: float = parameter(POSITIVE, default=1.0, kw_only=False)

@@ -89,8 +89,6 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
         c_t.
     minimum_, range_ : ndarray of shape (n_features,)
         Of each feature over the source samples, which are scaled to [0, 1].
-    objective_ : list of float
-        Mean over the steps of each epoch.
 
     Notes
     -----
