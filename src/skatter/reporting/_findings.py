@@ -62,8 +62,8 @@ class Findings:
     @cached_property
     def score(self) -> Score | None:
         """On all labels that the fit did not see."""
-        made = self.predictions
-        return None if made is None else predictions.overall(self.samples, made)
+        made, hidden = self.predictions, self.samples.hidden
+        return None if made is None else predictions.score(self.samples, made, hidden[made.rows])
 
     def shown(self) -> dict[str, Any]:
         samples, made, family = self.samples, self.predictions, self.parts.components
