@@ -11,11 +11,10 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from skatter._checks import check_choice
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._home import data_home as find_home
 from skatter.datasets._reading import AGAIN, check_labelled, read_arrays
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._record import FACTS, SOURCES, Dataset, choose_domains
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 N_COUNTS = 5000

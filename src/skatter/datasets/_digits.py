@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from skatter.datasets._facts import FACTS
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, Dataset
 
 SIDE = 8  # width and height of every image that is handed out, in pixels
 _MARGIN = 4  # MNIST digits were fitted into 20 x 20 of 28 x 28 pixels.

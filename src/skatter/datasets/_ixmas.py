@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._reading import read_tables
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._record import FACTS, SOURCES, Dataset, choose_domains
 
 SOURCE = SOURCES["ixmas"]
 

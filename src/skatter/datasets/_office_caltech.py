@@ -11,10 +11,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from skatter._checks import check_choice
 from skatter._tensors import Array
-from skatter.datasets._facts import FACTS, SOURCES, Facts
 from skatter.datasets._home import Home, Source
 from skatter.datasets._reading import check_labelled, read_arrays
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._record import FACTS, SOURCES, Dataset, Facts, choose_domains
 
 DOMAINS = ("amazon", "caltech", "dslr", "webcam")
 OTHER_NAMES = {"caltech10": "caltech"}  # what a file may call a domain, and what it is called here

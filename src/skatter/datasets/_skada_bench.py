@@ -15,11 +15,10 @@ from sklearn.model_selection import train_test_split
 
 from skatter._checks import check_choice
 from skatter._tensors import Array
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._mnist_usps import load_mnist_usps
 from skatter.datasets._reading import AGAIN, as_numbers, read_columns
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 MUSHROOMS = SOURCES["mushrooms"]
 PHISHING = SOURCES["phishing"]

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._reading import read_tables
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._record import FACTS, SOURCES, Dataset, choose_domains
 
 TEST_SHARE = 0.3
 SOURCE = SOURCES["vlcs"]
