@@ -31,6 +31,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
+from skatter._extras import need
 from skatter._versions import versions
 from skatter_bench.measure import machine, measure
 
@@ -187,15 +188,12 @@ def open_pool(n_jobs: int, dask: str | Client | None) -> Iterator[Pool]:
 
 @contextmanager
 def _connect(dask: str | Client) -> Iterator[Client]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError('dask needs distributed: pip install "skatter[dask]"') from error
+    distributed = need("distributed", 'dask needs distributed: pip install "skatter[dask]"')
     if not isinstance(dask, str):
         yield dask
         return
     try:
-        client = Client(dask, timeout=CONNECT_SECONDS, set_as_default=False)
+        client = distributed.Client(dask, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"no Dask scheduler answers at {dask!r}: {error}. Start one with `dask scheduler`, and "

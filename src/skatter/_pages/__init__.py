@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from skatter._extras import need
 from skatter._files import write_atomically
 
 __all__ = [
@@ -67,10 +68,7 @@ def render_page(
 
 def require_engine() -> None:
     """Say what to install if templates cannot be filled in; call it before any work."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        raise ImportError('A report needs jinja2: pip install "skatter[report]".') from error
+    need("jinja2", 'A report needs jinja2: pip install "skatter[report]".')
 
 
 def read_part(package: str, name: str) -> str:

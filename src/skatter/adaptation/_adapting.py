@@ -12,8 +12,7 @@ import numpy as np
 from skatter._formatting import count, json_ready, shorten
 from skatter._notebook import Section, text_and_tables
 from skatter.adaptation._compare import compare
-from skatter.adaptation._fit import Job, Progress, quiet
-from skatter.adaptation._job import take_job
+from skatter.adaptation._job import Job, Progress, quiet, take_job
 from skatter.adaptation._model import Answer, Ship, TableModel
 from skatter.adaptation._outcome import added_to, fill_in, new_columns
 from skatter.adaptation._plan import AUTO

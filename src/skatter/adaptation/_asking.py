@@ -10,8 +10,7 @@ import numpy as np
 
 from skatter._checks import check_integer
 from skatter._formatting import count, percent
-from skatter.adaptation._fit import Progress, quiet
-from skatter.adaptation._job import take_job
+from skatter.adaptation._job import Progress, quiet, take_job
 from skatter.adaptation._model import Answer, Ship
 from skatter.adaptation._sheet import FEWEST_LEFT, make_sheet
 from skatter.hedging._champion import Metric

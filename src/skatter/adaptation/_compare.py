@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.model_selection import KFold
 
-from skatter.adaptation._fit import Fitted, Job
+from skatter.adaptation._job import Fitted, Job
 from skatter.adaptation._model import Ship
 from skatter.adaptation._roles import Prepared
 from skatter.adaptation._sheet import Checked

@@ -13,7 +13,7 @@ from skatter._formatting import count, join, percent
 from skatter._notebook import Section, say_cell
 from skatter._tensors import Array
 from skatter.adaptation._compare import CHECKED_ROWS, Comparison
-from skatter.adaptation._fit import Fitted
+from skatter.adaptation._job import Fitted
 from skatter.adaptation._model import Answer, Ship
 from skatter.adaptation._plan import N_LANDMARKS
 from skatter.adaptation._roles import Roles

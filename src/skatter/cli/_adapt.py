@@ -163,8 +163,8 @@ def _show(console: Console, result: Adaptation, paths: dict[str, Path]) -> None:
     console.print()
     console.print(as_table(result.predicted))
     if result.settings["method"] in (HEDGED, HEDGED_REGRESSOR.name):
-        console.print(as_table(_members(result), names=2))
-    console.print(as_table(_columns(result), names=3))
+        console.print(as_table(_members(result)))
+    console.print(as_table(_columns(result)))
     say_files(console, paths)
     console.print(f"It took {duration(result.seconds)}.")
 
@@ -179,7 +179,7 @@ def _members(result: Adaptation) -> Section:
         said = "-" if held_out is None else f"{held_out:.2f}" if numbers else percent(held_out, 0)
         shares = (percent(each["weight"], 0), percent(each["agreement"], 0))
         lines.append((each["name"], SCALED[each["scaling"]], *shares, said))
-    return Section("Who voted", heads=heads, lines=tuple(lines))
+    return Section("Who voted", heads=heads, lines=tuple(lines), names=2)
 
 
 def _columns(result: Adaptation) -> Section:
@@ -192,4 +192,5 @@ def _columns(result: Adaptation) -> Section:
         (kind, done, join(names, MAX_NAMED), f"{len(names):,}")
         for (kind, done), names in fates.items()
     )
-    return Section("Columns", heads=("kind", "what is done", "columns", "number"), lines=lines)
+    heads = ("kind", "what is done", "columns", "number")
+    return Section("Columns", heads=heads, lines=lines, names=3)

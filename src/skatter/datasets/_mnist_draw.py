@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 from skatter._checks import check_integer
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._reading import AGAIN, check_labelled, read_arrays
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 SIDE = 16  # width and height of every image that is handed out, in pixels
 SOURCE = SOURCES["mnist_draw"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._reading import check_labelled, read_arrays
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 SOURCE = SOURCES["mnist_usps"]
 

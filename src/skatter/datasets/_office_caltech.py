@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,11 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from skatter._checks import check_choice
 from skatter._tensors import Array
-from skatter.datasets._facts import FACTS, SOURCES, Facts
-from skatter.datasets._home import Home, Source
-from skatter.datasets._reading import check_labelled, read_arrays
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._home import Home
+from skatter.datasets._reading import ArrayFiles
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
-DOMAINS = ("amazon", "caltech", "dslr", "webcam")
 OTHER_NAMES = {"caltech10": "caltech"}  # what a file may call a domain, and what it is called here
-
-
-@dataclass(frozen=True)
-class FeatureSet:
-    """What is known of one way to describe the images.
-
-    There is one file for each domain, or a single one where ``domains`` names the variable with the
-    domain of each row. ``prepare`` is what is usually done to the samples of a domain.
-    """
-
-    source: Source
-    facts: Facts
-    samples: str
-    labels: str
-    prepare: Callable[[Array], Array] | None = None
-    domains: str | None = None
 
 
 def shares_then_z_scores(counts: Array) -> Array:
@@ -41,15 +22,15 @@ def shares_then_z_scores(counts: Array) -> Array:
     return np.asarray(StandardScaler().fit_transform(normalize(counts, norm="l1")))
 
 
-def _features(name: str, *described: Any) -> FeatureSet:
-    return FeatureSet(SOURCES[f"office_{name}"], FACTS[f"office_{name}"], *described)
+def _features(name: str, *arrays: Any, **how: Any) -> ArrayFiles:
+    return ArrayFiles(SOURCES[f"office_{name}"], FACTS[f"office_{name}"], *arrays, **how)
 
 
-FEATURES: dict[str, FeatureSet] = {
+FEATURES: dict[str, ArrayFiles] = {
     "surf": _features("surf", "fts", "labels", shares_then_z_scores),
     "decaf6": _features("decaf6", "feas", "labels"),
     "googlenet": _features("googlenet", "fts", "labels", normalize),
-    "effnet": _features("effnet", "X", "y", normalize, "domain"),
+    "effnet": _features("effnet", prepare=normalize, domains="domain", renamed=OTHER_NAMES),
 }
 """The feature sets by name; a new one is one entry here."""
 
@@ -103,21 +84,4 @@ def load_office_caltech(
     FileNotFoundError: office_caltech10_surf/amazon_SURF_L10.mat is not in downloads. Put it at ...
     """
     chosen = FEATURES[check_choice("features", features, tuple(FEATURES))]
-    wanted = choose_domains(domains, DOMAINS)
-    files = chosen.source.files
-    parts = [_read(chosen, key, data_home) for key in files if key in wanted or chosen.domains]
-    X, y, domain = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    if preprocess and chosen.prepare is not None:
-        for name in np.unique(domain):
-            X[domain == name] = chosen.prepare(X[domain == name])
-    return chosen.facts.dataset(X, y, domain, preprocess=preprocess).take(np.isin(domain, wanted))
-
-
-def _read(features: FeatureSet, key: str, home: Home) -> tuple[Array, Array, Array]:
-    path = features.source.find(key, home)
-    text = () if features.domains is None else (features.domains,)
-    X, labels, *named = read_arrays(path, (features.samples, features.labels, *text), text=text)
-    shape = features.source.files[key].shape
-    X, y = check_labelled(path, X, labels, n_classes=features.facts.n_classes, shape=shape)
-    called = named[0].tolist() if named else [key] * len(X)
-    return X, y, np.array([OTHER_NAMES.get(each, each) for each in called])
+    return chosen.load(data_home, domains, preprocess=preprocess)

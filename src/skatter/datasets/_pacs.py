@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sklearn.preprocessing import normalize
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
-from skatter.datasets._reading import check_labelled, read_arrays
-from skatter.datasets._record import Dataset
+from skatter.datasets._reading import ArrayFiles
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 SOURCE = SOURCES["pacs"]
 
@@ -40,9 +39,5 @@ def load_pacs(*, preprocess: bool = True, data_home: Home = None) -> Dataset:
     Traceback (most recent call last):
     FileNotFoundError: pacs_effnetlite0/pacs_effnetlite0.npz is not in downloads. Put it at ...
     """
-    path = SOURCE.find("all", data_home)
-    X, y, domain = read_arrays(path, ("X", "y", "domain"), text=("domain",))
-    facts = FACTS["pacs"]
-    X, y = check_labelled(path, X, y, n_classes=facts.n_classes)
-    X = normalize(X, copy=False) if preprocess else X
-    return facts.dataset(X, y, domain, preprocess=preprocess)
+    files = ArrayFiles(SOURCE, FACTS["pacs"], prepare=normalize, domains="domain")
+    return files.load(data_home, preprocess=preprocess)

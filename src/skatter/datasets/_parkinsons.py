@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from skatter._checks import check_choice
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._reading import as_numbers, read_columns
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 SOURCE = SOURCES["parkinsons"]
 SUBJECT = "subject#"

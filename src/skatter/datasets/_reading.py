@@ -9,7 +9,9 @@ from __future__ import annotations
 import csv
 import gzip
 import warnings
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from scipy.io import loadmat, whosmat
 
 from skatter._tensors import Array
 from skatter.datasets._home import Home, Source
+from skatter.datasets._record import Dataset, Facts, choose_domains
 
 AGAIN = "Get the file again, or put the right one in its place."
 
@@ -141,13 +144,46 @@ def read_table(
     return check_labelled(path, table[:, :-1], table[:, -1], n_classes=n_classes, shape=shape)
 
 
-def read_tables(
-    source: Source, names: tuple[str, ...], home: Home, *, n_classes: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64], Array]:
-    """Return samples, classes and domains of one file a domain, each with one matrix ``data``."""
-    tables = []
-    for name in names:
-        path, shape = source.find(name, home), source.files[name].shape
-        tables.append(read_table(path, "data", n_classes=n_classes, shape=shape))
-    X, y = (np.concatenate(arrays) for arrays in zip(*tables, strict=True))
-    return X, y, np.repeat(names, [len(own) for _, own in tables])
+@dataclass(frozen=True)
+class ArrayFiles:
+    """Files of a data set, what their arrays are called, and what is usually done to the samples.
+
+    There is one file for each domain, or a single one where ``domains`` names the array with the
+    domain of each row; ``renamed`` are names in it that are others here. Without ``labels`` these
+    are the last column of the samples. ``prepare`` is done to the samples of each domain.
+    """
+
+    source: Source
+    facts: Facts
+    samples: str = "X"
+    labels: str = "y"
+    prepare: Callable[[Array], Array] | None = None
+    domains: str | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    first: int = 1
+
+    def load(
+        self, home: Home, domains: Iterable[str] | None = None, *, preprocess: bool = True
+    ) -> Dataset:
+        wanted = choose_domains(domains, tuple(self.facts.domains))
+        keys = [key for key in self.source.files if key in wanted or self.domains]
+        parts = [self._read(key, home) for key in keys]
+        X, y, domain = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        if preprocess and self.prepare is not None:
+            for name in np.unique(domain):
+                X[domain == name] = self.prepare(X[domain == name])
+        data = self.facts.dataset(X, y, domain, preprocess=preprocess)
+        return data if domains is None else data.take(np.isin(domain, wanted))
+
+    def _read(self, key: str, home: Home) -> tuple[Array, Array, Array]:
+        path = self.source.find(key, home)
+        shape = self.source.files[key].shape
+        known: dict[str, Any] = {"n_classes": self.facts.n_classes, "shape": shape}
+        if not self.labels:
+            X, y = read_table(path, self.samples, **known)
+            return X, y, np.repeat(key, len(X))
+        text = () if self.domains is None else (self.domains,)
+        X, y, *named = read_arrays(path, (self.samples, self.labels, *text), text=text)
+        X, y = check_labelled(path, X, y, first=self.first, **known)
+        called = named[0].tolist() if named else [key] * len(X)
+        return X, y, np.array([self.renamed.get(each, each) for each in called])

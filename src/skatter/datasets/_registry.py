@@ -23,9 +23,8 @@ from skatter.datasets import _rotated_mnist as rotated_mnist
 from skatter.datasets import _skada_bench as skada_bench
 from skatter.datasets import _synthetic as synthetic
 from skatter.datasets import _vlcs as vlcs
-from skatter.datasets._facts import FACTS, Facts
 from skatter.datasets._home import Home, Source
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, Dataset, Facts
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._reading import check_labelled, read_arrays
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 SOURCE = SOURCES["rotated_mnist"]
 

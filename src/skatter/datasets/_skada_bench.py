@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from skatter._checks import check_choice
+from skatter._extras import need
 from skatter._tensors import Array
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
 from skatter.datasets._mnist_usps import load_mnist_usps
 from skatter.datasets._reading import AGAIN, as_numbers, read_columns
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 MUSHROOMS = SOURCES["mushrooms"]
 PHISHING = SOURCES["phishing"]
@@ -95,16 +95,11 @@ def make_shift(shift: str, *, random_state: int = 0) -> Dataset:
     benchmark. Importing that package switches on scikit-learn's metadata routing.
     """
     n, noise = SHIFTS[check_choice("shift", shift, tuple(SHIFTS))]
-    try:
-        from skada.datasets import make_shifted_datasets
-    except ImportError as error:
-        raise ImportError(
-            "The shifts of SKADA-Bench are drawn by scikit-adaptation, which is not installed: "
-            "pip install skada"
-        ) from error
+    words = "The shifts of SKADA-Bench are drawn by scikit-adaptation, which is not installed: "
+    draw = need("skada.datasets", f"{words}pip install skada").make_shifted_datasets
     sizes = {"n_samples_source": n, "n_samples_target": n, "noise": noise}
     centre = {"label": "binary", "center_cov_shift": CENTRE}
-    X, y, domain = make_shifted_datasets(shift=shift, **sizes, **centre, random_state=random_state)
+    X, y, domain = draw(shift=shift, **sizes, **centre, random_state=random_state)
     data = FACTS["subspace_shift" if shift == "subspace" else shift].dataset(
         np.asarray(X, dtype=np.float64),
         np.asarray(y, dtype=np.int64),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skatter._checks import check_integer
-from skatter.datasets._facts import FACTS
-from skatter.datasets._record import Dataset
+from skatter.datasets._record import FACTS, Dataset
 
 SOURCE_MEANS = np.array([[1.0, -2.0], [-0.8, 3.6], [1.2, 0.7]])
 TARGET_SHIFT = np.array([-3.5, -3.6])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skatter.datasets._facts import FACTS, SOURCES
 from skatter.datasets._home import Home
-from skatter.datasets._reading import read_tables
-from skatter.datasets._record import Dataset, choose_domains
+from skatter.datasets._reading import ArrayFiles
+from skatter.datasets._record import FACTS, SOURCES, Dataset
 
 TEST_SHARE = 0.3
 SOURCE = SOURCES["vlcs"]
@@ -57,14 +57,13 @@ def load_vlcs(
     Traceback (most recent call last):
     FileNotFoundError: vlcs_decaf6/VOC2007.mat is not in downloads. Put it at ...
     """
-    wanted = choose_domains(domains, tuple(SOURCE.files))
-    facts = FACTS["vlcs"]
-    X, y, domain = read_tables(SOURCE, wanted, data_home, n_classes=facts.n_classes)
+    data = ArrayFiles(SOURCE, FACTS["vlcs"], "data", labels="").load(data_home, domains)
     streams = np.random.default_rng(random_state).spawn(len(SOURCE.files))
-    part = np.empty(len(y), dtype="<U5")
+    part = np.empty(len(data.y), dtype="<U5")
     for name, rng in zip(SOURCE.files, streams, strict=True):
-        part[domain == name] = draw_parts(int(np.sum(domain == name)), rng)
-    return facts.dataset(X, y, domain, part=part)
+        own = data.domain == name
+        part[own] = draw_parts(int(np.sum(own)), rng)
+    return replace(data, part=part)
 
 
 def draw_parts(n_samples: int, rng: np.random.Generator) -> NDArray[np.str_]:

@@ -68,11 +68,12 @@ def share_variance(samples: Samples) -> VarianceShares:
         within_class=within,
         class_share=_ratio(between, between + within),
         class_chance=min((n_classes - 1) / (domains.n_labelled - 1), 1.0),
-        conditional_domain=scatters.conditional_domain if _shared(domains) else None,
+        conditional_domain=scatters.conditional_domain if in_two_domains(domains) else None,
     )
 
 
-def _shared(domains: Domains) -> bool:
+def in_two_domains(domains: Domains) -> bool:
+    """Tell whether a class is labelled in two domains."""
     known = domains.labelled
     pairs = np.unique(np.column_stack([domains.label[known], domains.domain[known]]), axis=0)
     return len(pairs) > len(np.unique(pairs[:, 0]))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
+from skatter._extras import need
 from skatter._formatting import printable
 
 if TYPE_CHECKING:
@@ -40,11 +41,10 @@ _ROWS = 20  # of a legend, before it takes another column
 
 def new_figure(figsize: tuple[float, float]) -> Figure:
     """Return a figure that lays itself out and that no session keeps."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise ImportError('Pictures need matplotlib: pip install "skatter[plot]"') from error
+    need("matplotlib.figure", 'Pictures need matplotlib: pip install "skatter[plot]"')
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     return Figure(figsize=figsize, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from skatter._components import ScatterComponents
 from skatter._formatting import percent
+from skatter.diagnosis._variance import in_two_domains
 from skatter.domains import Domains
 from skatter.plots import _canvas as canvas
 from skatter.plots._models import components_of
@@ -118,10 +119,8 @@ def _shares(model: ScatterComponents, when: str) -> list[float]:
 
 
 def absent_scatters(domains: Domains) -> dict[str, str]:
-    shared = np.zeros((len(domains.classes), domains.n_domains), dtype=bool)
-    shared[domains.label[domains.labelled], domains.domain[domains.labelled]] = True
-    in_two = bool((shared.sum(axis=1) > 1).any())
-    return _reasons(domains.n_domains, int(shared.any(axis=1).sum()), in_two)
+    n_classes = int(np.count_nonzero(domains.class_counts))
+    return _reasons(domains.n_domains, n_classes, in_two_domains(domains))
 
 
 def _reasons(n_domains: int, n_classes: int, in_two: bool) -> dict[str, str]:

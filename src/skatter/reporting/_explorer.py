@@ -16,6 +16,7 @@ import numpy as np
 from skatter._components import ScatterComponents
 from skatter._tensors import Array
 from skatter.domains import UNLABELLED, Codes, Domains
+from skatter.reporting._measures import NAMES
 from skatter.reporting._model_parts import ModelParts, Space
 from skatter.reporting._samples import draw_rows
 from skatter.reporting._views import FULL, pack
@@ -34,7 +35,6 @@ MAX_WORK = 1e10
 KERNEL = ("kernel", "degree", "coef0", "kernel_params")
 SOLUTION = ("ridge", "normalize", "scale", "tol", "reading")
 """Parameters that the path has in common with the model."""
-FIGURES = ("total", "domain", "between_class", "within_class", "conditional_domain")
 
 
 SLIDERS = ("betas", "deltas", "k", "start", "values", "steps", "ranks", "figures", "exact", "rows")
@@ -143,7 +143,7 @@ class _Judge:
         """Return scatters as shares of the total, the accuracy of 1NN, and the criterion."""
         scatters = [measure(Geometry.of_features(Z[:, :k]), self._domains) for k in self._ks]
         out: dict[str, list[float | None]] = {
-            name: [_share(each, name) for each in scatters] for name in FIGURES
+            name: [_share(each, name) for each in scatters] for name in NAMES
         }
         guesses = list(self._guess(Z))
         out["accuracy"] = [self._accuracy(guess) for guess in guesses]

@@ -62,8 +62,8 @@ class Findings:
     @cached_property
     def score(self) -> Score | None:
         """On all labels that the fit did not see."""
-        made = self.predictions
-        return None if made is None else predictions.overall(self.samples, made)
+        made, hidden = self.predictions, self.samples.hidden
+        return None if made is None else predictions.score(self.samples, made, hidden[made.rows])
 
     def shown(self) -> dict[str, Any]:
         samples, made, family = self.samples, self.predictions, self.parts.components
@@ -173,9 +173,9 @@ def find(parts: ModelParts, samples: Samples, asked: Asked) -> Findings:
     tell("computing embeddings")
     ids = None if sample_domain is None else np.asarray(sample_domain)[drawn]
     both = _View.of(parts, take_rows(samples.X, drawn), ids)
-    before, after = views.view_before(both.space, measured), None
+    before, after = views.view(both.space, measured), None
     if both.features is not None:
-        after = views.view_after(both.features, measured)
+        after = views.view(Space(both.features, None), measured)
     tell("predicting")
     found = made or predictions.predict(parts, samples, drawn, ids, both.prepared, both.features)
     tell("measuring scatters and distances")

@@ -23,7 +23,7 @@ from skatter.reporting._about import about, who_voted
 from skatter.reporting._charts import histogram, points
 from skatter.reporting._model_parts import take_apart
 from skatter.reporting._samples import MAX_DRAWN, Asked
-from skatter.reporting._shift import SOURCES, TARGET, Shift, find_shift
+from skatter.reporting._shift import TARGET, Shift, find_shift, sides_of
 from skatter.reporting._words import QUESTIONS, say_settled
 from skatter.selection import Estimate, NumberVerdict
 from skatter.tables import to_numbers
@@ -89,8 +89,8 @@ def number_page(model: TableModel, asked: Asked) -> str:
     domains, numbers = _read(model, asked)
     tell("predicting")
     rows, answers = _answers(model, asked, domains, rng)
-    there = domains.target if domains.target.any() else ~domains.labelled
-    places = np.where(there, TARGET, SOURCES)
+    places = sides_of(domains)
+    there = places == TARGET
     if sample_domain is not None:
         places = np.asarray(sample_domain).astype(str)
     told = Told(model, numbers, domains, places, rows, answers)

@@ -65,7 +65,7 @@ def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
     for d, name in enumerate(samples.domain_names):
         own = domains.domain[found.rows] == d
         hidden, seen = (
-            _score(samples, found, own & mask[found.rows])
+            score(samples, found, own & mask[found.rows])
             for mask in (samples.hidden, domains.labelled)
         )
         n_labelled = int(np.count_nonzero(domains.labelled & (domains.domain == d)))
@@ -74,11 +74,7 @@ def score_domains(samples: Samples, found: Predictions) -> list[DomainScores]:
     return scores
 
 
-def overall(samples: Samples, found: Predictions) -> Score | None:
-    return _score(samples, found, samples.hidden[found.rows])
-
-
-def _score(samples: Samples, found: Predictions, where: NDArray[np.bool_]) -> Score | None:
+def score(samples: Samples, found: Predictions, where: NDArray[np.bool_]) -> Score | None:
     if not where.any():
         return None
     truth = samples.truth[found.rows][where]

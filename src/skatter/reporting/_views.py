@@ -7,6 +7,7 @@ that is shown needs more.
 from __future__ import annotations
 
 import base64
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -80,20 +81,13 @@ def colour_by(key: str, title: str, names: list[str], codes: Codes, grey: str = 
     return Colouring(key, title, categories, place[codes], grey if (codes < 0).any() else "")
 
 
-def view_before(space: Space, learn: Codes) -> Array:
+def view(space: Space, learn: Codes) -> Array:
     """Return two kernel principal components of samples, learnt from some of them."""
     kernel = "linear" if space.kernel is None else space.kernel
-    model = KPCA(2, kernel=kernel, random_state=0).fit(space.rows[learn])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # one direction can be drawn as well
+        model = KPCA(2, kernel=kernel, random_state=0).fit(space.rows[learn])
     return two_columns(np.asarray(model.transform(space.rows)))
-
-
-def view_after(Z: Array, learn: Codes) -> Array:
-    """Return samples along the two principal axes of their components."""
-    centred = Z - Z[learn].mean(axis=0)
-    covariance = np.cov(centred[learn], rowvar=False, bias=True).reshape(Z.shape[1], -1)
-    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :2]
-    signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    return two_columns(centred @ (axes * signs))
 
 
 def two_columns(Z: Array) -> Array:

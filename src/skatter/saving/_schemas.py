@@ -1,13 +1,13 @@
 """The types that a model file may hold, and what their attributes must be.
 
-A type of ours is saved with one line here: its name in :data:`OURS` (methods of the registry are
-there already). Its constructor's parameters must all be there, and what ``fit`` learns may be any
-data, except that attributes named in :data:`LEARNT` or :data:`OWN` must be as specified, so that
-arrays agree, and that those of :data:`OWN` must be there once it is fitted. A name alone in
-:data:`OWN` is specified in :data:`LEARNT`; ``a|b+c`` are alternatives. Of scikit-learn
-only the types of :data:`SCIKIT_LEARN` are known, with the attributes listed there and no others:
-compiled code trusts some of them blindly. What cannot be said in such words is a function below,
-marked by :func:`_agreement` with the types that it is about.
+A type of ours is saved with one line in :data:`_TYPES`, by its module; methods of the registry are
+known already, and have a line by their name where there is something to say. A constructor's
+parameters must all be there, and what ``fit`` learns may be any data, except that attributes named
+in :data:`LEARNT` or in the line must be as specified, so that arrays agree, and that those of the
+line must be there once it is fitted. A name alone is specified in :data:`LEARNT`; ``a|b+c`` are
+alternatives. Of scikit-learn only the types of :data:`SCIKIT_LEARN` are known, with the attributes
+listed there and no others: compiled code trusts some of them blindly. What cannot be said in such
+words is a function below, marked by :func:`_agreement` with the types that it is about.
 """
 
 from __future__ import annotations
@@ -34,47 +34,6 @@ from skatter.methods._base import Rival
 from skatter.saving._specs import AS_WIDE, Part, Refused, check_attributes, class_of, parts_in
 from skatter.trees import TreeEnsemble
 
-OURS = (
-    "skatter.adaptation._model.TableModel",
-    "skatter.class_span.ClassSpan",
-    "skatter.maps.MappedLinear",
-    "skatter.hedging._champion.CalibratedSVC",
-    "skatter.hedging._champion.Contender",
-    "skatter.hedging._error.NumberJudgement",
-    "skatter.hedging._expectation.Judgement",
-    "skatter.hedging._members.Member",
-    "skatter.hedging._number_champion.ChampionRegressor",
-    "skatter.hedging._number_champion.KernelRidgeCV",
-    "skatter.hedging._regressor.HedgedRegressor",
-    "skatter.hedging._transfer.Transfer",
-    "skatter.kernels.Kernel",
-    "skatter.maps.LandmarkMap",
-    "skatter.methods._coral.FullPower",
-    "skatter.methods._coral.ThinPower",
-    "skatter.methods._easy_adapt._Copies",
-    "skatter.methods._hfa._Side",
-    "skatter.methods._marginal_kernel.MeanEmbeddings",
-    "skatter.methods._neighbourhood.Neighbourhood",
-    "skatter.neighbours.NearestNeighbour",
-    "skatter.pipeline.DomainPipeline",
-    "skatter._principal.PrincipalMap",
-    "skatter.scaling.DomainScaler",
-    "skatter.scatter._geometry.Scatters",
-    "skatter.selection._asking.Estimate",
-    "skatter.selection._search.SCACV",
-    "skatter.self_training._classifier.Candidate",
-    "skatter.self_training._classifier._Path",
-    "skatter.self_training._rounds.Round",
-    "skatter._support_vectors.SupportVectors",
-    "skatter.tables._dates.DateParts",
-    "skatter.trees.BoostingClassifier",
-    "skatter.trees.BoostingRegressor",
-    "skatter.trees.ForestClassifier",
-    "skatter.trees.ForestRegressor",
-    "skatter.trees.TreeEnsemble",
-)
-"""Types of skatter beside the methods."""
-
 PARAMETERS = {
     "n_jobs": "none",
     "memory": "none",
@@ -92,7 +51,7 @@ def _table(text: str) -> dict[str, dict[str, str]]:
     for line in text.replace("KERNELS", _KERNELS).replace("\n    ", " ").strip().splitlines():
         names, _, rest = line.partition(" ")
         specs: dict[str, str] = {}
-        for each in rest.split(";"):
+        for each in filter(None, rest.split(";")):
             attribute, _, spec = each.strip().partition(" ")
             specs |= found[attribute] if attribute.startswith("*") else {attribute: spec}
         found |= dict.fromkeys(names.split(","), specs)
@@ -110,11 +69,11 @@ ours n_features_in_ int p; feature_names_in_ o p; n_components_ int k; mean_ f p
 )["ours"]
 """Attributes of our estimators, where the type has no specification of its own."""
 
-OWN = _table(
+_TYPES = _table(
     """
 *scatter n_components_; feature_map_; offset_; components_|dual_coef_+kernel_+X_fit_
 SCA,USCA,KernelFisher,KPCA,CIDG,DICA,UDICA,MDA *scatter
-PrincipalMap kernel_; X_fit_; dual_coef_; offset_
+_principal.PrincipalMap kernel_; X_fit_; dual_coef_; offset_
 *transfer components_|kernel_+dual_coef_+X_fit_
 TCA,SSTCA,TJM,JDA,BDA *transfer
 *machine classes_; kernel_; X_fit_; intercept_; support_
@@ -125,53 +84,60 @@ MEDA classes_; mean_; metric_factor_ f p g; kernel_ @Kernel g; X_fit_ f n g; dua
 SPL classes_; mean_; axes_ f p a; projection_ f a q; prototypes_ f c q; clusters_ f c q | none;
     _origin f q
 EasyTL classes_; centres_ f c p; alignment_ @CORAL p | none
-SCACV best_estimator_ @transform p
+selection._search.SCACV best_estimator_ @transform p
 DomainGeneralizer classes_; scaler_ @transform p; members_ [@Member]; powers_ {num}; reach_ [f p]
-TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain; label str;
-    domain str | none; numbers {any}; settings {any}
-Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
-LandmarkMap kernel_; landmarks_ f k p; normalization_ f k k; n_features_out_ int k
-DomainScaler means_ f d+1 p; scales_ f d+1 p
-NearestNeighbour classes_; X_fit_ f n p; _codes i n <c; _keys f n
-ClassSpan unit_ num; mean_; components_ f k p
-FullPower matrix f p p
-ThinPower multiple num; X f n p; H f n n
-_Copies ids l e; shared_weight num
-_Side kernel @Kernel p; rows i n; samples f n p | none
-MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s; inner f s s
-Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
-CalibratedSVC classes_; machine_ @SupportVectors p; machine_.classes i * <c;
+adaptation._model.TableModel adapted @DomainPipeline; plain @DomainPipeline; ship = adapted plain;
+    label str; domain str | none; numbers {any}; settings {any}
+kernels.Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
+maps.LandmarkMap kernel_; landmarks_ f k p; normalization_ f k k; n_features_out_ int k
+scaling.DomainScaler means_ f d+1 p; scales_ f d+1 p
+neighbours.NearestNeighbour classes_; X_fit_ f n p; _codes i n <c; _keys f n
+class_span.ClassSpan unit_ num; mean_; components_ f k p
+methods._coral.FullPower matrix f p p
+methods._coral.ThinPower multiple num; X f n p; H f n n
+methods._easy_adapt._Copies ids l e; shared_weight num
+methods._hfa._Side kernel @Kernel p; rows i n; samples f n p | none
+methods._marginal_kernel.MeanEmbeddings kernel @Kernel p; X f n p | none; rows i n; shares f n s;
+    inner f s s
+methods._neighbourhood.Neighbourhood _origin f p | num; _samples f n p; _k int; reach g n
+hedging._champion.CalibratedSVC classes_; machine_ @SupportVectors p; machine_.classes i * <c;
     link_ @LogisticRegression c; link_.classes_ l c
-SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num; classes i c
-KernelRidgeCV kernel_; samples_ f n p; coefficients_ f n; mean_ num; power_ num
+_support_vectors.SupportVectors vectors f n p; coef f n pairs; intercept f pairs; gamma num;
+    classes i c
+hedging._number_champion.KernelRidgeCV kernel_; samples_ f n p; coefficients_ f n; mean_ num;
+    power_ num
 ChampionClassifier classes_; scaler_ @transform p; contenders_ [@Contender]; champion_ str
-ChampionRegressor scaler_ @transform p; contenders_ [@Contender]; champion_ str
+hedging._number_champion.ChampionRegressor scaler_ @transform p; contenders_ [@Contender];
+    champion_ str
 HedgedClassifier classes_; prior_; odds_ f m c; champion_ @ChampionClassifier p;
     domain_scaler_ @DomainScaler p | none; members_ [@Member] m; power_ num
-HedgedRegressor champion_ @ChampionRegressor p; domain_scaler_ @DomainScaler p | none;
-    members_ [@Member]; range_ [num] 2; shifts_ f d+1; source_error_ num; widening_ num
-Contender name str; estimator @predict; score num
-Member name str; scaling = pooled domain; adapts bool; estimator @predict; weight num
-SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path] q;
-    candidates_ [@Candidate] q; rounds_together_ [@Round]
-Candidate scaling = none domain; weight num
-_Path scaler @DomainScaler | none; components @SCA; neighbours @KNeighborsRegressor
-ForestClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g c
-BoostingClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g out
-ForestRegressor,BoostingRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
+hedging._regressor.HedgedRegressor champion_ @ChampionRegressor p;
+    domain_scaler_ @DomainScaler p | none; members_ [@Member]; range_ [num] 2; shifts_ f d+1;
+    source_error_ num; widening_ num
+hedging._champion.Contender name str; estimator @predict; score num
+hedging._members.Member name str; scaling = pooled domain; adapts bool; estimator @predict;
+    weight num
+SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path] q; candidates_ [@Candidate] q;
+    rounds_together_ [@Round]
+self_training._classifier.Candidate scaling = none domain; weight num
+self_training._classifier._Path scaler @DomainScaler | none; components @SCA;
+    neighbours @KNeighborsRegressor
+trees.ForestClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g c
+trees.BoostingClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g out
+trees.ForestRegressor,trees.BoostingRegressor trees_ @TreeEnsemble p; trees_.baseline g 1
 *exemplars exemplars_ i e; exemplar_coef_ f e p; exemplar_intercept_ f e; exemplar_class_ i e <c
 AdaptiveSVM,DAM *machine; dual_coef_ f n out
 LRESVM classes_; *exemplars; exemplar_weights_? f e
 LRESVMAdaptation *machine; *exemplars; exemplar_weights_ f e; dual_coef_ f n out
 EasyAdapt _copies @_Copies e; copy_ids_ l e; n_components_ int copies
 EasyAdaptSVM *machine; _copies @_Copies e; copy_ids_ l e; dual_coef_ f n e+1 out
-MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m;
-    marginal_distances_ f m s; marginal_gamma_ num; _unnamed none | int <m;
-    _embeddings @MeanEmbeddings p; _embeddings.inner f s s
+MarginalKernelSVM *machine; dual_coef_ f n s out; marginal_ids_ l m; marginal_distances_ f m s;
+    marginal_gamma_ num; _unnamed none | int <m; _embeddings @MeanEmbeddings p;
+    _embeddings.inner f s s
 UndoBias classes_; kernel_; intercept_; support_; dual_coef_ f n s+1 out;
     _weights f s+1 out p | none; domain_intercept_ f s out
-HFA classes_; intercept_; source_coef_ f a out; target_coef_ f b out;
-    _source @_Side p; _source.rows i a; _target @_Side p; _target.rows i b
+HFA classes_; intercept_; source_coef_ f a out; target_coef_ f b out; _source @_Side p;
+    _source.rows i a; _target @_Side p; _target.rows i b
 Landmarks classes_; mean_; intercept_; coef_ f out p
 MTAE n_components_; coef_ f k p; intercept_ f k; minimum_ f p; range_ f p
 CORAL source_mean_; target_mean_; whitening_ @FullPower p | @ThinPower p;
@@ -182,11 +148,24 @@ JGSA source_map_ f p k; target_map_ f p k
 OptimalTransport X_source_ f n p; moved_ f n p
 LinearTransport source_mean_; target_mean_; map_ f p p
 SubspaceAlignment n_components_; source_mean_; target_mean_; source_map_ f p k; target_map_ f p k
-TSC n_components_; components_ f k p; _shares [num] 2; _anchors f n k;
-    _mean_gap f k; _neighbourhood @Neighbourhood p; _neighbourhood._samples f n p
+TSC n_components_; components_ f k p; _shares [num] 2; _anchors f n k; _mean_gap f k;
+    _neighbourhood @Neighbourhood p; _neighbourhood._samples f n p
+maps.MappedLinear
+hedging._error.NumberJudgement
+hedging._expectation.Judgement
+hedging._transfer.Transfer
+pipeline.DomainPipeline
+scatter._geometry.Scatters
+selection._asking.Estimate
+self_training._rounds.Round
+tables._dates.DateParts
+trees.TreeEnsemble
 """
 )
-"""Specifications of single types of ours, by the name of the class."""
+"""Types of skatter: those with a dot, by their module, and beside them methods of the registry."""
+
+OURS = tuple(f"skatter.{name}" for name in _TYPES if "." in name)
+OWN = {name.rpartition(".")[2]: specs for name, specs in _TYPES.items()}
 
 SCIKIT_LEARN = _table(
     """

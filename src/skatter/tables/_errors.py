@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
+from skatter._extras import need
 from skatter._formatting import listed, printable, quoted
 
 
@@ -39,12 +39,8 @@ def blaming(name: str, what: str) -> Iterator[None]:
         ) from error
 
 
-def load(module: str, need: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f'{need} need {package}: pip install "skatter[table]"') from error
+def load(module: str, what: str) -> Any:
+    return need(module, f'{what} need {module.partition(".")[0]}: pip install "skatter[table]"')
 
 
 def check_names(names: Sequence[Any], table: str) -> None:
