@@ -175,14 +175,16 @@ def accessibility(require: Callable[..., ModuleType]) -> Callable[[Any], list[st
 
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
-    """Forests and boosting of the standard classifiers with a tenth of their trees.
+    """Forests and boosting of the standard classifiers, and of a diagnosis, with a few trees.
 
     For tests whose claim holds for any number of them; most of a hedge's time goes into trees.
     """
+    from skatter.diagnosis import _pairs
     from skatter.hedging import _champion, _number_champion
 
-    fewer = {"Forest": {"n_trees": 15}, "Boosting": {"n_rounds": 10}}
+    fewer = {"Forest": {"n_trees": 10}, "Boosting": {"n_rounds": 5}}
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_pairs, "N_TREES", 20)
         for room, label in ((_champion, "Classifier"), (_number_champion, "Regressor")):
             for kind, settings in fewer.items():
                 grown = partial(getattr(room, kind + label), **settings)

@@ -72,7 +72,7 @@ def fitted(method, data, fits):
 @pytest.fixture(scope="module")
 def many(make_problem):
     """Enough samples for a solver to go iterative; partly labelled, so that no need is missed."""
-    return partly_labelled(make_problem(3, n=100, seed=1))
+    return partly_labelled(make_problem(3, n=60, seed=1))
 
 
 @pytest.fixture
