@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections import Counter
@@ -159,6 +160,25 @@ def open_page(browser: Any) -> Iterator[Callable[..., Visit]]:
     yield visit
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def ascii_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """Run the command line on a terminal that knows ASCII alone; return what was written to it."""
+    from skatter.cli import main
+
+    def run(*arguments: object) -> bytes:
+        written = io.BytesIO()
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys, "argv", ["skatter", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+        with pytest.raises(SystemExit) as left:
+            main()
+        sys.stdout.flush()
+        assert not left.value.code
+        return written.getvalue()
+
+    return run
 
 
 @pytest.fixture(scope="session")
