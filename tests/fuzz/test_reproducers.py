@@ -26,7 +26,10 @@ from skatter.saving import pack_model
 
 pd = pytest.importorskip("pandas", reason='pip install "skatter[table]"')
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 SECONDS, BYTES = 5, 500 << 20
 
