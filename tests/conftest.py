@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -74,6 +75,14 @@ def plain_configuration() -> Iterator[None]:
     """Metadata routing as it is by default, whatever an import of another library switched on."""
     with sklearn.config_context(enable_metadata_routing=False):
         yield
+
+
+@pytest.fixture(scope="session")
+def modules_of_rooms() -> set[str]:
+    """Modules in a fresh interpreter that has imported the rooms whose libraries come late."""
+    code = "import sys, skatter.methods, skatter.datasets, skatter.plots; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 @pytest.fixture(scope="session")
