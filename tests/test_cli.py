@@ -21,17 +21,12 @@ from skatter import KPCA, SCA, SCAClassifier
 from skatter.cli import _demo as demo_module
 from skatter.cli import build_app, main
 from skatter.cli._demo import METHODS, Direction, Row, compare, prepare_folder, table, verdict
-from skatter.datasets import load_digits_pair, make_figure1
+from skatter.datasets import make_figure1
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 runner = CliRunner()
 N = 150
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return load_digits_pair()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -44,14 +44,9 @@ def test_the_page_in_docs_is_what_the_registry_gives():
     assert found == page(), f"docs/methods.md is not what the registry gives; {remedy}"
 
 
-def test_the_module_prints_the_page_and_nothing_else():
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", str(DOCS / "methods_page.py")],
-        capture_output=True,
-        check=True,
-    )
-    assert done.stdout.decode("utf-8") == page()
-    assert done.stderr == b""
+def test_the_module_prints_the_page_and_nothing_else(capfd):
+    runpy.run_path(str(DOCS / "methods_page.py"), run_name="__main__")
+    assert capfd.readouterr() == (page(), "")
 
 
 def test_every_link_of_the_page_leads_somewhere():

@@ -1,4 +1,7 @@
-"""Small cells for the tests of the runner, in a module that worker processes can import."""
+"""Small cells for the tests of the runner, in a module that worker processes can import.
+
+A worker needs no runner, so that it is imported where one is started.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,6 @@ import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-from skatter_bench.runner import run
-from skatter_bench.store import Store
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,9 @@ def _lines(path: Path) -> list[str]:
 
 def main(folder: str, n_pieces: int, n_jobs: int, seconds: float) -> None:
     """Run pieces in a process of their own: says when it is ready, and waits for a line."""
+    from skatter_bench.runner import run
+    from skatter_bench.store import Store
+
     pieces = [Piece(number, f"{folder}/log", seconds=seconds) for number in range(n_pieces)]
     store = Store(f"{folder}/store")
     print("ready", flush=True)

@@ -72,7 +72,7 @@ def fitted(method, data, fits):
 @pytest.fixture(scope="module")
 def many(make_problem):
     """Enough samples for a solver to go iterative; partly labelled, so that no need is missed."""
-    return partly_labelled(make_problem(3, n=100, seed=1))
+    return partly_labelled(make_problem(3, n=60, seed=1))
 
 
 @pytest.fixture
@@ -502,7 +502,7 @@ def test_fewer_components_are_the_first_of_more_where_the_method_says_so(method,
 def test_a_fit_holds_no_matrix_of_samples_by_samples_where_the_method_says_so(method, make_problem):
     if not method.linear:
         return
-    few, problem = (fit_for(method, make_problem(2, n=size)) for size in (10, 300))
+    few, problem = (fit_for(method, make_problem(2, n=size)) for size in (10, 200))
     fit(method, few)  # libraries that are loaded now are not counted
     n = len(problem.X)
     model = method.estimator()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -202,17 +199,11 @@ def test_wrong_usage_exits_with_2(path, option):
     assert invoke(path, "-d", "site", *option).exit_code == 2
 
 
-def test_a_terminal_that_knows_no_accents_gets_question_marks(table, tmp_path):
+def test_a_terminal_that_knows_no_accents_gets_question_marks(table, tmp_path, ascii_terminal):
     file = tmp_path / "t.csv"
     table.replace({"site": {"cairo": "Zürich"}}).to_csv(file, index=False)
-    code = "from skatter.cli import main; main()"
-    result = subprocess.run(
-        [sys.executable, "-c", code, "diagnose", str(file), "-d", "site", "--ignore", "ill"],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
-    )
-    assert result.returncode == 0, result.stderr
-    assert b"Z?rich and basel differ" in result.stdout
+    said = ascii_terminal("diagnose", file, "-d", "site", "--ignore", "ill")
+    assert b"Z?rich and basel differ" in said
 
 
 def test_help_teaches_with_an_example():

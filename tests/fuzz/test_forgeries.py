@@ -98,7 +98,7 @@ def tables(pandas, X, ids, known, rng):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, require):
+def folder(tmp_path_factory, require, few_trees):
     pandas = require("pandas", "table")
     folder = tmp_path_factory.mktemp("models")
     rng = np.random.default_rng(0)

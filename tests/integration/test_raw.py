@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
 from skatter.datasets import load_office_caltech, load_pacs
@@ -115,19 +114,25 @@ def test_upright_digits_tell_less_of_others_the_larger_the_angle(
     assert nearest_accuracy(X[source], y[source], X[target], y[target]) == UPRIGHT[angle]
 
 
-@pytest.mark.parametrize("name", PACS)
-def test_pacs_gives_the_known_accuracy(pacs, name):
-    target = pacs.domain == name
+@pytest.fixture(scope="module")
+def pacs_features(pacs):
+    """PACS as it is, rows of unit length, and that after z-scores; single precision saves time."""
     z_scores = np.empty_like(pacs.X)
-    for domain in PACS:
-        own = pacs.X[pacs.domain == domain]
-        z_scores[pacs.domain == domain] = (own - own.mean(axis=0)) / own.std(axis=0)
+    for name in PACS:
+        own = pacs.X[pacs.domain == name]
+        z_scores[pacs.domain == name] = (own - own.mean(axis=0)) / own.std(axis=0)
+    return [Z.astype(np.float32) for Z in (pacs.X, normalize(pacs.X), normalize(z_scores))]
+
+
+@pytest.mark.parametrize("name", PACS)
+def test_pacs_gives_the_known_accuracy(pacs, pacs_features, name):
+    target = pacs.domain == name
     found = []
-    for Z in (pacs.X, normalize(pacs.X), normalize(z_scores)):
+    for Z in pacs_features:
         # Distances from differences, as elsewhere here, would take minutes.
-        nearest = KNeighborsClassifier(n_neighbors=1, algorithm="brute")
-        nearest.fit(Z[~target], pacs.y[~target])
-        found.append(round(100 * nearest.score(Z[target], pacs.y[target]), 2))
+        new, seen = Z[target], Z[~target]
+        nearest = (np.sum(seen**2, axis=1) - 2 * new @ seen.T).argmin(axis=1)
+        found.append(round(100 * np.mean(pacs.y[~target][nearest] == pacs.y[target]), 2))
     assert tuple(found) == PACS[name]
 
 

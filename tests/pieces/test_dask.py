@@ -928,11 +928,11 @@ def test_every_scheduler_of_dask_does_the_work(scheduler, array, data, require):
 
 @pytest.fixture(scope="module")
 def cluster(require):
-    """Four worker processes, and a client that is nobody's default."""
+    """Two worker processes, and a client that is nobody's default."""
     distributed = require("distributed", "dask")
     with (
         distributed.LocalCluster(
-            n_workers=4,
+            n_workers=2,
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,

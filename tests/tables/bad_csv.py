@@ -43,7 +43,7 @@ def wide(n_columns, change=lambda names, cells: None):
 
 def zeros(pack):
     """Pack a long row of nothing, piece by piece: packed files may be put one after the other."""
-    return pack(b"a,b\n") + pack(b"0," * (1 << 23)) * 20
+    return pack(b"a,b\n") + pack(b"0," * (1 << 21)) * 80
 
 
 def quoted_row(cells):

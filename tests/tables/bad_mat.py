@@ -62,7 +62,8 @@ def numbers(*values):
 
 
 def squeezed(content):
-    return element(15, zlib.compress(content))[: 8 + len(zlib.compress(content))]
+    packed = zlib.compress(content, 1)
+    return element(15, packed)[: 8 + len(packed)]
 
 
 def nested(levels):
