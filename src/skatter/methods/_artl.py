@@ -1,11 +1,7 @@
 """Adaptation regularisation: a kernel classifier that is smooth and sees the same means everywhere.
 
-With M of :mod:`skatter.methods._matching`, for the target's classes as the last round guessed them,
-the normalised Laplacian L of the graph of nearest neighbours, and f = Σ_i β_i k(x_i, ·),
-
-    ((S + λ M + ρ L) K + η I) β = S Y,      S = 1 on labelled samples.
-
-Only M = E Eᵀ, E of one column more than there are classes, changes: the rest is factored once.
+The target's classes are as the last round guessed them; :mod:`skatter._solve.structural` has what a
+round solves.
 """
 
 from __future__ import annotations
@@ -13,21 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import lu_factor, lu_solve
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from skatter._components import BATCH
 from skatter._parameters import COUNT, NON_NEGATIVE, POSITIVE, parameter
+from skatter._solve import StructuralRisk, cosine_laplacian
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.kernels import WithKernel, gram, kernel_of
 from skatter.methods._base import RivalClassifier, Transfer, in_columns
-from skatter.methods._matching import Guesses, Guessing, mean_differences, normalised
+from skatter.methods._matching import Guesses, Guessing, mean_differences
 from skatter.methods._neighbourhood import Neighbourhood
 from skatter.methods._record import Tuning, method, tried
 from skatter.methods._subspaces import feature_mean
+from skatter.scatter import normalised
 
 
 @method(
@@ -117,7 +113,8 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
         U = normalize(Z)
         self.kernel_ = kernel_of(self, U)
         wanted = (transfer.label[:, None] == np.arange(len(transfer.classes))).astype(float)
-        graph = self.smoothness * laplacian(U, self.n_neighbors)
+        near = Neighbourhood(U, self.n_neighbors).graph(U)
+        graph = self.smoothness * cosine_laplacian(U, near)
         risk = StructuralRisk(gram(U, self.kernel_), wanted, graph, self.shrinkage)
         guesses = Guesses(self, transfer, U)
         for _ in guesses.rounds:
@@ -132,35 +129,3 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
         batches = (normalize(self._map(X[rows])) for rows in gen_batches(X.shape[0], BATCH))
         F = np.vstack([self.kernel_(U, self.X_fit_) @ self.dual_coef_ for U in batches])
         return in_columns(F)
-
-
-class StructuralRisk:
-    """What is minimised, for one E after another; rows of zeros in ``wanted`` have no label."""
-
-    def __init__(self, K: Array, wanted: Array, graph: Any, shrinkage: float) -> None:
-        self._K, self._wanted, self._graph, self._shrinkage = K, wanted, graph, shrinkage
-        self._labelled = wanted.sum(axis=1)
-        system = (sparse.diags_array(self._labelled) + graph) @ K
-        system[np.diag_indices_from(K)] += shrinkage
-        self._factor = lu_factor(system, overwrite_a=True)
-        self._without = lu_solve(self._factor, wanted)
-
-    def minimise(self, E: Array) -> tuple[Array, Array, float]:
-        """Return β, F = K β and the objective; (B + E EᵀK)⁻¹ Y comes from B⁻¹ Y and B⁻¹ E."""
-        KE, image = self._K @ E, lu_solve(self._factor, E)
-        inner = np.eye(E.shape[1]) + KE.T @ image
-        beta = self._without - image @ np.linalg.solve(inner, KE.T @ self._without)
-        F = self._K @ beta
-        loss = float(self._labelled @ np.sum((self._wanted - F) ** 2, axis=1))
-        penalty = self._shrinkage * np.vdot(beta, F) + np.vdot(F, self._graph @ F)
-        return beta, F, loss + float(penalty + np.sum((E.T @ F) ** 2))
-
-
-def laplacian(U: Array, n_neighbors: int) -> Any:
-    """Return I − D^(-½) W D^(-½), W the cosine of neighbours, of a sample with itself 1."""
-    near = Neighbourhood(U, n_neighbors).graph(U).tocoo()
-    rows, columns = near.row, near.col
-    cosine = np.maximum(np.einsum("ij,ij->i", U[rows], U[columns]), 0)
-    W = sparse.coo_array((cosine, (rows, columns)), near.shape) + sparse.eye_array(len(U))
-    root = sparse.diags_array(1 / np.sqrt(W.sum(axis=1)))
-    return (sparse.eye_array(len(U)) - root @ W @ root).tocsr()

@@ -16,9 +16,10 @@ from skatter._solve import Eigenpairs
 from skatter._tensors import Array, Tall, fortran, is_tensor, unit_rows
 from skatter.domains import Codes
 from skatter.methods._base import Transfer
-from skatter.methods._matching import Guesses, Guessing, mean_differences, normalised
+from skatter.methods._matching import Guesses, Guessing, mean_differences
 from skatter.methods._record import SUBSPACES, Tuning, method
 from skatter.methods._tca import EIGEN_TOL, GramProduct, TransferComponents
+from skatter.scatter import normalised
 
 
 @declared

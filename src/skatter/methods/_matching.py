@@ -18,34 +18,23 @@ from skatter.domains import Codes
 from skatter.methods._base import Transfer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.neighbours import nearest_rows
-from skatter.scatter import indicator_means
+from skatter.scatter import matching_factor
 
 
 def mean_differences(
     transfer: Transfer, guess: Codes, c0: float, c1: float = 1.0, *, share_ratio: bool = False
 ) -> Array:
-    """Return E with M = E Eᵀ.
-
-    With ``share_ratio``, target means of classes are multiplied by the ratio of the two shares.
-    """
-    n_classes = len(transfer.classes)
-    columns = [np.sqrt(c0) * transfer.mean_difference.astype(np.float64)[:, None]]
-    if (guess[transfer.target] >= 0).any():
-        source = np.where(transfer.source & transfer.labelled, transfer.label, -1)
-        target = np.where(transfer.target, guess, -1)
-        of_target = indicator_means(target, n_classes)
-        if share_ratio:
-            counts = [np.bincount(c[c >= 0], minlength=n_classes) for c in (target, source)]
-            shares = [count / count.sum() for count in counts]
-            of_target *= shares[0] / np.where(shares[1] > 0, shares[1], 1)
-        columns.append(np.sqrt(c1) * (indicator_means(source, n_classes) - of_target))
-    return np.asfortranarray(np.hstack(columns))
-
-
-def normalised(E: Array) -> Array:
-    """Return E in the unit in which M has a Frobenius norm of one."""
-    size = float(np.linalg.norm(E.T @ E))
-    return E / np.sqrt(size) if size > 0 else E
+    """Return E with M = E Eᵀ; see :func:`skatter.scatter.matching_factor`."""
+    source = np.where(transfer.source & transfer.labelled, transfer.label, -1)
+    target = np.where(transfer.target, guess, -1)
+    return matching_factor(
+        transfer.mean_difference,
+        source,
+        target,
+        len(transfer.classes),
+        (c0, c1),
+        share_ratio=share_ratio,
+    )
 
 
 @declared

@@ -24,6 +24,8 @@ from skatter.scatter._factors import (
     domain_factor,
     factors_of_classes,
     indicator_means,
+    matching_factor,
+    normalised,
 )
 from skatter.scatter._geometry import Geometry, Scatters, measure
 from skatter.scatter._measures import (
@@ -50,8 +52,10 @@ __all__ = [
     "domain_scatter",
     "factors_of_classes",
     "indicator_means",
+    "matching_factor",
     "measure",
     "mmd",
+    "normalised",
     "scatter",
     "total_scatter",
     "within_class_scatter",

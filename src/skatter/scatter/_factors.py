@@ -113,3 +113,37 @@ def scatter_of_means(E: Array) -> Array:
     """Factor of the scatter of a set of m means, (1/m) E (I − 11ᵀ/m) Eᵀ; no column for m < 2."""
     m = E.shape[1]
     return E @ helmert(m).T / np.sqrt(m) if m > 1 else E[:, :0]
+
+
+def matching_factor(
+    e: Array,
+    source: Codes,
+    target: Codes,
+    n_classes: int,
+    weights: tuple[float, float],
+    *,
+    share_ratio: bool = False,
+) -> Array:
+    """Factor E of the squared distances of means, of two domains and of their classes.
+
+    E Eᵀ = c₀ e eᵀ + c₁ Σ_c e_c e_cᵀ with ``weights`` c₀ and c₁: e holds 1/n_s on source and -1/n_t
+    on target samples, e_c the same for those of class c, by the codes of ``source`` and ``target``,
+    -1 for other samples. Without any code of the target, classes have no column. With
+    ``share_ratio``, target means of classes are multiplied by the ratio of the two shares.
+    """
+    c0, c1 = np.sqrt(weights)
+    columns = [c0 * e.astype(np.float64)[:, None]]
+    if (target >= 0).any():
+        of_source, of_target = (indicator_means(part, n_classes) for part in (source, target))
+        if share_ratio:
+            counts = [np.bincount(c[c >= 0], minlength=n_classes) for c in (target, source)]
+            shares = [count / count.sum() for count in counts]
+            of_target *= shares[0] / np.where(shares[1] > 0, shares[1], 1)
+        columns.append(c1 * (of_source - of_target))
+    return np.asfortranarray(np.hstack(columns))
+
+
+def normalised(E: Array) -> Array:
+    """Return E in the unit in which E Eᵀ has a Frobenius norm of one."""
+    size = float(np.linalg.norm(E.T @ E))
+    return E / np.sqrt(size) if size > 0 else E

@@ -21,6 +21,7 @@ from skatter._components import project_alike
 from skatter._formatting import percent
 from skatter._notebook import Section, ShowsLearnt, listed_with_counts
 from skatter._parameters import (
+    BOOLEAN,
     COUNT,
     POSITIVE,
     Declared,
@@ -40,6 +41,7 @@ from skatter.sca import SCA, check_sca
 from skatter.scaling import DomainScaler
 from skatter.self_training._panel import consensus, train_together
 from skatter.self_training._rounds import Beliefs, Round, Trainer, side_by_side, unit_length
+from skatter.self_training._structured import Structured
 from skatter.self_training._voters import VOTERS
 
 SCALINGS = ("none", "domain")
@@ -108,7 +110,9 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
     choose by; so all of them vote, each weighed by its agreement with the others
     (:mod:`skatter.self_training._panel`). A candidate whose predictions fall into one class has no
     vote. In a few more rounds, those with the smallest ridge learn together from what all voted
-    for; the mean of what was believed before and after is the result.
+    for; the mean of what was believed before and after is the result. Where neighbours share their
+    class, a structured classifier of the samples has half of the voices before these rounds, and
+    the last word after them (:mod:`skatter.self_training._structured`).
 
     Parameters
     ----------
@@ -129,6 +133,10 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
         Rounds in which each candidate trains apart, at most; fewer where the predictions settle.
     n_rounds_together : int
         Rounds after these in which they learn together, at most; 0: none.
+    structured : bool
+        Whether a structured classifier is asked where neighbours share their class: where they
+        predict held-out labels, of which there are 100 or more to a class, and where those without
+        labels are predicted alike. Sparse samples and precomputed kernels go without.
     confidence : float in (0, 1]
         Share of the votes that a prediction needs to be learnt from.
     n_basis : int
@@ -153,6 +161,8 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
         What was trained, with each round, its agreement with the others and its weight.
     rounds_together_ : tuple of Round
         What happened in the rounds in which the candidates learnt together.
+    structured_ : bool
+        Whether the structured classifier was asked.
     paths_ : list
         How each candidate goes from samples to shares of the classes.
 
@@ -188,6 +198,7 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
     voters: Sequence[str] = parameter(_several(choice(*VOTERS)), default=tuple(VOTERS))
     n_rounds: int = parameter(COUNT, default=3)
     n_rounds_together: int = parameter(integer(0), default=5)
+    structured: bool = parameter(BOOLEAN, default=True)
     confidence: float = parameter(real(0, 1, open_low=True), default=0.5)
     n_basis: int = parameter(COUNT, default=300)
     class_frequencies: Any = None
@@ -231,8 +242,10 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
         if by_samples and "none" in self.scalings:
             warn_of_units(X, getattr(self, "feature_names_in_", None), STANDARDISE)
         self.classes_ = np.array(domains.classes)
+        structured = self._structured(X, domains, template)
         views = self._views(X, domains, template)
         if domains.labelled.all():
+            self.structured_ = False
             self._keep([_Trained(views[0], self.ridges[0])], Beliefs(domains), [1.0], [1.0], [])
         else:
             frequencies = read_frequencies(self.class_frequencies, domains)
@@ -242,7 +255,7 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
                 partial(_Trained, view, ridge, self.n_rounds, frequencies=frequencies, **options)
                 for view, ridge in product(views, self.ridges)
             )
-            self._train_together(side_by_side(candidates, X))
+            self._train_together(side_by_side(candidates, X), structured)
         return self
 
     def predict_proba(self, X: Any, *, sample_domain: Any = None) -> Array:
@@ -286,11 +299,25 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
         explicit = template.set_params(kernel="linear", feature_map=None, solver="primal")
         return [_View(scaling, X, domains, feature_map, explicit) for scaling in scalings]
 
-    def _train_together(self, trained: list[_Trained]) -> None:
+    def _structured(self, X: Any, domains: Domains, template: SCA) -> Structured | None:
+        """Return what may be asked beside the candidates, or None where there is no reason to."""
+        matched = domains.target.any() and domains.labelled[domains.source].any()
+        by_samples = template.kernel != "precomputed" and not sparse.issparse(X)
+        if not (self.structured and matched and by_samples):
+            return None
+        return Structured(host(X), domains, self.random_state)
+
+    def _train_together(self, trained: list[_Trained], structured: Structured | None) -> None:
         beliefs, agreements, weights = consensus([each.beliefs for each in trained])
+        asked = structured if structured and structured.is_trusted(beliefs.predicted) else None
+        if asked:
+            beliefs = beliefs.beside(asked.shares())
         # The more labels are believed, the less ridge is needed.
         teachers = [each.trainer for each in trained if each.ridge == min(self.ridges)]
         beliefs, history = train_together(teachers, beliefs, self.n_rounds_together)
+        if asked:
+            beliefs = replace(beliefs, shares=asked.shares(beliefs.predicted, n_rounds=1))
+        self.structured_ = asked is not None
         self._keep(trained, beliefs, agreements, weights, history)
 
     def _keep(

@@ -11,7 +11,7 @@ not taken in by projections in which the predictions look ever better.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -25,7 +25,15 @@ from skatter.domains import Codes, Domains, read_domains
 from skatter.sca import SCA, beta_of
 from skatter.selection._folds import FoldSolver
 from skatter.selection.criteria import ScatterJudge
-from skatter.self_training._voters import VOTERS, Electorate, Searches, indicators, vote
+from skatter.self_training._voters import (
+    VOTERS,
+    Electorate,
+    Searches,
+    indicators,
+    rows_sum_to_one,
+    vote,
+    votes_of,
+)
 
 Result = TypeVar("Result")
 
@@ -90,6 +98,11 @@ class Beliefs:
         if self.shares is not None:
             out[self.domains.label < 0] = self.shares
         return out
+
+    def beside(self, shares: Array) -> Beliefs:
+        """Return the mean of this and of the whole votes of somebody else."""
+        assert self.shares is not None
+        return replace(self, shares=(self.shares + rows_sum_to_one(votes_of(shares))) / 2)
 
     def after(self, number: int, before: Beliefs, trust: float) -> Round:
         """Describe the round that led here."""

@@ -172,7 +172,7 @@ def balanced_spreading(voters: Electorate) -> Array:
     shares = _somewhere(voters, voters.spread / mass)
     total = shares.sum(axis=0)
     owed = voters.odds / np.maximum(total, 1e-300)
-    return _rows_sum_to_one(np.where(total > 0, shares * owed, 0.0))
+    return rows_sum_to_one(np.where(total > 0, shares * owed, 0.0))
 
 
 VOTERS: Mapping[str, Callable[[Electorate], Array]] = {
@@ -190,9 +190,13 @@ TIE = 1e-3  # weight of soft shares beside a whole vote: they decide ties
 def vote(voters: Electorate, names: Iterable[str] = tuple(VOTERS)) -> Array:
     total = np.zeros((int(voters.unlabelled.sum()), voters.n_classes))
     for name in names:
-        shares = VOTERS[name](voters)
-        total += indicators(shares.argmax(axis=1), voters.n_classes) + TIE * shares
-    return _rows_sum_to_one(total)
+        total += votes_of(VOTERS[name](voters))
+    return rows_sum_to_one(total)
+
+
+def votes_of(shares: Array) -> Array:
+    """Return a whole vote for the largest share in a row, and a little of each to decide ties."""
+    return indicators(shares.argmax(axis=1), shares.shape[1]) + TIE * shares
 
 
 def _squared(voters: Electorate, centres: Tall) -> Array:
@@ -214,13 +218,13 @@ def _shares(squared: Array, voters: Electorate) -> Array:
     else:
         unit = 1.0
     closeness = np.exp(-(squared - least) / max(float(unit), 1e-12))
-    return _rows_sum_to_one(closeness * voters.odds)
+    return rows_sum_to_one(closeness * voters.odds)
 
 
 def _somewhere(voters: Electorate, spread: Array) -> Array:
     """Return rows that sum to one; far from every label, where nothing came, classes are alike."""
-    return _rows_sum_to_one(spread + 1e-15 * voters.present)
+    return rows_sum_to_one(spread + 1e-15 * voters.present)
 
 
-def _rows_sum_to_one(shares: Array) -> Array:
+def rows_sum_to_one(shares: Array) -> Array:
     return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300))
