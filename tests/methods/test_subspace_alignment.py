@@ -48,7 +48,7 @@ def test_the_map_is_the_published_one_where_domains_are_centred(X, d):
     same_up_to_signs(sa.transform(X, sample_domain=DOMAIN), by_definition(X, d))
 
 
-def test_axes_of_many_samples_and_features_are_ones_to_a_hundredth_of_their_variance(monkeypatch):
+def test_axes_of_many_samples_and_features_are_ones_to_a_fiftieth_of_their_variance(monkeypatch):
     monkeypatch.setattr(symmetric, "SMALL_GRAM", 0)  # many, for the solver
     rng = np.random.default_rng(1)
     X = rng.normal(size=(1400, 600)) * np.where(np.arange(600) < 3, 9, 1)
@@ -57,7 +57,7 @@ def test_axes_of_many_samples_and_features_are_ones_to_a_hundredth_of_their_vari
     C = np.cov(X[700:].T)
     variances = np.sum(found * (C @ found), axis=0)
     residuals = np.linalg.norm(C @ found - found * variances, axis=0) / variances
-    assert residuals.max() <= 0.01
+    assert 1e-6 < residuals.max() <= 0.02
     np.testing.assert_allclose(variances, np.linalg.eigvalsh(C)[:-21:-1], rtol=1e-3)
 
 
