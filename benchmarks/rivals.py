@@ -1,9 +1,11 @@
 """How fast are the rivals? Beside scikit-adaptation and ADAPT, and beside SCA, in one process.
 
     SKATTER_DATA=FOLDER python benchmarks/rivals.py [--out FOLDER] [--cases CASE ...]
+        [--methods NAME ...]
 
 Side by side, all get the same kernel (RBF, scikit-learn's bandwidth), number of components and
-number of iterations; a library that is not installed is left out. Real digits, whose Gram matrix
+number of iterations; a library that is not installed is left out. Seconds are the processor's.
+``--methods`` leaves out all but some of the methods side by side. Real digits, whose Gram matrix
 has few large eigenvalues, and Gaussian clouds, whose flat spectrum is the hard case. ADAPT needs
 TensorFlow: ``pip install adapt tensorflow-cpu`` beside ``skatter[test]``. Then every method of the
 registry with its defaults, as a multiple of SCA with its defaults.
@@ -16,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -96,24 +98,27 @@ def load(name: str) -> Any:
 
 
 def seconds(call: Call) -> float:
-    start = perf_counter()
+    """Seconds of the processor: what else runs on the machine does not count."""
+    start = process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         call()
-    return perf_counter() - start
+    return process_time() - start
 
 
 def median_seconds(call: Call) -> float:
     return float(np.median([seconds(call) for _ in range(ROUNDS)]))
 
 
-def side_by_side(problem: Problem, n_iter: int) -> list[str]:
+def side_by_side(problem: Problem, n_iter: int, wanted: list[str]) -> list[str]:
     lines = [
         "| method | skatter, seconds | scikit-adaptation takes | ADAPT takes |",
         "| --- | ---: | ---: | ---: |",
     ]
     peers = (skada(problem, n_iter), adapt(problem))
     for name, call in ours(problem, n_iter).items():
+        if wanted and name not in wanted:
+            continue
         own = median_seconds(call)
         cells = []
         for peer in peers:
@@ -147,12 +152,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="folder for rivals.md")
     parser.add_argument("--cases", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
+    parser.add_argument("--methods", nargs="+", metavar="NAME", default=[])
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     lines = [
         "# Speed of the rivals\n",
-        f"Made by `benchmarks/rivals.py`: k = {K}, medians of {ROUNDS} runs (one run where it "
-        f"takes more than 20 seconds, and for the methods with their defaults), "
+        f"Made by `benchmarks/rivals.py`: k = {K}, seconds of the processor, medians of {ROUNDS} "
+        f"runs (one run where it takes more than 20 seconds, and for the methods with their "
+        f"defaults), "
         f"{arguments.threads} BLAS thread{'s' if arguments.threads > 1 else ''}. {machine()}.",
     ]
     with threadpool_limits(arguments.threads):
@@ -165,8 +172,8 @@ def main() -> None:
             small = len(problem.X) < 5000
             lines += [f"\n## {problem.name}\n", "### Side by side\n"]
             print("\n".join(lines[-2:]), flush=True)
-            lines += side_by_side(problem, ITERATIONS if small else 1)
-            if small:
+            lines += side_by_side(problem, ITERATIONS if small else 1, arguments.methods)
+            if small and not arguments.methods:
                 lines += ["\n### All methods with their defaults\n", *beside_sca(problem)]
     if arguments.out:
         arguments.out.mkdir(parents=True, exist_ok=True)

@@ -213,3 +213,115 @@ def test_samples_are_not_written_to():
     before = X.copy()
     principal_axes(X, 3)
     np.testing.assert_array_equal(X, before)
+
+
+# --- principal axes to a loose tolerance ----------------------------------------------------------
+
+
+def with_spectrum(shape, kind, seed=0):
+    """Samples away from the origin."""
+    rng = np.random.default_rng(seed)
+    scale = {
+        "falling": np.exp(-np.arange(shape[1]) / 20),
+        "flat": np.concatenate([np.full(3, 12.0), np.ones(shape[1] - 3)]),
+        "falling below single precision": np.exp(-np.arange(shape[1]) / 3),
+        "of copies": np.concatenate([np.full(30, 3.0), np.linspace(1, 0.5, shape[1] - 30)]),
+    }[kind]
+    X = rng.normal(size=shape)
+    if kind == "of copies":
+        X = np.linalg.qr(X - X.mean(axis=0))[0]
+    return X * scale @ np.linalg.qr(rng.normal(size=(shape[1],) * 2))[0] + 3
+
+
+def residuals_of(axes, X):
+    """‖C v − λ v‖/λ, straight from the covariance."""
+    C = np.cov(X.T, bias=True)
+    beside = C @ axes.directions - axes.directions * axes.variances
+    return np.linalg.norm(beside, axis=0) / axes.variances
+
+
+@pytest.fixture
+def products_alone(monkeypatch):
+    monkeypatch.setattr(symmetric, "SMALL_GRAM", 0)
+
+
+@pytest.mark.usefixtures("products_alone")
+@pytest.mark.parametrize("shape", [(900, 620), (620, 900)])
+@pytest.mark.parametrize("kind", ["falling", "flat", "falling below single precision"])
+@pytest.mark.parametrize("tol", [0.01, 1e-3])
+def test_axes_keep_their_tolerance(shape, kind, tol):
+    X = with_spectrum(shape, kind)
+    expected = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:25] ** 2 / shape[0]
+    axes = principal_axes(X, 25, tol=tol)
+    assert (residuals_of(axes, X) <= tol).all()
+    np.testing.assert_allclose(axes.variances, expected, rtol=tol)
+    # No Rayleigh quotient is above the eigenvalue, but for rounding.
+    assert (axes.variances <= expected + 1e-12 * expected[0]).all()
+    np.testing.assert_allclose(axes.directions.T @ axes.directions, np.eye(25), atol=1e-12)
+
+
+@pytest.mark.usefixtures("products_alone")
+def test_a_loose_tolerance_finds_separate_axes_of_the_dense_solver():
+    X = with_spectrum((900, 620), "falling")
+    V = np.linalg.svd(X - X.mean(axis=0))[2][:10].T
+    directions = principal_axes(X, 10, tol=0.01).directions
+    np.testing.assert_allclose(np.abs(np.sum(V * directions, axis=0)), 1, atol=1e-4)
+
+
+@pytest.mark.usefixtures("products_alone")
+def test_single_precision_is_used_where_it_will_do_and_only_there(monkeypatch):
+    seen = []
+
+    def watched(apply, size, k, **options):
+        seen.append(np.dtype(options["dtype"]))
+        return leading_pairs(apply, size, k, **options)
+
+    monkeypatch.setattr(symmetric, "leading_pairs", watched)
+    single, double = np.dtype(np.float32), np.dtype(np.float64)
+    flat, steep = (
+        with_spectrum((900, 620), kind) for kind in ("flat", "falling below single precision")
+    )
+    principal_axes(flat, 25, tol=0.01)
+    assert seen == [single]
+    principal_axes(steep, 25, tol=0.01)
+    assert seen == [single, single, double]
+    principal_axes(flat, 25)
+    assert seen == [single, single, double, double]
+
+
+@pytest.mark.usefixtures("products_alone")
+@pytest.mark.parametrize("tol", [0.01, 1e-9])
+def test_copies_of_a_variance_are_all_found(tol):
+    X = with_spectrum((900, 620), "of copies")
+    axes = principal_axes(X, 33, tol=tol)
+    np.testing.assert_allclose(axes.variances[:30], 9 / 900, rtol=1e-4)
+    np.testing.assert_allclose(axes.variances[30:], 1 / 900, rtol=0.02)
+
+
+@pytest.mark.usefixtures("products_alone")
+def test_axes_to_a_tolerance_are_the_same_in_every_run_with_fixed_signs_and_in_any_unit():
+    X = with_spectrum((900, 620), "flat")
+    first, again = (principal_axes(X, 25, tol=0.01).directions for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    largest = np.abs(first).argmax(axis=0)
+    assert (first[largest, np.arange(25)] > 0).all()
+    for unit in (2.0**90, 2.0**-90):  # whose squares are beyond single precision
+        scaled = principal_axes(X * unit, 25, tol=0.01)
+        np.testing.assert_allclose(scaled.directions, first, atol=1e-9)
+
+
+@pytest.mark.usefixtures("products_alone")
+def test_no_axis_is_invented_beyond_the_rank_to_a_tolerance():
+    X = RNG.normal(size=(700, 2)) @ RNG.normal(size=(2, 600))
+    assert principal_axes(X, 6, tol=0.01).directions.shape == (600, 2)
+    assert principal_axes(np.ones((700, 600)), 6, tol=0.01).directions.shape == (600, 0)
+
+
+@pytest.mark.usefixtures("products_alone")
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_samples_of_any_order_are_read_and_not_written_to(order):
+    X = with_spectrum((900, 620), "flat")
+    given = np.array(X, order=order)
+    axes = principal_axes(given, 25, tol=0.01)
+    np.testing.assert_array_equal(given, X)
+    assert (residuals_of(axes, X) <= 0.01).all()

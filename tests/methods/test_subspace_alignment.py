@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from skatter._solve import symmetric
 from skatter.methods._subspace_alignment import SubspaceAlignment, max_dimension_by_bound
 
 DOMAIN = np.repeat([1, -2], [50, 60])
@@ -45,6 +46,19 @@ def same_up_to_signs(actual, expected):
 def test_the_map_is_the_published_one_where_domains_are_centred(X, d):
     sa = SubspaceAlignment(d).fit(X, sample_domain=DOMAIN)
     same_up_to_signs(sa.transform(X, sample_domain=DOMAIN), by_definition(X, d))
+
+
+def test_axes_of_many_samples_and_features_are_ones_to_a_fiftieth_of_their_variance(monkeypatch):
+    monkeypatch.setattr(symmetric, "SMALL_GRAM", 0)  # many, for the solver
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1400, 600)) * np.where(np.arange(600) < 3, 9, 1)
+    domain = np.repeat([1, -2], 700)
+    found = SubspaceAlignment(20).fit(X, sample_domain=domain).target_map_
+    C = np.cov(X[700:].T)
+    variances = np.sum(found * (C @ found), axis=0)
+    residuals = np.linalg.norm(C @ found - found * variances, axis=0) / variances
+    assert 1e-6 < residuals.max() <= 0.02
+    np.testing.assert_allclose(variances, np.linalg.eigvalsh(C)[:-21:-1], rtol=1e-3)
 
 
 def test_each_domain_is_centred_at_its_own_mean(X):

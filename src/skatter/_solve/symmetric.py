@@ -4,7 +4,8 @@
 
 * :func:`solve_pencil`: A w = λ C w where C is a diagonal plus a few columns, or has a Cholesky
   factor, so that one knows R with R Rᵀ = C⁻¹ and looks at Rᵀ A R;
-* :func:`principal_axes`: principal component analysis, exact, of dense or sparse samples.
+* :func:`principal_axes`: principal component analysis of dense or sparse samples, to a tolerance
+  that is kept.
 """
 
 from __future__ import annotations
@@ -15,17 +16,26 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 from scipy.linalg import get_blas_funcs, qr, solve_triangular
+from sklearn.utils import gen_batches
 
 from skatter._checks import seeded
 from skatter._solve.blas import cholesky_in_place, dot, subtract_dot
 from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough_directions
 from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter._solve.small import column_signs, leading
-from skatter._solve.solution import numerical_rank
-from skatter._tensors import Array
+from skatter._solve.solution import numerical_rank, relative_residuals
+from skatter._tensors import Array, is_double
 
 SMALL_GRAM, LARGE_GRAM = 1_500, 5_000
 """Features or samples up to which a matrix of that size is solved whole, and made at all."""
+
+
+SINGLE_TOL = 1e-3  # tolerance of principal axes that single precision may meet
+
+EQUAL = 1e-4  # relative gap below which no tolerance, however loose, tells eigenvalues apart
+
+STRIP = 256
+"""Samples that are multiplied at a time: they stay in the cache until their transpose is needed."""
 
 
 class Eigenpairs(NamedTuple):
@@ -64,7 +74,7 @@ def leading_pairs(
         krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
         values, Y = leading(krylov.matrix, k)
         found = within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
-        return found, widest_cluster(found.values, 10 * tol), len(krylov.matrix) == size
+        return found, widest_cluster(found.values, min(10 * tol, EQUAL)), len(krylov.matrix) == size
 
     return with_enough_directions(find, BLOCK, size)
 
@@ -179,12 +189,67 @@ class PrincipalAxes(NamedTuple):
 def principal_axes(X: Any, k: int, *, tol: float = 1e-9, random_state: Any = None) -> PrincipalAxes:
     """Return the ``k`` leading principal axes, or fewer where the rank is lower.
 
-    They are exact to ``tol``, not randomised. Sparse samples are multiplied as they are, and never
-    centred. Of dense ones the smaller of XᵀX and XXᵀ is made, unless it is very large: dozens of
-    products with it take less time than those with X and Xᵀ.
+    ‖C v − λ v‖ ≤ ``tol`` λ for the covariance C, each axis v and its variance λ, as far as the
+    precision of the samples goes. Where ``tol`` allows it, axes are sought in single precision and
+    checked in double; if one fails, all are sought again. Of few samples or features they are
+    exact to rounding.
+    """
+    size = min(X.shape)
+    mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
+    if tol >= SINGLE_TOL and is_double(X) and size > max(SMALL_GRAM, 4 * k):
+        # Rounding adds a little to the residuals that the search sees.
+        basis = _rough_axes(X, mean, k, 0.9 * tol, random_state)
+        axes, residuals = _checked(X, mean, basis)
+        if len(residuals) == k and residuals.max() <= tol:
+            return axes
+    return _double_axes(X, mean, k, tol, random_state)
+
+
+def _rough_axes(X: Array, mean: Array, k: int, tol: float, random_state: Any) -> Array:
+    """Return an orthonormal basis of the leading axes, sought in single precision."""
+    # Of length one as a whole, samples of any size are within its range.
+    scale = 1 / (np.linalg.norm(X) or 1)
+    rough = np.empty(X.shape, np.float32)
+    for rows in gen_batches(len(X), STRIP):
+        rough[rows] = (X[rows] - mean) * scale
+    pairs = leading_pairs(
+        lambda W: _scatter_times(rough, W),
+        X.shape[1],
+        k,
+        tol=tol,
+        dtype=np.float32,
+        random_state=random_state,
+    )
+    return qr(pairs.vectors.astype(X.dtype), mode="economic", check_finite=False)[0]
+
+
+def _checked(X: Array, mean: Array, basis: Array) -> tuple[PrincipalAxes, Array]:
+    """Return the best axes in the span of a basis, and ‖C v − λ v‖/‖C v‖ of each."""
+    image = _scatter_times(X, basis, mean)
+    values, turn = leading(dot(basis.T, image), basis.shape[1])
+    directions = dot(basis, turn)
+    residuals = relative_residuals(dot(image, turn), directions * values)
+    return PrincipalAxes(mean, values / len(X), directions * column_signs(directions)), residuals
+
+
+def _scatter_times(X: Array, W: Array, mean: Any = None) -> Array:
+    """Return XᵀX W for samples that are centred, or have their ``mean`` subtracted here."""
+    W = np.asfortranarray(W.T)
+    negative = np.zeros(W.shape, dtype=W.dtype, order="F")
+    for rows in gen_batches(len(X), STRIP):
+        strip = X[rows] if mean is None else X[rows] - mean
+        negative = subtract_dot(negative, dot(W, strip.T), strip)
+    return np.asfortranarray(-negative.T)
+
+
+def _double_axes(X: Any, mean: Array, k: int, tol: float, random_state: Any) -> PrincipalAxes:
+    """Find axes in the precision of the samples.
+
+    Sparse samples are multiplied as they are, and never centred. Of dense ones the smaller of XᵀX
+    and XXᵀ is made, unless it is very large: dozens of products with it take less time than those
+    with X and Xᵀ.
     """
     n, p = X.shape
-    mean = np.asarray(X.mean(axis=0), dtype=X.dtype).ravel()
     X = X if sparse.issparse(X) else np.asarray(X - mean, order="C")
     centred, transposed = _centred_products(X, mean)
     size, gram = min(n, p), None

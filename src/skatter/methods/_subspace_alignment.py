@@ -16,6 +16,10 @@ from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._record import method
 from skatter.methods._subspaces import OnSubspaces, centred_times
 
+TOL = 0.02
+"""Share of its variance to which an axis must be one: 5,000 Gaussian samples know the variance
+along it no better, whose relative standard error is √(2/n)."""
+
 
 @method(
     "sa",
@@ -35,6 +39,10 @@ class SubspaceAlignment(OnSubspaces, RivalTransformer):
     itself, as the authors do it, this is the published map to the letter. New samples are the
     target's unless ``sample_domain`` names a source. The authors' bound on the dimension is
     :func:`max_dimension_by_bound`.
+
+    A domain with more than 1,500 samples and more than 1,500 features has axes v that are checked
+    to be ones to a fiftieth of their variance λ: ‖C v − λ v‖ ≤ 0.02 λ for its covariance C. All
+    others are exact.
 
     Attributes
     ----------
@@ -69,7 +77,7 @@ class SubspaceAlignment(OnSubspaces, RivalTransformer):
     _takes_sparse = True
 
     def _fit(self, transfer: Transfer) -> None:
-        source, target = self._axes(transfer)
+        source, target = self._axes(transfer, tol=TOL)
         self.alignment_ = source.directions.T @ target.directions
         self.source_map_ = source.directions @ self.alignment_
         self.target_map_ = target.directions

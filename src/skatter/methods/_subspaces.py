@@ -19,6 +19,8 @@ from skatter.methods._record import SUBSPACES, tried
 
 DIMENSION = 20  # dimension of a subspace unless told
 
+EXACT = 1e-9  # tolerance of principal axes unless told
+
 
 @declared
 class OnSubspaces(WithComponents):
@@ -32,13 +34,16 @@ class OnSubspaces(WithComponents):
 
     n_components: int | None = tried(optional(COUNT), *SUBSPACES, default=None, kw_only=False)
 
-    def _axes(self, transfer: Transfer, default: int = DIMENSION) -> list[PrincipalAxes]:
+    def _axes(
+        self, transfer: Transfer, default: int = DIMENSION, *, tol: float = EXACT
+    ) -> list[PrincipalAxes]:
         """Return equally many principal axes of the source and of the target."""
         domains = transfer.X_source, transfer.X_target
         bound = min(*(X.shape[0] - 1 for X in domains), transfer.X.shape[1])
         # What sizes alone rule out is refused before any work.
         self._check_rank(bound)
-        found = [principal_axes(X, min(self.n_components or default, bound)) for X in domains]
+        wanted = min(self.n_components or default, bound)
+        found = [principal_axes(X, wanted, tol=tol) for X in domains]
         common = min(map(_rank, found))
         self._check_rank(common)
         return [PrincipalAxes(m, s[:common], directions[:, :common]) for m, s, directions in found]
