@@ -347,6 +347,7 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
             ("samples", f"{len(self.transduction_):,}"),
             ("classes, given or predicted", listed_with_counts(names, counts)),
             ("rounds together, after those below", str(len(self.rounds_together_))),
+            ("structured classifier", "asked" if self.structured_ else "not asked"),
         )
         heads = ("samples", "ridge", "rounds", "kept", "criterion", "agreement", "weight")
         lines = tuple(
