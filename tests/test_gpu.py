@@ -12,7 +12,7 @@ from skatter import SCA, USCA, NearestNeighbour, SCAClassifier, make_domain_pipe
 from skatter import _tensors as tensors
 from skatter.kernels import gram, resolve_kernel
 from skatter.maps import LandmarkMap
-from skatter.methods import JDA, TCA
+from skatter.methods import JDA, TCA, TJM
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'skatter[torch]'")
 pytestmark = pytest.mark.skipif(
@@ -133,7 +133,7 @@ def test_methods_answer_on_the_card_as_on_the_host():
     assert np.mean(ours.transduction_ == theirs.transduction_) > 0.995
     assert np.mean(ours.predict(on_card) == theirs.predict(X)) > 0.995
     assert np.mean(ours.to("numpy").predict(X) == theirs.predict(X)) > 0.995
-    for model in (TCA(3), JDA(3, max_iter=3, tol=0)):
+    for model in (TCA(3), TJM(3, max_iter=3, tol=0), JDA(3, max_iter=3, tol=0)):
         Z = clone(model).fit(on_card, y, sample_domain=site).transform(on_card).cpu().numpy()
         expected = clone(model).fit(X, y, sample_domain=site).transform(X)
         signs = np.sign(np.sum(Z * expected, axis=0))

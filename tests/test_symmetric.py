@@ -125,6 +125,21 @@ def test_a_pencil_is_solved_as_the_dense_solver_does(size, route):
     )
 
 
+@SIZES
+def test_a_pencil_of_tensors_has_the_pairs_of_arrays(require, size):
+    torch = require("torch", "torch")
+    rng = np.random.default_rng(1)
+    K = spectrum_matrix(np.exp(-np.linspace(0, 9, size)))
+    g, U = rng.uniform(0.5, 2, size=size), rng.normal(size=(size, 3))
+    expected = solve_pencil(lambda W: K @ W, DiagonalPlusThin(g, U), size, 6, tol=1e-10)
+    there, root = torch.from_numpy(K), DiagonalPlusThin(g, torch.from_numpy(U))
+    found = solve_pencil(lambda W: there @ W, root, size, 6, tol=1e-10, device=there.device)
+    assert torch.is_tensor(found.vectors)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
+    overlaps = found.vectors.numpy().T @ (np.diag(g) + U @ U.T) @ expected.vectors
+    np.testing.assert_allclose(np.abs(overlaps), np.eye(6), atol=1e-7)
+
+
 def test_a_matrix_that_is_not_positive_definite_has_no_cholesky_root():
     with pytest.raises(np.linalg.LinAlgError):
         CholeskyRoot(np.asfortranarray(np.diag([1.0, -1.0])))

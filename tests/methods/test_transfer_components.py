@@ -450,6 +450,8 @@ def test_a_gram_matrix_that_is_not_symmetric_is_refused(two_domains):
     [
         TCA(4, gamma=GAMMA),
         TCA(4, kernel="linear", scale="constraint"),
+        TJM(4, max_iter=4, tol=0),
+        TJM(4, kernel="rbf", gamma=GAMMA, scale="constraint", max_iter=3, tol=0),
         JDA(4, max_iter=4, tol=0),
         JDA(4, kernel="rbf", gamma=GAMMA, unit_samples=False, max_iter=3, tol=0),
         BDA(4, mu=0.3, max_iter=3, tol=0),
@@ -465,13 +467,24 @@ def test_tensors_have_the_components_of_arrays(require, problem, model):
     assert_columns(found.transform(X).numpy(), expected.transform(problem.X))
     assert_columns(found.transform(new).numpy(), expected.transform(problem.X_new))
     assert_columns(found.to("numpy").transform(problem.X_new), expected.transform(problem.X_new))
-    if not isinstance(model, TCA):
+    if isinstance(model, TJM):
+        np.testing.assert_allclose(found.row_norms_, expected.row_norms_, rtol=1e-7)
+        np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-9)
+    if isinstance(model, (JDA, BDA)):
         assert list(found.pseudo_labels_) == list(expected.pseudo_labels_)
     with pytest.raises(TypeError, match="NumPy array"):
         found.transform(problem.X_new)
 
 
+@pytest.mark.parametrize("model", [TCA(), TJM()], ids=str)
+def test_tensors_that_coincide_give_a_component_of_zeros(require, model):
+    X = require("torch", "torch").ones((6, 2))
+    with pytest.warns(UserWarning, match="all samples coincide"):
+        Z = model.fit_transform(X, [0, 1, 0, -1, -1, -1])
+    np.testing.assert_array_equal(Z.numpy(), np.zeros((6, 1)))
+
+
 def test_those_that_know_no_tensors_say_so(require, problem):
     torch = require("torch", "torch")
-    with pytest.raises(TypeError, match=r"TJM works on NumPy arrays: pass X\.numpy"):
-        TJM(2).fit(torch.from_numpy(np.array(problem.X)), problem.known)
+    with pytest.raises(TypeError, match=r"SSTCA works on NumPy arrays: pass X\.numpy"):
+        SSTCA(2).fit(torch.from_numpy(np.array(problem.X)), problem.known)

@@ -24,7 +24,17 @@ from skatter._solve.convergence import Pace, excess, widest_cluster, with_enough
 from skatter._solve.lanczos import BLOCK, DENSE, Krylov, Operator, lanczos, orthonormal
 from skatter._solve.small import column_signs, leading
 from skatter._solve.solution import numerical_rank, relative_residuals
-from skatter._tensors import Array, is_double
+from skatter._tensors import (
+    Array,
+    Tall,
+    copied,
+    device_of,
+    fortran,
+    host,
+    is_double,
+    random_columns,
+    to_device,
+)
 
 SMALL_GRAM, LARGE_GRAM = 1_500, 5_000
 """Features or samples up to which a matrix of that size is solved whole, and made at all."""
@@ -45,7 +55,7 @@ class Eigenpairs(NamedTuple):
     """
 
     values: Array
-    vectors: Array
+    vectors: Tall
     residuals: Array
 
 
@@ -56,44 +66,49 @@ def leading_pairs(
     *,
     tol: float,
     dtype: Any = np.float64,
+    device: Any = None,
     random_state: Any = None,
 ) -> Eigenpairs:
-    """Return the ``k`` largest eigenpairs of a positive semi-definite operator."""
+    """Return the ``k`` largest eigenpairs of a positive semi-definite operator.
+
+    On a torch ``device`` the operator takes tensors, and the vectors are one.
+    """
     k = min(k, size)
     if size <= DENSE or 4 * k > size:
-        T = apply(np.eye(size, dtype=dtype, order="F"))
-        values, vectors = leading((T + T.T) / 2, k)
-        return within_rank(values, vectors, np.zeros_like(values))
+        T = host(apply(to_device(np.eye(size, dtype=dtype, order="F"), device)))
+        values, vectors = leading((T + T.T) / 2, k, device)
+        return within_rank(values, to_device(vectors, device), np.zeros_like(values))
     rng = seeded(random_state)
+    outside = to_device(np.empty((size, 0), dtype=dtype), device)
 
-    def draw(count: int) -> Array:
-        return np.asfortranarray(rng.standard_normal((count, size)).astype(dtype).T)
+    def draw(count: int) -> Tall:
+        return fortran(random_columns(rng, count, outside))
 
     def find(n_random: int) -> tuple[Eigenpairs, int, bool]:
         first = orthonormal(draw(n_random))
-        krylov = lanczos(apply, first, _Enough(k, tol), draw, np.empty((size, 0), dtype=dtype))
-        values, Y = leading(krylov.matrix, k)
+        krylov = lanczos(apply, first, _Enough(k, tol, device), draw, outside)
+        values, Y = leading(krylov.matrix, k, device)
         found = within_rank(values, krylov.lift(Y), krylov.residual_norms(Y))
         return found, widest_cluster(found.values, min(10 * tol, EQUAL)), len(krylov.matrix) == size
 
     return with_enough_directions(find, BLOCK, size)
 
 
-def within_rank(values: Array, vectors: Array, residuals: Array) -> Eigenpairs:
+def within_rank(values: Array, vectors: Tall, residuals: Array) -> Eigenpairs:
     """Keep the pairs above the numerical rank; residuals become relative."""
     rank = numerical_rank(values)
     return Eigenpairs(values[:rank], vectors[:, :rank], residuals[:rank] / values[:rank])
 
 
 class _Enough:
-    def __init__(self, k: int, tol: float) -> None:
-        self._k, self._tol = k, tol
+    def __init__(self, k: int, tol: float, device: Any) -> None:
+        self._k, self._tol, self._device = k, tol, device
         self._pace = Pace(first_look=1)
 
     def __call__(self, krylov: Krylov) -> bool:
         if not self._pace.step() or len(krylov.matrix) <= 2 * self._k:
             return False
-        values, Y = leading(krylov.matrix, self._k)
+        values, Y = leading(krylov.matrix, self._k, self._device)
         over = excess(values, krylov.residual_norms(Y), self._tol)
         if over > 1:
             self._pace.plan(over)
@@ -103,10 +118,10 @@ class _Enough:
 class Root(Protocol):
     """R with R Rᵀ = C⁻¹ for a symmetric positive definite C."""
 
-    def times(self, W: Array) -> Array:
+    def times(self, W: Tall) -> Tall:
         """Return R W; may overwrite nothing of W."""
 
-    def transposed_times(self, W: Array) -> Array:
+    def transposed_times(self, W: Tall) -> Tall:
         """Return Rᵀ W; may overwrite W."""
 
 
@@ -114,22 +129,25 @@ class DiagonalPlusThin:
     """R for C = diag(g) + U Uᵀ with few columns U: no factorisation of anything large.
 
     With V = diag(g)^-½ U = Q diag(s) Pᵀ, R = diag(g)^-½ (I − Q diag(c) Qᵀ), c = 1 − (1 + s²)^-½.
+    It lives where U does; g is on the host.
     """
 
-    def __init__(self, g: Array, U: Array) -> None:
-        self._scale = (1 / np.sqrt(g))[:, None]
-        Q, s, _ = np.linalg.svd(self._scale * U, full_matrices=False)
-        self._Q = np.asfortranarray(Q)
-        self._shrink = (1 - 1 / np.sqrt(1 + s**2))[:, None].astype(Q.dtype)
+    def __init__(self, g: Array, U: Tall) -> None:
+        device = device_of(U)
+        scale = (1 / np.sqrt(g))[:, None]
+        Q, s, _ = np.linalg.svd(scale * host(U), full_matrices=False)
+        shrink = (1 - 1 / np.sqrt(1 + s**2))[:, None].astype(Q.dtype)
+        self._scale, self._shrink = to_device(scale, device), to_device(shrink, device)
+        self._Q = to_device(np.asfortranarray(Q), device)
 
-    def times(self, W: Array) -> Array:
-        out = W.copy(order="F")
+    def times(self, W: Tall) -> Tall:
+        out = copied(W)
         out = subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, W))
         out *= self._scale
         return out
 
-    def transposed_times(self, W: Array) -> Array:
-        out = np.asfortranarray(self._scale * W)
+    def transposed_times(self, W: Tall) -> Tall:
+        out = fortran(self._scale * W)
         return subtract_dot(out, self._Q, self._shrink * dot(self._Q.T, out))
 
 
@@ -164,18 +182,20 @@ def solve_pencil(
     *,
     tol: float,
     dtype: Any = np.float64,
+    device: Any = None,
     random_state: Any = None,
 ) -> Eigenpairs:
-    """Return the ``k`` largest eigenpairs of A w = λ C w."""
+    """Return the ``k`` largest eigenpairs of A w = λ C w, on ``device``."""
     pairs = leading_pairs(
         lambda V: root.transposed_times(numerator(root.times(V))),
         size,
         k,
         tol=tol,
         dtype=dtype,
+        device=device,
         random_state=random_state,
     )
-    return pairs._replace(vectors=root.times(np.asfortranarray(pairs.vectors)))
+    return pairs._replace(vectors=root.times(fortran(pairs.vectors)))
 
 
 class PrincipalAxes(NamedTuple):

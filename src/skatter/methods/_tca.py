@@ -50,7 +50,7 @@ class GramProduct:
 
     def __init__(self, X: Any, kernel: Kernel) -> None:
         X = X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
-        self.n, self._device = X.shape[0], tensors.device_of(X)
+        self.n, self.device = X.shape[0], tensors.device_of(X)
         self._features: Any = X if kernel.linear and X.shape[1] < self.n else None
         self._gram: Tall | None = None
         if self._features is None:
@@ -65,7 +65,7 @@ class GramProduct:
         return dot(X, dot(X.T, W))
 
     def like(self, array: Array) -> Tall:
-        return tensors.to_device(array, self._device)
+        return tensors.to_device(array, self.device)
 
     @cached_property
     def coordinates(self) -> tuple[Operator, Array | None]:
@@ -84,7 +84,7 @@ class GramProduct:
         return self._gram
 
 
-def centred(W: Array) -> Array:
+def centred(W: Tall) -> Tall:
     """Return H W, overwriting W."""
     W -= W.mean(axis=0)
     return W
@@ -145,7 +145,8 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
                 "zeros is returned.",
                 stacklevel=4,
             )
-            pairs = Eigenpairs(np.zeros(1), np.zeros((product.n, 1)), np.zeros(1))
+            nothing = product.like(np.zeros((product.n, 1)))
+            pairs = Eigenpairs(np.zeros(1), nothing, np.zeros(1))
         else:
             self._warn_of_rank(found, stacklevel=5)
         Z = product(fortran(pairs.vectors))
@@ -176,10 +177,11 @@ class TransferComponents(WithComponents, WithKernel, RivalTransformer):
     ) -> Eigenpairs:
         """Solve K N K w = λ C w for the N that ``numerator`` applies and the R Rᵀ = C⁻¹ given."""
 
-        def times(W: Array) -> Array:
+        def times(W: Tall) -> Tall:
             return product(numerator(product(W)))
 
-        return solve_pencil(times, root, product.n, k, tol=tol, random_state=self.random_state)
+        options = {"tol": tol, "device": product.device, "random_state": self.random_state}
+        return solve_pencil(times, root, product.n, k, **options)
 
     def _scaled(self, pairs: Eigenpairs) -> Eigenpairs:
         """Scale w to unit length, or to a numerator of one as the constraint has it."""

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from skatter import _tensors as tensors
 from skatter._parameters import POSITIVE, parameter
 from skatter._solve import DiagonalPlusThin, Eigenpairs
+from skatter._solve.blas import inner
+from skatter._tensors import like
 from skatter.methods._base import Transfer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import COMPONENTS, Tuning, method
@@ -37,7 +40,7 @@ class TJM(Iterative, TransferComponents):
 
     Sources are pooled. Labels are not used. With ``max_iter=1`` it is :class:`TCA`. The defaults
     are those of the authors' release, made for samples scaled to unit length
-    (:class:`sklearn.preprocessing.Normalizer`).
+    (:class:`sklearn.preprocessing.Normalizer`). Torch tensors are worked on where they are.
 
     Parameters
     ----------
@@ -74,6 +77,7 @@ class TJM(Iterative, TransferComponents):
     (3, 2)
     """
 
+    _takes_tensors = True
     penalty: float = parameter(POSITIVE, default=1.0)
     source_weight: float = parameter(POSITIVE, default=1.0)
     kernel: Any = "linear"
@@ -81,7 +85,7 @@ class TJM(Iterative, TransferComponents):
     _default_n_components = 20
 
     def _solve(self, transfer: Transfer, product: GramProduct, k: int) -> Eigenpairs:
-        means = product(self._mean_difference(transfer))
+        means = product(product.like(self._mean_difference(transfer)))
         only_source = transfer.source & ~transfer.target
         weights = np.ones(product.n)
         iterations = Iterations.of(self)
@@ -89,15 +93,15 @@ class TJM(Iterative, TransferComponents):
             root = DiagonalPlusThin(self.penalty * weights, means)
             found = self._pencil(product, root, k, tol=EIGEN_TOL)
             pairs = self._scaled(found)
-            self.row_norms_ = np.linalg.norm(pairs.vectors, axis=1)
+            self.row_norms_ = tensors.column_norms(pairs.vectors.T)
             # Rows that have gone to zero stay there, by a weight that is large but finite.
             size = np.sqrt(self.row_norms_**2 + np.finfo(np.float64).eps)
             weights = np.where(only_source, self.source_weight / size, 1.0)
             # The objective, at coefficients that meet the constraint.
-            A = found.vectors / np.sqrt(found.values)
-            rows = np.linalg.norm(A, axis=1)
+            A = found.vectors / like(np.sqrt(found.values), found.vectors)
+            rows = tensors.column_norms(A.T)
             sizes = 2 * self.source_weight * rows[only_source].sum()
             sizes += np.square(rows[~only_source]).sum()
-            iterations.record(float(np.square(means.T @ A).sum() + self.penalty * sizes))
+            iterations.record(float(np.square(inner(means, A)).sum() + self.penalty * sizes))
         self.objective_ = np.array(iterations.objective)
         return pairs
