@@ -14,7 +14,6 @@ from skatter._tensors import Array
 from skatter.domains import Domains
 from skatter.scatter._factors import (
     class_factor,
-    class_indicators,
     conditional_factor,
     domain_factor,
 )
@@ -86,11 +85,12 @@ def measure(geometry: Geometry, domains: Domains) -> Scatters:
     n_labelled = max(domains.n_labelled, 1)
     norms = geometry.squared_norms
     cells, cell = domains.cells()
+    labelled = np.where(cells.labelled, cells.counts, 0)[:, None]
     factors = [
         cells.counts[:, None] / len(norms),
         domain_factor(cells),
+        labelled / np.sqrt(n_labelled),
         class_factor(cells),
-        class_indicators(cells),
         conditional_factor(cells),
     ]
     # Samples of one domain and class have the same coefficients, and one pass over the Gram matrix
@@ -99,9 +99,11 @@ def measure(geometry: Geometry, domains: Domains) -> Scatters:
     table = tensors.to_device(of_sample, geometry.device)
     energies = geometry.energies(tensors.take(table, cell))
     ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
-    pooled, domain, between, classes, conditional = (
+    pooled, domain, labelled_mean, between, conditional = (
         float(part.sum()) for part in np.split(energies, ends)
     )
+    # Class means are the labelled mean and how they differ from it, at right angles.
+    classes = labelled_mean + between
     return Scatters(
         total=max(float(norms.mean()) - pooled, 0.0),
         domain=domain,
