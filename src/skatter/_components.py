@@ -639,9 +639,9 @@ def _scatter_lines(
     """Return the scatters before and after, those that there are, and their shares of the total."""
     lines = []
     for name in ("total", "domain", "conditional_domain", "between_class", "within_class"):
-        pair = [(getattr(scatters, name), scatters.total) for scatters in scatter.values()]
+        pair = [(getattr(scatters, name), scatters.share(name)) for scatters in scatter.values()]
         if any(value > 0 for value, _ in pair):
-            shares = [(number(value), percent(value / (total or 1))) for value, total in pair]
+            shares = [(number(value), percent(share)) for value, share in pair]
             words = name.replace("_class", "-class").replace("_", " ")
             lines.append((words, *shares[0], *shares[1]))
     return ("scatter", "before", "of total", "after", "of total"), tuple(lines)

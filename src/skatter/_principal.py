@@ -17,7 +17,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
-from skatter._checks import check_samples, seeded
+from skatter._checks import TakesSparse, check_samples, seeded
 from skatter._parameters import COUNT, declared, parameter
 from skatter._solve.blas import plain_qr
 from skatter._tensors import Tall
@@ -34,7 +34,9 @@ BATCH = 4096  # new samples mapped at a time
 
 
 @declared
-class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrincipalMap(
+    TakesSparse, WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Map samples to the leading principal components of a kernel.
 
     It is :class:`sklearn.decomposition.KernelPCA` with the kernels of :class:`~skatter.SCA`, for
@@ -136,8 +138,3 @@ class PrincipalMap(WithKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

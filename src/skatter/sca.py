@@ -98,7 +98,7 @@ class SCA(RidgedComponents, LabelledComponents):
     >>> sca.transform(X[:3]).shape
     (3, 2)
     >>> before, after = sca.scatter_["before"], sca.scatter_["after"]
-    >>> bool(after.domain / after.total < before.domain / before.total)
+    >>> after.share("domain") < before.share("domain")
     True
     """
 

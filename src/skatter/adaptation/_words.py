@@ -22,7 +22,7 @@ from skatter.hedging import ChampionClassifier, ChampionRegressor, Judgement
 from skatter.hedging._champion import OWN
 from skatter.hedging._expectation import FEWEST
 from skatter.methods._generalization import Generalizer
-from skatter.selection import Estimate, LabelVerdict, NumberVerdict
+from skatter.selection import LabelVerdict, NumberVerdict
 from skatter.selection.criteria import is_collapsed
 from skatter.tables import Samples
 
@@ -140,11 +140,7 @@ def _metric(labels: LabelVerdict | NumberVerdict) -> str:
 def _figure(labels: LabelVerdict | NumberVerdict, name: str) -> str:
     if isinstance(labels, LabelVerdict):
         return str(labels.accuracy[name])
-    return _error(labels.error[name])
-
-
-def _error(error: Estimate) -> str:
-    return f"{error.value:.3g} ({error.low:.3g} to {error.high:.3g})"
+    return f"{labels.error[name]:.3g}"
 
 
 def _expected(comparison: Comparison) -> list[str]:
@@ -157,8 +153,7 @@ def _expected(comparison: Comparison) -> list[str]:
             f"{percent(judgement.plain_accuracy, 1)} plain."
         ]
     return [
-        f"Expected {RMSE} there: {_error(judgement.error)} adapted, "
-        f"{judgement.plain_error:.3g} plain.",
+        f"Expected {RMSE} there: {judgement.error:.3g} adapted, {judgement.plain_error:.3g} plain.",
         judgement.about_mean,
     ]
 

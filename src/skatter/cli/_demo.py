@@ -101,7 +101,7 @@ def evaluate(method: str, model: Any, data: Dataset, source: str) -> tuple[Row, 
         nearest = KNeighborsClassifier(n_neighbors=1).fit(Z[in_source], y[in_source])
         accuracy = float(nearest.score(Z[~in_source], truth))
     scatters = measure(Geometry.of_features(Z), read_domains(y, data.domain))
-    return Row(method, accuracy, scatters.domain / scatters.total, seconds), Z
+    return Row(method, accuracy, scatters.share("domain"), seconds), Z
 
 
 def _draw_rows(data: Dataset, n_per_domain: int, seed: int) -> NDArray[Any]:

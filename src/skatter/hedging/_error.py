@@ -114,12 +114,11 @@ class NumberJudgement:
     @property
     def summary(self) -> str:
         """The answer and the figures behind it, in a few plain sentences."""
-        error = self.error
         return "\n".join(
             [
                 self.reason,
-                f"Expected root mean squared error in the target: {error.value:.3g} "
-                f"({error.low:.3g} to {error.high:.3g}) adapted, {self.plain_error:.3g} plain.",
+                f"Expected root mean squared error in the target: {self.error:.3g} adapted, "
+                f"{self.plain_error:.3g} plain.",
                 f"Expected saving: {self.gain}.",
                 self.about_mean,
             ]

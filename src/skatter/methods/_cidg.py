@@ -74,7 +74,7 @@ class CIDG(RidgedComponents, LabelledComponents):
     >>> X = rng.normal(size=(120, 5)) + 3 * np.eye(3, 5)[y] + site[:, None]
     >>> cidg = CIDG().fit(X, y, sample_domain=site)
     >>> before, after = cidg.scatter_["before"], cidg.scatter_["after"]
-    >>> before.conditional_domain / before.total > 10 * after.conditional_domain / after.total
+    >>> before.share("conditional_domain") > 10 * after.share("conditional_domain")
     True
     """
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from skatter._extras import need
 from skatter._parameters import COUNT, NON_NEGATIVE, POSITIVE, choice, parameter, real
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains, Mask
@@ -129,13 +130,7 @@ class MTAE(WithComponents, Seeded, Iterative, GeneralizingTransformer):
     tol: float = 0.0
 
     def _fit(self, transfer: Transfer) -> None:
-        try:
-            import torch
-        except ImportError as error:
-            raise ImportError(
-                f"MTAE is trained by PyTorch, which cannot be imported ({error}): pip install "
-                '"skatter[torch]"'
-            ) from error
+        torch = need("torch", 'MTAE is trained by PyTorch: pip install "skatter[torch]"')
         rng = self._rng()
         rows, draw, rank = self._pairing(transfer.X, transfer.domains, rng)
         n_features = transfer.X.shape[1]

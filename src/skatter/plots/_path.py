@@ -65,7 +65,7 @@ class Path:
     def shares(self, name: str, settings: Sequence[tuple[float, float]]) -> list[float]:
         """Return a scatter over the total one along some settings; NaN where that is zero."""
         found = [self.scatters[setting] for setting in settings]
-        return [getattr(s, name) / s.total if s.total > 0 else np.nan for s in found]
+        return [s.share(name) if s.total > 0 else np.nan for s in found]
 
 
 def solve_path(

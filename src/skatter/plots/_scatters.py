@@ -115,7 +115,7 @@ def _shares(model: ScatterComponents, when: str) -> list[float]:
             f"The total scatter {when} is zero: all samples coincide there, and there are no "
             "shares to draw."
         )
-    return [getattr(scatters, measure.name) / scatters.total for measure in MEASURES]
+    return [scatters.share(measure.name) for measure in MEASURES]
 
 
 def absent_scatters(domains: Domains) -> dict[str, str]:

@@ -21,7 +21,7 @@ from skatter.reporting._model_parts import ModelParts, Space
 from skatter.reporting._samples import draw_rows
 from skatter.reporting._views import FULL, pack
 from skatter.sca import SCA, KernelFisher, beta_of, learns_from_numbers
-from skatter.scatter import Geometry, measure
+from skatter.scatter import Geometry, Scatters, measure
 from skatter.selection import nearest_labels
 from skatter.selection._folds import FoldSolver
 from skatter.selection.criteria._scatters import ScatterJudge
@@ -183,7 +183,7 @@ class _Judge:
         return round(self._criterion(label).criterion, 5)
 
 
-def _share(scatters: Any, name: str) -> float:
+def _share(scatters: Scatters, name: str) -> float:
     if name == "total":
         return float(f"{scatters.total:.6g}")
-    return round(getattr(scatters, name) / scatters.total, 6) if scatters.total > 0 else 0.0
+    return round(scatters.share(name), 6)

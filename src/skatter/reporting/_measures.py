@@ -60,8 +60,7 @@ def scatter_lines(before: Scatters, after: Scatters | None, domains: Domains) ->
 
 
 def _size(scatters: Scatters, name: str) -> tuple[float, float]:
-    size = getattr(scatters, name)
-    return size, float(size / scatters.total) if scatters.total > 0 else 0.0
+    return getattr(scatters, name), scatters.share(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,16 @@ class Scatters(NamedTuple):
     within_class: float
     conditional_domain: float
 
+    def share(self, name: str) -> float:
+        """Return a scatter as a share of the total one; 0 where there is no scatter at all.
+
+        Examples
+        --------
+        >>> Scatters(4.0, 1.0, 2.0, 1.0, 0.0).share("domain"), Scatters(*[0.0] * 5).share("domain")
+        (0.25, 0.0)
+        """
+        return float(getattr(self, name) / self.total) if self.total > 0 else 0.0
+
 
 @dataclass(frozen=True)
 class Geometry:

@@ -142,6 +142,12 @@ class Estimate:
     ----------
     value, low, high : float
         Estimate, and the ends of the interval.
+
+    Examples
+    --------
+    >>> estimate = Estimate(0.5, 0.25, 0.75)
+    >>> f"{estimate}", f"{estimate:.3g}"
+    ('50.0 % (25.0 % to 75.0 %)', '0.5 (0.25 to 0.75)')
     """
 
     value: float
@@ -150,6 +156,12 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{percent(self.value, 1)} ({percent(self.low, 1)} to {percent(self.high, 1)})"
+
+    def __format__(self, spec: str) -> str:
+        """Write each number in a format; without one in percent, as ``str`` does."""
+        if not spec:
+            return str(self)
+        return f"{self.value:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
 
 
 @dataclass(frozen=True)

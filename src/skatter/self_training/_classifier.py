@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from skatter._accuracy import ScoresLabelled
-from skatter._checks import check_choice, check_samples, warn_of_units
+from skatter._checks import TakesSparse, check_choice, check_samples, warn_of_units
 from skatter._components import project_alike
 from skatter._formatting import percent
 from skatter._notebook import Section, ShowsLearnt, listed_with_counts
@@ -34,7 +34,7 @@ from skatter._parameters import (
 )
 from skatter._principal import PrincipalMap
 from skatter._tensors import Array, Tall, host, is_tensor
-from skatter.domains import Domains, read_domains
+from skatter.domains import Domains, read_domains, require_labels
 from skatter.kernels import KERNEL_PARAMETERS
 from skatter.maps import explicit_features, fitted_map
 from skatter.sca import SCA, check_sca
@@ -99,7 +99,7 @@ def _several(rule: Rule) -> Rule:
 
 
 @declared
-class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
+class SCAClassifier(TakesSparse, Declared, ScoresLabelled, ShowsLearnt):
     """SCA and a classifier that trains itself on unlabelled samples, with nothing to tune.
 
     Five simple classifiers predict the unlabelled samples from the components, and vote. What
@@ -231,12 +231,7 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
         template = standard if self.estimator is None else clone(self.estimator)
         X = check_samples(self, X, reset=True, tensors=True)
         domains = read_domains(y, sample_domain, labelled=labelled, n_samples=X.shape[0])
-        if not domains.n_labelled:
-            raise ValueError(
-                "SCAClassifier requires y to be passed, but the target y is None or has no "
-                "labelled sample: -1, NaN, None and blank text mark unlabelled ones. Without any "
-                "label, use USCA or KPCA."
-            )
+        require_labels(self, domains, "; without any label, use USCA or KPCA")
         template.check_domains(domains)
         by_samples = template.feature_map is None and template.kernel != "precomputed"
         if by_samples and "none" in self.scalings:
@@ -363,12 +358,6 @@ class SCAClassifier(Declared, ScoresLabelled, ShowsLearnt):
             for each in self.candidates_
         )
         return [Section(type(self).__name__, facts, heads, lines)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
 
 
 @dataclass(frozen=True, eq=False)
