@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
+from scipy.stats import norm, rankdata
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skatter import DomainScaler, HedgedRegressor, make_domain_pipeline
+from skatter.scaling import DomainRanks
 
 
 @pytest.fixture
@@ -109,3 +111,55 @@ def test_tensors_are_scaled_as_arrays_are(require, samples):
     assert_allclose(scaled, arrays.fit_transform(X, y, sample_domain=site), atol=1e-12)
     assert_allclose(model.transform(there[:5]), arrays.transform(X[:5]), atol=1e-12)
     assert_allclose(model.transform(X[:5]), arrays.transform(X[:5]), atol=1e-12)
+
+
+# --- ranks --------------------------------------------------------------------------------------
+
+
+def test_ranks_are_the_standardised_normal_scores_of_each_domain_alone(samples):
+    X, y, site = samples
+    X = np.round(X)  # some values are equal
+    found = DomainRanks().fit_transform(X, y, sample_domain=site)
+    for name in np.unique(site):
+        own = X[site == name]
+        scores = norm.ppf((rankdata(own, axis=0) - 0.5) / len(own))
+        assert_allclose(found[site == name], StandardScaler().fit_transform(scores), atol=1e-9)
+
+
+def test_ranks_undo_any_rising_change_of_a_domain(samples):
+    X, y, site = samples
+    moved = np.where((site == "ship")[:, None], np.exp(X) + 7, X)
+    before, after = (
+        DomainRanks().fit_transform(each, y, sample_domain=site) for each in (X, moved)
+    )
+    assert_allclose(after, before, atol=1e-9)
+
+
+def test_new_samples_get_the_ranks_that_they_would_have_had_in_the_targets(samples):
+    X, y, site = samples
+    model = DomainRanks().fit(X, y, sample_domain=site)
+    target = np.sort(X[site == "ship"], axis=0)
+    middle = (target[3:4] + target[4:5]) / 2
+    low, high = (model.transform(target[i : i + 1]) for i in (3, 4))
+    found = model.transform(middle, sample_domain=["moon"])
+    assert ((low < found) & (found < high)).all()
+    assert_allclose(model.transform(target[:1] - 100), model.transform(target[:1]))
+
+
+def test_quantiles_of_many_samples_are_as_good_as_their_ranks():
+    X = np.random.default_rng(0).gamma(2.0, size=(3000, 2))
+    found, scores = DomainRanks().fit_transform(X), norm.ppf((rankdata(X, axis=0) - 0.5) / 3000)
+    assert len(DomainRanks().fit(X).quantiles_[0]) == 1000
+    assert np.abs(found - scores)[np.abs(scores) < 3].max() < 0.05
+
+
+def test_a_feature_that_is_constant_in_a_domain_is_zero_there():
+    X = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 1.0], [4.0, 2.0]])
+    found = DomainRanks().fit_transform(X, sample_domain=["a", "a", "b", "b"])
+    assert_allclose(found[:2, 1], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_scikit_learn_finds_no_fault_with_ranks(routing):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        check_estimator(DomainRanks())

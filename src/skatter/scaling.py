@@ -7,52 +7,42 @@ difference that is real, such as other shares of the classes; so this is a choic
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skatter._checks import check_samples
-from skatter._tensors import Tall, host_dtype, is_tensor, like, moments_of_columns, take
-from skatter.domains import which_domain
+from skatter._tensors import (
+    Array,
+    Tall,
+    host,
+    host_dtype,
+    is_tensor,
+    like,
+    moments_of_columns,
+    take,
+)
+from skatter.domains import Mask, which_domain
 from skatter.labels import read_marked
 
-__all__ = ["DomainScaler"]
+__all__ = ["DomainRanks", "DomainScaler"]
 
 
-class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Give every feature mean zero and standard deviation one inside each domain.
-
-    Samples of a domain that was not seen in ``fit``, and samples without one, are taken for the
-    target's: they are scaled by all target samples together, or by all samples where there was no
-    target.
-
-    Attributes
-    ----------
-    domain_ids_ : ndarray of shape (n_domains,)
-        Domains seen in ``fit``.
-    means_, scales_ : ndarray of shape (n_domains + 1, n_features)
-        Mean and standard deviation of each domain; the last row is for samples of any other one.
-        A feature that is constant in a domain is not divided.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skatter import DomainScaler
-    >>> X, site = [[1.0], [3.0], [10.0], [30.0]], ["a", "a", "b", "b"]
-    >>> scaler = DomainScaler().fit(X, sample_domain=site)
-    >>> scaler.transform(X, sample_domain=site).ravel()
-    array([-1.,  1., -1.,  1.])
-    """
+class _InEachDomain(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+    """Learn something from each domain, and from all that may stand for an unknown one."""
 
     __metadata_request__fit: ClassVar = {"sample_domain": True, "labelled": True}
     __metadata_request__transform: ClassVar = {"sample_domain": True}
 
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
-    ) -> DomainScaler:
-        """Learn the mean and the standard deviation of every feature in every domain.
+    ) -> Self:
+        """Learn from the samples of every domain.
 
         Takes what :meth:`skatter.SCA.fit` takes, but for sparse samples. Labels, be they classes
         or numbers, say which domains are targets, and nothing else.
@@ -64,18 +54,12 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         others = domains.target if domains.target.any() else np.ones(len(X), dtype=bool)
         groups = [*(domains.domain == d for d in range(domains.n_domains)), others]
         self.domain_ids_ = np.array(domains.domain_ids)
-        dtype = host_dtype(X)
-        if is_tensor(X):
-            found = [moments_of_columns(take(X, np.flatnonzero(rows))) for rows in groups]
-            self.means_ = np.stack([mean for mean, _ in found]).astype(dtype)
-            scales = np.sqrt([variance for _, variance in found])
-        else:
-            self.means_ = np.stack([X[rows].mean(axis=0) for rows in groups])
-            scales = np.stack([X[rows].std(axis=0) for rows in groups])
-        # A constant feature has the standard deviation that rounding left.
-        rounding = 10 * np.finfo(dtype).eps * np.abs(self.means_)
-        self.scales_ = np.where(scales > rounding, scales, 1).astype(dtype)
+        self._learn(X, groups)
         return self
+
+    @abstractmethod
+    def _learn(self, X: Any, groups: Sequence[Mask]) -> None:
+        """Set what is learnt from groups of rows: the domains, and all that stand for others."""
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
@@ -103,9 +87,120 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return self._scaled(X, np.full(len(X), -1))
         return self._scaled(X, which_domain(sample_domain, self.domain_ids_, n_samples=len(X)))
 
+    @abstractmethod
     def _scaled(self, X: Any, domain: Any) -> Tall:
-        """Scale rows by their domain's code; -1 is the last row of the statistics."""
+        """Scale rows by their domain's code; -1 is the last of what was learnt."""
+
+
+class DomainScaler(_InEachDomain):
+    """Give every feature mean zero and standard deviation one inside each domain.
+
+    Samples of a domain that was not seen in ``fit``, and samples without one, are taken for the
+    target's: they are scaled by all target samples together, or by all samples where there was no
+    target.
+
+    Attributes
+    ----------
+    domain_ids_ : ndarray of shape (n_domains,)
+        Domains seen in ``fit``.
+    means_, scales_ : ndarray of shape (n_domains + 1, n_features)
+        Mean and standard deviation of each domain; the last row is for samples of any other one.
+        A feature that is constant in a domain is not divided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter import DomainScaler
+    >>> X, site = [[1.0], [3.0], [10.0], [30.0]], ["a", "a", "b", "b"]
+    >>> scaler = DomainScaler().fit(X, sample_domain=site)
+    >>> scaler.transform(X, sample_domain=site).ravel()
+    array([-1.,  1., -1.,  1.])
+    """
+
+    def _learn(self, X: Any, groups: Sequence[Mask]) -> None:
+        dtype = host_dtype(X)
+        if is_tensor(X):
+            found = [moments_of_columns(take(X, np.flatnonzero(rows))) for rows in groups]
+            self.means_ = np.stack([mean for mean, _ in found]).astype(dtype)
+            scales = np.sqrt([variance for _, variance in found])
+        else:
+            self.means_ = np.stack([X[rows].mean(axis=0) for rows in groups])
+            scales = np.stack([X[rows].std(axis=0) for rows in groups])
+        # A constant feature has the standard deviation that rounding left.
+        rounding = 10 * np.finfo(dtype).eps * np.abs(self.means_)
+        self.scales_ = np.where(scales > rounding, scales, 1).astype(dtype)
+
+    def _scaled(self, X: Any, domain: Any) -> Tall:
         if is_tensor(X):
             means, scales = (take(like(table, X), domain) for table in (self.means_, self.scales_))
             return (X - means).div_(scales)
         return np.asarray((X - self.means_[domain]) / self.scales_[domain])
+
+
+class DomainRanks(_InEachDomain):
+    """Give every feature the ranks that its values have inside each domain, as normal scores.
+
+    A value becomes the z-score of its rank, Φ⁻¹(share of the domain below it), of values that are
+    equal the middle one; then all are standardised. So any rising change of a feature between
+    domains is undone, not only one of origin and unit as by :class:`DomainScaler`, and no value is
+    an outlier. Samples without a known domain are taken for the target's, as there.
+
+    Attributes
+    ----------
+    domain_ids_ : ndarray of shape (n_domains,)
+        Domains seen in ``fit``.
+    quantiles_ : list of ndarray of shape (n_quantiles, n_features)
+        Quantiles of each domain, at most 1,000; the last are for samples of any other one.
+    means_, scales_ : ndarray of shape (n_domains + 1, n_features)
+        Mean and standard deviation of the normal scores, which are not 0 and 1 where values are
+        equal. A feature that is constant in a domain is not divided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatter.scaling import DomainRanks
+    >>> X, site = [[1.0], [2.0], [4.0], [0.1], [0.2], [9.0]], ["a"] * 3 + ["b"] * 3
+    >>> DomainRanks().fit_transform(X, sample_domain=site).ravel().round(2)
+    array([-1.22,  0.  ,  1.22, -1.22,  0.  ,  1.22])
+    """
+
+    def _learn(self, X: Any, groups: Sequence[Mask]) -> None:
+        parts = [host(X)[rows] for rows in groups]
+        self.quantiles_ = [_quantiles(part) for part in parts]
+        scores = [_normal_scores(*each) for each in zip(parts, self.quantiles_, strict=True)]
+        self.means_ = np.stack([each.mean(axis=0) for each in scores])
+        scales = np.stack([each.std(axis=0) for each in scores])
+        self.scales_ = np.where(scales > 0, scales, 1)
+
+    def _scaled(self, X: Any, domain: Any) -> Tall:
+        values, out = host(X), np.empty(X.shape, dtype=self.means_.dtype)
+        for code in np.unique(domain):
+            rows = domain == code
+            scores = _normal_scores(values[rows], self.quantiles_[code])
+            out[rows] = (scores - self.means_[code]) / self.scales_[code]
+        return like(out, X) if is_tensor(X) else out
+
+
+MOST_QUANTILES = 1000
+
+
+def _levels(n: int) -> Array:
+    return (np.arange(n) + 0.5) / n
+
+
+def _quantiles(X: Array) -> Array:
+    """Return values of every column in rising order: all, or some as far apart as can be."""
+    places = _levels(min(MOST_QUANTILES, len(X))) * len(X)
+    return np.asarray(np.sort(X, axis=0)[places.astype(int)])
+
+
+def _normal_scores(X: Array, quantiles: Array) -> Array:
+    """Return Φ⁻¹ of the share of a domain below each value, given its quantiles by column."""
+    levels = _levels(len(quantiles))
+    out = np.empty_like(X)
+    for values, known, column in zip(X.T, quantiles.T, out.T, strict=True):
+        # From below and from above: the middle of the ranks of equal values.
+        rising = np.interp(values, known, levels)
+        falling = np.interp(-values, -known[::-1], levels)
+        column[:] = ndtri((rising + 1 - falling) / 2)
+    return out

@@ -51,7 +51,7 @@ from skatter import (
 from skatter.methods import METHODS
 from skatter.saving import ModelFileError, describe_model, load_model, save_model
 from skatter.saving._nodes import Reader, Writer
-from skatter.scaling import DomainScaler
+from skatter.scaling import DomainRanks, DomainScaler
 from skatter.tables import TableError
 from skatter.trees import ForestClassifier
 
@@ -592,6 +592,7 @@ SHORT = {"[:-1]": lambda a: a[:-1], "[1:]": lambda a: a[1:], "one": lambda a: a[
         (Ridge(), "coef_"),
         (SCA(2), "X_fit_ dual_coef_ offset_ eigenvalues_ classes_"),
         (DomainScaler(), "means_ scales_ domain_ids_"),
+        (DomainRanks(), "means_ scales_ domain_ids_"),
         (NearestNeighbour(), "X_fit_ _codes classes_"),
         (ForestClassifier(2), "classes_"),
     ],
@@ -734,6 +735,7 @@ def test_steps_that_are_not_fitted_are_refused_beside_those_that_are(tmp_path):
         (MinMaxScaler(), "scale_", lambda a: a * 0, "holds a zero"),
         (RobustScaler(), "center_", lambda a: a * np.nan, "would be given NaN"),
         (DomainScaler(), "scales_", lambda a: a * 0, "holds a zero"),
+        (DomainRanks(), "scales_", lambda a: a * 0, "holds a zero"),
     ],
 )
 def test_scalers_make_numbers_of_numbers(tmp_path, scaler, name, change, words):

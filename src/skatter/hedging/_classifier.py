@@ -234,7 +234,12 @@ class HedgedClassifier(ScoresLabelled, Hedge):
         for scaling, model in zip(views.scalings, models, strict=True):
             yield Member("SCA", scaling, True, model)
         if not domains.labelled.all():
-            own = SCAClassifier(structured=False, class_frequencies=frequencies, random_state=seed)
+            own = SCAClassifier(
+                scalings=("none", "domain"),
+                structured=False,
+                class_frequencies=frequencies,
+                random_state=seed,
+            )
             own.fit(views.pooled[rows], **given)
             yield Member(SELF_TRAINED, "pooled", True, own)
 

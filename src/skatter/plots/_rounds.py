@@ -17,7 +17,7 @@ PANELS = {
     "agreement": "Votes for the winning class",
 }
 """Attribute of a round, and what its panel shows."""
-_COLOURS = {"none": canvas.PALETTE[0], "domain": canvas.PALETTE[2]}
+_COLOURS = dict(zip(("none", "ranks", "domain"), canvas.PALETTE, strict=False))
 _MARKERS = "o^sDvPX*"
 
 
@@ -87,7 +87,7 @@ def plot_rounds(classifier: Any, *, title: str | None = None) -> Figure:
     later = max((each.changed for each in rounds if each.number > 1), default=0.0)
     if later > 0:  # in a first round all is new: lines come in from above, or it would flatten them
         axes[1].set_ylim(-0.04 * later, 1.15 * later)
-    scaling = {"none": "as they are", "domain": "scaled"}
+    scaling = {"none": "as they are", "domain": "scaled", "ranks": "ranks"}
     names = [f"{scaling[c.scaling]}, {c.ridge:g}: {percent(c.weight)}" for c in candidates]
     handles = [line for line in axes[-1].lines if line.get_gid() == "candidate"]
     canvas.legend_beside(axes[-1], handles, names, title="samples, ridge: weight")

@@ -90,6 +90,7 @@ adaptation._model.TableModel adapted @DomainPipeline; plain @DomainPipeline; shi
     label str; domain str | none; numbers {any}; settings {any}
 kernels.Kernel metric KERNELS | @MappedLinear; params {any}; origin f p | none
 maps.LandmarkMap kernel_; landmarks_ f k p; normalization_ f k k; n_features_out_ int k
+scaling.DomainRanks quantiles_ [f * p]; means_ f d+1 p; scales_ f d+1 p
 scaling.DomainScaler means_ f d+1 p; scales_ f d+1 p
 neighbours.NearestNeighbour classes_; X_fit_ f n p; _codes i n <c; _keys f n
 class_span.ClassSpan unit_ num; mean_; components_ f k p
@@ -119,8 +120,8 @@ hedging._members.Member name str; scaling = pooled domain; adapts bool; estimato
     weight num
 SCAClassifier classes_; label_distributions_ f * c; paths_ [@_Path] q; candidates_ [@Candidate] q;
     rounds_together_ [@Round]
-self_training._classifier.Candidate scaling = none domain; weight num
-self_training._classifier._Path scaler @DomainScaler | none; components @SCA;
+self_training._classifier.Candidate scaling = none domain ranks; weight num
+self_training._classifier._Path scaler @DomainScaler | @DomainRanks | none; components @SCA;
     neighbours @KNeighborsRegressor
 trees.ForestClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g c
 trees.BoostingClassifier classes_; trees_ @TreeEnsemble p; trees_.baseline g out
@@ -564,7 +565,9 @@ def _width_of_column(known: Any, few: Any, way: Any, dropped: Any) -> int:
     return len(frequent) + 1
 
 
-@_agreement("DomainScaler", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")
+@_agreement(
+    "DomainRanks", "DomainScaler", "MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"
+)
 def _check_scaler(state: State) -> None:
     """Refuse a scaler that lacks what it subtracts or divides by, or divides by zero."""
     needs = {"with_mean": "mean_", "with_std": "scale_"}
@@ -573,6 +576,11 @@ def _check_scaler(state: State) -> None:
         _check(not state.get(asked) or state[name] is not None, f"a scaler has no {name}")
     for name in {"scale_", "scales_"} & state.keys():
         _check(state[name] is None or bool((state[name] != 0).all()), f"{name} holds a zero")
+    if "quantiles_" in state:
+        right = len(state["quantiles_"]) == len(state["means_"]) and all(
+            map(len, state["quantiles_"])
+        )
+        _check(right, "a domain has no quantiles")
 
 
 @_agreement("LinearDiscriminantAnalysis")

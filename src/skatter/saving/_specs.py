@@ -74,7 +74,7 @@ WRAPPERS = {"FrozenEstimator": "estimator", "SCACV": "best_estimator_"}
 
 AS_WIDE = {
     *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer"),
-    *("FunctionTransformer", "KernelCenterer", "DomainScaler"),
+    *("FunctionTransformer", "KernelCenterer", "DomainRanks", "DomainScaler"),
     *("CORAL", "LinearTransport", "OptimalTransport"),
 }
 """Transformers that make as many features as they take."""

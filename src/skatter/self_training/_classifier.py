@@ -38,13 +38,18 @@ from skatter.domains import Domains, read_domains, require_labels
 from skatter.kernels import KERNEL_PARAMETERS
 from skatter.maps import explicit_features, fitted_map
 from skatter.sca import SCA, check_sca
-from skatter.scaling import DomainScaler
+from skatter.scaling import DomainRanks, DomainScaler
 from skatter.self_training._panel import consensus, train_together
 from skatter.self_training._rounds import Beliefs, Round, Trainer, side_by_side, unit_length
 from skatter.self_training._structured import Structured
 from skatter.self_training._voters import VOTERS
 
-SCALINGS = ("none", "domain")
+SCALINGS: Mapping[str, tuple[str, type[DomainScaler] | type[DomainRanks] | None]] = {
+    "none": ("as they are", None),
+    "domain": ("scaled in each domain", DomainScaler),
+    "ranks": ("ranks in each domain", DomainRanks),
+}
+"""Scalings of samples by name: in words, and by what."""
 STANDARDISE = (
     "Standardise first, e.g. make_domain_pipeline(StandardScaler(), SCAClassifier()), or use "
     "HedgedClassifier, which does so itself."
@@ -58,7 +63,7 @@ class Candidate:
 
     Attributes
     ----------
-    scaling : "none" or "domain"
+    scaling : "none", "domain" or "ranks"
         How samples were scaled.
     ridge : float
         Ridge of SCA.
@@ -123,9 +128,11 @@ class SCAClassifier(TakesSparse, Declared, ScoresLabelled, ShowsLearnt):
         are not as frequent in each domain. Its ridge is not used.
     ridges : sequence of float
         Ridges of SCA.
-    scalings : sequence of {"none", "domain"}
-        Scalings of the samples: as they are, or standardised in each domain
-        (:class:`~skatter.DomainScaler`) and of unit length. Sparse samples are taken as they are.
+    scalings : sequence of {"none", "domain", "ranks"}
+        Scalings of the samples: as they are; or standardised in each domain
+        (:class:`~skatter.DomainScaler`), or their ranks there
+        (:class:`~skatter.scaling.DomainRanks`), and of unit length. Sparse samples are taken as
+        they are.
     voters : sequence of str
         Who votes: ``"nearest"``, ``"means"``, ``"clusters"``, ``"spreading"`` and
         ``"balanced spreading"`` (:mod:`skatter.self_training._voters`).
@@ -194,7 +201,7 @@ class SCAClassifier(TakesSparse, Declared, ScoresLabelled, ShowsLearnt):
 
     estimator: SCA | None = parameter(_check_estimator, default=None, kw_only=False)
     ridges: Sequence[float] = parameter(_several(POSITIVE), default=(1e-3, 3e-3, 1e-2))
-    scalings: Sequence[str] = parameter(_several(choice(*SCALINGS)), default=SCALINGS)
+    scalings: Sequence[str] = parameter(_several(choice(*SCALINGS)), default=("domain", "ranks"))
     voters: Sequence[str] = parameter(_several(choice(*VOTERS)), default=tuple(VOTERS))
     n_rounds: int = parameter(COUNT, default=3)
     n_rounds_together: int = parameter(integer(0), default=5)
@@ -347,7 +354,7 @@ class SCAClassifier(TakesSparse, Declared, ScoresLabelled, ShowsLearnt):
         heads = ("samples", "ridge", "rounds", "kept", "criterion", "agreement", "weight")
         lines = tuple(
             (
-                "as they are" if each.scaling == "none" else "scaled in each domain",
+                SCALINGS[each.scaling][0],
                 f"{each.ridge:g}",
                 str(len(each.rounds)),
                 "–" if each.kept is None else f"round {each.kept.number}",
@@ -371,11 +378,12 @@ class _View:
     template: SCA
 
     @cached_property
-    def scaler(self) -> DomainScaler | None:
-        if self.scaling == "none":
+    def scaler(self) -> DomainScaler | DomainRanks | None:
+        _, kind = SCALINGS[self.scaling]
+        if kind is None:
             return None
         ids = self.domains.domain_ids[self.domains.domain]
-        return DomainScaler().fit(
+        return kind().fit(
             self.X, self.domains.label, sample_domain=ids, labelled=self.domains.labelled
         )
 
@@ -427,7 +435,7 @@ class _Trained:
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    scaler: DomainScaler | None
+    scaler: DomainScaler | DomainRanks | None
     components: SCA
     neighbours: KNeighborsRegressor
 
