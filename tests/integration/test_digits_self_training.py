@@ -5,10 +5,10 @@ import pytest
 
 from skatter import SCAClassifier
 
-# By its paper, MEDA has 72.1 and 89.5 on these files.
+# What MEDA has on these files, by its paper.
 
 
-@pytest.mark.parametrize(("source", "least"), [("usps", 0.73), ("mnist", 0.90)])
+@pytest.mark.parametrize(("source", "least"), [("usps", 0.721), ("mnist", 0.895)])
 def test_the_classifier_is_ahead_of_the_best_published_successor(mnist_usps, source, least):
     known = np.where(mnist_usps.domain == source, mnist_usps.y, -1)
     model = SCAClassifier().fit(mnist_usps.X, known, sample_domain=mnist_usps.domain)

@@ -24,15 +24,13 @@ from skatter._tensors import Array
 from skatter.domains import Codes, Domains
 from skatter.neighbours import nearest_rows
 from skatter.scatter import matching_factor, normalised
+from skatter.self_training._rounds import SETTLED
 from skatter.self_training._voters import N_NEIGHBOURS, indicators, rows_sum_to_one
 
 MOST = 4000  # samples that it learns from: it costs n³
 MATCHING, SMOOTHNESS, SHRINKAGE = 10.0, 1.0, 0.1  # λ, ρ and η of Long et al. (2014)
 ROUNDS = 10
-SETTLED = 0.002  # share of changed guesses at which another round would change nothing
-LEAST_OF_A_CLASS = (
-    100  # labelled samples, on average: of fewer, a neighbourhood is not a small part
-)
+LEAST_OF_A_CLASS = 100  # labelled samples, on average, so that a neighbourhood is a small part
 LEAST_SKILL, LEAST_HARMONY = 0.9, 0.7
 
 
