@@ -100,12 +100,13 @@ def test_scikit_learn_finds_no_fault_with_the_scaler(routing):
         check_estimator(DomainScaler())
 
 
-def test_tensors_are_scaled_as_arrays_are(require, samples):
+@pytest.mark.parametrize("kind", [DomainScaler, DomainRanks])
+def test_tensors_are_scaled_as_arrays_are(require, samples, kind):
     torch = require("torch", "torch")
     X, y, site = samples
     X = np.column_stack([X, np.full(len(X), 7.0)])
     there = torch.from_numpy(X)
-    arrays, model = DomainScaler(), DomainScaler()
+    arrays, model = kind(), kind()
     scaled = model.fit_transform(there, y, sample_domain=site)
     assert isinstance(scaled, torch.Tensor)
     assert_allclose(scaled, arrays.fit_transform(X, y, sample_domain=site), atol=1e-12)
