@@ -158,6 +158,8 @@ def test_a_feature_that_is_constant_in_a_domain_is_zero_there():
     X = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 1.0], [4.0, 2.0]])
     found = DomainRanks().fit_transform(X, sample_domain=["a", "a", "b", "b"])
     assert_allclose(found[:2, 1], 0, atol=1e-12)
+    for n in range(2, 60):
+        assert_allclose(DomainRanks().fit_transform(np.full((n, 2), 0.1)), 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("routing", [False, True])

@@ -170,7 +170,8 @@ class DomainRanks(_InEachDomain):
         scores = [_normal_scores(*each) for each in zip(parts, self.quantiles_, strict=True)]
         self.means_ = np.stack([each.mean(axis=0) for each in scores])
         scales = np.stack([each.std(axis=0) for each in scores])
-        self.scales_ = np.where(scales > 0, scales, 1)
+        # A constant feature has the standard deviation that rounding left; others at least 1/n.
+        self.scales_ = np.where(scales > ROUNDING, scales, 1)
 
     def _scaled(self, X: Any, domain: Any) -> Tall:
         values, out = host(X), np.empty(X.shape, dtype=self.means_.dtype)
@@ -182,6 +183,7 @@ class DomainRanks(_InEachDomain):
 
 
 MOST_QUANTILES = 1000
+ROUNDING = 1e-9
 
 
 def _levels(n: int) -> Array:
