@@ -32,6 +32,9 @@ from skatter.labels import read_marked
 
 __all__ = ["DomainRanks", "DomainScaler"]
 
+MOST_QUANTILES = 1000  # of a domain, by which ranks are told
+ROUNDING = 1e-9  # standard deviation of normal scores that rounding may leave
+
 
 class _InEachDomain(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """Learn something from each domain, and from all that may stand for an unknown one."""
@@ -180,10 +183,6 @@ class DomainRanks(_InEachDomain):
             scores = _normal_scores(values[rows], self.quantiles_[code])
             out[rows] = (scores - self.means_[code]) / self.scales_[code]
         return like(out, X) if is_tensor(X) else out
-
-
-MOST_QUANTILES = 1000
-ROUNDING = 1e-9
 
 
 def _levels(n: int) -> Array:
