@@ -31,6 +31,7 @@ from threadpoolctl import threadpool_limits
 from skatter import HedgedClassifier, SCAClassifier
 from skatter.domains import read_domains
 from skatter.hedging._champion import make_scaler, score_with
+from skatter.hedging._classifier import SELF_TRAINING
 from skatter.hedging._expectation import (
     SPREAD,
     SURE,
@@ -95,7 +96,7 @@ def run_task(suite: str, task: Task, metric: str, path: Path) -> str:
         scores = {"hedge": score(metric, truth, hedge), "champion": score(metric, truth, plain)}
         if suite in IMAGES:
             # As it is a member of the hedge.
-            own = SCAClassifier(scalings=("none", "domain"), structured=False)
+            own = SCAClassifier(**SELF_TRAINING)
             own.fit(problem.X, problem.y, **given)
             scores["SCAClassifier"] = own.score(X, problem.y[problem.test], sample_domain=domain)
     transfer = model.transfer_

@@ -2,8 +2,9 @@
 
 Self-training solves one problem after another that differ in labels alone. On a few hundred
 leading components of the kernel each of them is small, and what was left out carries little
-scatter. scikit-learn's randomised solver finds these components in a few passes over the Gram
-matrix; that is all the accuracy a basis needs, for whatever it spans, features in it are exact.
+scatter. A randomised solver (Halko, Martinsson and Tropp, 2011) finds these components in a few
+products with the Gram matrix, in single precision; that is all the accuracy a basis needs, for
+whatever it spans, features in it are exact.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.decomposition import KernelPCA
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skatter import _tensors as tensors
 from skatter._checks import TakesSparse, check_samples, seeded
 from skatter._parameters import COUNT, declared, parameter
-from skatter._solve.blas import plain_qr
-from skatter._tensors import Tall
+from skatter._solve.blas import combine, dot, inner, plain_qr
+from skatter._solve.small import leading
+from skatter._tensors import Array, Tall
 from skatter.kernels import WithKernel, centre, gram, kernel_of
 
 DENSE = 1500
 """Samples up to which all components are computed, and then cut: rows in any order then give the
 same basis to rounding."""
-PASSES = 1  # power iterations of the randomised solver
+PRODUCTS = 3  # of the randomised solver, before the one that components are read from
 OVERSAMPLED = 10  # directions of the randomised solver beyond the components
 ROUNDING = {"float64": 1e-12, "float32": 2e-7}
 """Share of the largest eigenvalue below which another one is zero, as in KernelPCA."""
@@ -80,53 +81,36 @@ class PrincipalMap(
         self.kernel_ = kernel_of(self, X)
         self.X_fit_ = tensors.copied_rows(X)
         K = gram(X, self.kernel_)
-        if tensors.is_tensor(K):
-            return self._fit_tensor(K)
-        row_means = np.asarray(K.mean(axis=0))
-        found = KernelPCA(
-            min(self.n_components, len(K) - 1),
-            kernel="precomputed",
-            eigen_solver="dense" if len(K) <= DENSE else "randomized",
-            iterated_power=PASSES,
-            random_state=0 if self.random_state is None else self.random_state,
-            copy_X=False,
-        )
-        features = np.asarray(found.fit_transform(K))
-        # What is kept is linear in the samples: the Gram matrix goes with KernelPCA.
-        self.eigenvalues_ = found.eigenvalues_
-        lengths = np.sqrt(found.eigenvalues_)
-        self.dual_coef_ = np.divide(
-            found.eigenvectors_, lengths, out=np.zeros_like(found.eigenvectors_), where=lengths > 0
-        )
-        # Coefficients that sum to zero centre the kernel values but for one constant.
-        self.dual_coef_ -= self.dual_coef_.mean(axis=0)
-        self.offset_ = row_means @ self.dual_coef_
-        return features
-
-    def _fit_tensor(self, K: Any) -> Tall:
-        """Do for a Gram matrix what KernelPCA does; it is overwritten."""
         row_means, size = centre(K), min(self.n_components, len(K) - 1)
-        if len(K) <= DENSE:
-            values, vectors = tensors.leading_of_tensor(K, size)
-        else:
-            random = seeded(self.random_state)
-            basis = tensors.random_columns(random, size + OVERSAMPLED, K)
-            for _ in range(2 * PASSES + 1):
-                basis = tensors.multiply(K, basis)
-            basis, _ = plain_qr(basis)
-            values, vectors = tensors.leading_of_tensor(
-                tensors.multiply(basis.T, tensors.multiply(K, basis)), size
-            )
-            vectors = tensors.multiply(basis, tensors.like(vectors, basis))
+        values, vectors, images = self._components_of(K, size)
         least = ROUNDING[tensors.host_dtype(K).name] * values.max(initial=0)
         lengths = np.sqrt(np.where(values > least, values, 0))
         self.eigenvalues_ = np.square(lengths)
         inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        self.dual_coef_ = tensors.like(vectors * tensors.like(inverse, vectors), K)
+        self.dual_coef_ = vectors * tensors.like(inverse, vectors)
+        # Coefficients that sum to zero centre the kernel values but for one constant.
         self.dual_coef_ -= self.dual_coef_.mean(axis=0)
         self.offset_ = tensors.multiply(row_means, self.dual_coef_)
-        # Vectors of the randomised solver are near; features must be what `transform` returns.
-        return tensors.multiply(K, self.dual_coef_)
+        return images * tensors.like(inverse, images)
+
+    def _components_of(self, K: Tall, size: int) -> tuple[Array, Tall, Tall]:
+        """Return the leading eigenpairs of a Gram matrix, of a large one nearly these, and images.
+
+        An image is the product of the Gram matrix with a vector.
+        """
+        device = tensors.device_of(K)
+        if len(K) <= DENSE:
+            values, found = leading(tensors.host(K), size, device)
+            vectors = tensors.like(found, K)
+            return values, vectors, vectors * tensors.like(values, vectors)
+        rough = tensors.single(K)
+        basis = tensors.random_columns(seeded(self.random_state), size + OVERSAMPLED, rough)
+        for _ in range(PRODUCTS):
+            basis, _ = plain_qr(dot(rough, basis))
+        basis = tensors.like(basis, K)
+        image = dot(K, basis)
+        values, turn = leading(inner(basis, image), size, device)
+        return values, combine(basis, turn), combine(image, turn)
 
     def _check_together(self) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":

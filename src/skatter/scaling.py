@@ -54,15 +54,23 @@ class _InEachDomain(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
         if y is None and sample_domain is None:
             sample_domain = np.zeros(len(X), dtype=int)
         domains = read_marked(y, sample_domain, labelled=labelled, n_samples=len(X))
-        others = domains.target if domains.target.any() else np.ones(len(X), dtype=bool)
-        groups = [*(domains.domain == d for d in range(domains.n_domains)), others]
+        groups = [domains.domain == d for d in range(domains.n_domains)]
+        targets = np.flatnonzero(domains.is_target)
+        if len(targets) == 1:
+            stands_for_others = int(targets[0])
+        else:
+            stands_for_others = len(groups)
+            groups.append(domains.target if len(targets) else np.ones(len(X), dtype=bool))
         self.domain_ids_ = np.array(domains.domain_ids)
-        self._learn(X, groups)
+        self._learn(X, groups, [*range(domains.n_domains), stands_for_others])
         return self
 
     @abstractmethod
-    def _learn(self, X: Any, groups: Sequence[Mask]) -> None:
-        """Set what is learnt from groups of rows: the domains, and all that stand for others."""
+    def _learn(self, X: Any, groups: Sequence[Mask], of_domains: list[int]) -> None:
+        """Set what is learnt from groups of rows.
+
+        ``of_domains`` has the group of each domain, and of all that is in none of them.
+        """
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: Any = None, labelled: Any = None
@@ -120,15 +128,16 @@ class DomainScaler(_InEachDomain):
     array([-1.,  1., -1.,  1.])
     """
 
-    def _learn(self, X: Any, groups: Sequence[Mask]) -> None:
+    def _learn(self, X: Any, groups: Sequence[Mask], of_domains: list[int]) -> None:
         dtype = host_dtype(X)
         if is_tensor(X):
             found = [moments_of_columns(take(X, np.flatnonzero(rows))) for rows in groups]
-            self.means_ = np.stack([mean for mean, _ in found]).astype(dtype)
+            means = np.stack([mean for mean, _ in found]).astype(dtype)
             scales = np.sqrt([variance for _, variance in found])
         else:
-            self.means_ = np.stack([X[rows].mean(axis=0) for rows in groups])
+            means = np.stack([X[rows].mean(axis=0) for rows in groups])
             scales = np.stack([X[rows].std(axis=0) for rows in groups])
+        self.means_, scales = means[of_domains], scales[of_domains]
         # A constant feature has the standard deviation that rounding left.
         rounding = 10 * np.finfo(dtype).eps * np.abs(self.means_)
         self.scales_ = np.where(scales > rounding, scales, 1).astype(dtype)
@@ -167,12 +176,13 @@ class DomainRanks(_InEachDomain):
     array([-1.22,  0.  ,  1.22, -1.22,  0.  ,  1.22])
     """
 
-    def _learn(self, X: Any, groups: Sequence[Mask]) -> None:
+    def _learn(self, X: Any, groups: Sequence[Mask], of_domains: list[int]) -> None:
         parts = [host(X)[rows] for rows in groups]
-        self.quantiles_ = [_quantiles(part) for part in parts]
-        scores = [_normal_scores(*each) for each in zip(parts, self.quantiles_, strict=True)]
-        self.means_ = np.stack([each.mean(axis=0) for each in scores])
-        scales = np.stack([each.std(axis=0) for each in scores])
+        quantiles = [_quantiles(part) for part in parts]
+        scores = [_normal_scores(*each) for each in zip(parts, quantiles, strict=True)]
+        self.quantiles_ = [quantiles[group] for group in of_domains]
+        self.means_ = np.stack([each.mean(axis=0) for each in scores])[of_domains]
+        scales = np.stack([each.std(axis=0) for each in scores])[of_domains]
         # A constant feature has the standard deviation that rounding left; others at least 1/n.
         self.scales_ = np.where(scales > ROUNDING, scales, 1)
 

@@ -9,19 +9,14 @@ import numpy as np
 from skatter._tensors.places import Array, host, identity, to_device, torch
 
 
-def leading_of_tensor(T: torch.Tensor, k: int) -> tuple[Array, torch.Tensor]:
-    """Return the largest ``k`` eigenpairs of a symmetric tensor, in double precision."""
-    values, vectors = torch.linalg.eigh(T.double())
-    return host(values[-k:].flip(0)), vectors[:, -k:].flip(1)
-
-
 def leading_on_card(T: Array, k: int, device: Any) -> tuple[Array, Array]:
     """Return the largest ``k`` eigenpairs of a symmetric host array, found on a card.
 
     A card's own float32 solver is right to three digits: it works in float64 here.
     """
-    values, vectors = leading_of_tensor(to_device(T, device), k)
-    return values.astype(T.dtype), host(vectors).astype(T.dtype)
+    values, vectors = torch.linalg.eigh(to_device(T, device).double())
+    leading = host(values[-k:].flip(0)), host(vectors[:, -k:].flip(1))
+    return leading[0].astype(T.dtype), leading[1].astype(T.dtype)
 
 
 def generalised_on_card(A: Array, C: Array, k: int, device: Any) -> tuple[Array, Array]:

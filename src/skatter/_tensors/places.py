@@ -43,6 +43,11 @@ def is_double(x: Any) -> TypeGuard[Array]:
     return isinstance(x, np.ndarray) and x.dtype == np.float64
 
 
+def single(x: Tall) -> Tall:
+    """Return an array in single precision; one that is so already is not copied."""
+    return x.float() if is_tensor(x) else x.astype(np.float32, copy=False)
+
+
 def host(x: Tall) -> Array:
     """Return a NumPy array of the same values; NumPy arrays are returned as they are."""
     return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)

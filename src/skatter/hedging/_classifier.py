@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -65,6 +65,13 @@ from skatter.self_training import SCAClassifier, read_frequencies
 
 MAX_MEASURED = 500  # samples of either side that the scatter between them is measured on
 N_NEIGHBOURS = 15  # behind SCA
+SELF_TRAINING: Mapping[str, Any] = {
+    "scalings": ("none", "domain"),
+    "structured": False,
+    "n_rounds": 3,
+    "n_rounds_together": 5,
+}
+"""Of the member that trains itself, as it was when the weights of members were fitted."""
 MAX_REHEARSED = 2_000  # labelled samples of the sources that a rehearsal learns from and predicts
 
 
@@ -234,12 +241,7 @@ class HedgedClassifier(ScoresLabelled, Hedge):
         for scaling, model in zip(views.scalings, models, strict=True):
             yield Member("SCA", scaling, True, model)
         if not domains.labelled.all():
-            own = SCAClassifier(
-                scalings=("none", "domain"),
-                structured=False,
-                class_frequencies=frequencies,
-                random_state=seed,
-            )
+            own = SCAClassifier(**SELF_TRAINING, class_frequencies=frequencies, random_state=seed)
             own.fit(views.pooled[rows], **given)
             yield Member(SELF_TRAINED, "pooled", True, own)
 
