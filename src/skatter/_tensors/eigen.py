@@ -14,7 +14,7 @@ def leading_on_card(T: Array, k: int, device: Any) -> tuple[Array, Array]:
 
     A card's own float32 solver is right to three digits: it works in float64 here.
     """
-    values, vectors = torch.linalg.eigh(to_device(T, device).double())
+    values, vectors = torch.linalg.eigh(to_device(T.astype(np.float64), device))
     leading = host(values[-k:].flip(0)), host(vectors[:, -k:].flip(1))
     return leading[0].astype(T.dtype), leading[1].astype(T.dtype)
 
