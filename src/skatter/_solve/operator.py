@@ -28,6 +28,7 @@ from skatter._solve.blas import (
     cholesky_solve,
     dot,
     is_rough,
+    large_dot,
     project_off,
     subtract_dot,
     subtract_symmetric,
@@ -66,14 +67,10 @@ class DualOperator:
         if self.n_labelled:
             self._factor = self._factorise()
 
-    @cached_property
-    def _cross(self) -> Tall:
-        """K_lu: SciPy's BLAS would copy a part of K each time; a device takes it as it lies."""
-        cross = self.K[: self.n_labelled, self.n_labelled :]
-        return cross if is_tensor(cross) else np.asfortranarray(cross)
-
     def in_single_precision(self) -> DualOperator:
-        """Return the same operator on float32 arrays: what was computed so far is cast."""
+        """Return the same operator on float32 arrays, all of them made in double precision."""
+        if self.n_labelled and not self._weak:
+            _ = self._among_classes
         arrays = ((name, value) for name, value in vars(self).items() if is_double(value))
         other = copy(self)
         vars(other).update({name: value.astype(np.float32) for name, value in arrays})
@@ -121,7 +118,7 @@ class DualOperator:
 
     def direct(self, W: Tall) -> Tall:
         """Return G W by the Woodbury formula: for few columns."""
-        out = dot(self.K, W)
+        out = large_dot(self.K, W)
         if self.n_labelled:
             inner = self._centre(copied(out[: self.n_labelled]))
             inner = self._solve(inner)
@@ -156,13 +153,13 @@ class DualOperator:
         n_labelled = self.n_labelled
         own, rest = W[:n_labelled], fortran(W[n_labelled:])
         # K_lu x_u above K_uu x_u, from rows of K that lie together
-        image = dot(self.K[n_labelled:].T, rest)
+        image = large_dot(self.K[n_labelled:].T, rest)
         v = self._centre(copied(image[:n_labelled]))
         v *= self.within / self.ridge
         v -= own
         v = self._solve(v)
         image[:n_labelled] = (own + v) / self.within
         if len(rest):
-            image[n_labelled:] -= dot(self._cross.T, v)
+            image[n_labelled:] -= large_dot(self.K[:n_labelled, n_labelled:].T, v)
             image[n_labelled:] /= self.ridge
         return image

@@ -39,9 +39,9 @@ SINGLE_RANGE = 1e-4
 
 SINGLE_TOL = 3e-7  # tolerance that components found in single precision nearly meet
 
-EXACT_BLOCKS = 4
-"""Rounding in the image of a block counts as much as the block does in the components: the first
-ones, which do most, are in double precision."""
+NEARLY_DONE = 1e3
+"""Multiple of the tolerance from which on directions that are added count so little in the
+components that single precision is exact enough for their images."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,11 @@ class KrylovPath(ABC):
     def apply_once(self, W: Tall) -> Tall:
         return self.apply(W)
 
-    @property
-    def has_single_precision(self) -> bool:
-        """Whether there is an operator in single precision that saves time."""
+    def suits_single_precision(self, k: int) -> bool:
+        """Whether it is worth trying to find ``k`` components in single precision."""
         return False
 
-    def apply_roughly(self, W: Tall) -> Tall:
+    def apply_roughly(self, W: Array) -> Array:
         """Return the image of a block in single precision."""
         raise NotImplementedError
 
@@ -152,20 +151,19 @@ class KrylovPath(ABC):
         thin = orthonormal(hstack(self.thin()))
         most = len(self.K) - self.removes_constants
 
+        may_be_rough = (
+            len(settings) == 1 and self.tol >= SINGLE_TOL and self.suits_single_precision(k)
+        )
+
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
-            first = self._begin_with(orthonormal(hstack([thin, self._draw(n_random)])))
-            may_be_rough = (
-                self.has_single_precision and len(settings) == 1 and self.tol >= SINGLE_TOL
-            )
-            search = _Search(self, settings, k, may_be_rough)
-            self._krylov = self._lanczos(search.apply, first, search)
-            if search.rough:
-                roots = search.finish(self._krylov)[0].roots
-                found = self._krylov.lift(pad_rows(roots, self._size))
-                self._krylov = None
-                first = self._begin_with(orthonormal(hstack([thin, found])))
+            first = orthonormal(hstack([thin, self._draw(n_random)]))
+            found = self._find_roughly(first, settings[0], k) if may_be_rough else None
+            if found is None:
                 search = _Search(self, settings, k)
-                self._krylov = self._lanczos(self.apply, first, search)
+            else:
+                first = orthonormal(hstack([thin, found]))
+                search = _Refinement(self, settings, k)
+            self._krylov = self._lanczos(search.apply, self._begin_with(first), search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
             widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
             return solved, widest, self._size == most
@@ -176,17 +174,33 @@ class KrylovPath(ABC):
         n_random = max(width - thin.shape[1], BLOCK // 4)
         return with_enough_directions(find, n_random, most - thin.shape[1])
 
+    def _find_roughly(self, first: Array, setting: Objective, k: int) -> Array | None:
+        """Find a setting's components in single precision, or None if it does not resolve them."""
+        search = _RoughSearch(self, [setting], k)
+        start = self._begin_with(first).astype(np.float32)
+        krylov = self._lanczos(search.apply, start, search)
+        (found,) = search.finish(krylov)
+        if not search.suits:
+            return None
+        roots = pad_rows(found.roots, len(krylov.matrix))
+        return self._off_constants(krylov.lift(roots.astype(np.float32)).astype(np.float64))
+
     def _lanczos(self, apply: Operator, first: Tall, enough: Callable[[Krylov], bool]) -> Krylov:
         n, columns = len(self.K), int(self.removes_constants)
         outside = like(np.full((n, columns), n**-0.5), first)
-        return lanczos(apply, first, enough, self._draw, outside)
+
+        def draw(count: int) -> Tall:
+            return like(self._draw(count), first)
+
+        return lanczos(apply, first, enough, draw, outside)
 
     def _draw(self, count: int) -> Tall:
         """Draw on the host, so that components are the same on every card."""
-        W = random_columns(self._random, count, self.K)
-        if self.removes_constants:
-            W = W - W.mean(axis=0)
-        return fortran(W)
+        return fortran(self._off_constants(random_columns(self._random, count, self.K)))
+
+    def _off_constants(self, W: Tall) -> Tall:
+        """Return W off what the operator removes: none of it must be in a first block."""
+        return W - W.mean(axis=0) if self.removes_constants else W
 
 
 class _Search:
@@ -194,22 +208,16 @@ class _Search:
 
     A setting that has converged stays solved: coordinates in a smaller space are coordinates in
     a larger one, with zeros behind them.
-
-    With ``may_be_rough``, images come in single precision once it is known that the space must
-    grow and that rounding leaves its components alone. What is found is then where to start.
     """
 
-    def __init__(
-        self, path: KrylovPath, settings: list[Objective], k: int, may_be_rough: bool = False
-    ) -> None:
+    def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
         self._path, self._settings, self._k = path, settings, k
-        self._may_be_rough, self.rough = may_be_rough, False
         self._solved: list[Setting] = []
         self._pace = Pace(first_look=1)
 
     def apply(self, W: Tall) -> Tall:
         """Return the image of a block, as exactly as it has to be."""
-        return self._path.apply_roughly(W) if self.rough else self._path.apply(W)
+        return self._path.apply(W)
 
     def __call__(self, krylov: Krylov) -> bool:
         if not self._pace.step() or len(krylov.matrix) <= self._k:
@@ -219,8 +227,6 @@ class _Search:
             over = self._excess(setting)
             if over > 1:
                 self._pace.plan(over)
-                if self._may_be_rough and self._pace.blocks >= EXACT_BLOCKS:
-                    self.rough = self.rough or self._suits_single_precision(setting)
                 return False
             self._solved.append(setting)
             self._pace.restart()
@@ -235,17 +241,63 @@ class _Search:
     def _solve_next(self, krylov: Krylov) -> Setting:
         return self._path.reduced(krylov, self._settings[len(self._solved)], self._k)
 
-    def _suits_single_precision(self, setting: Setting) -> bool:
-        # Rounding tears equal eigenvalues apart, and each of them has then to be found.
-        apart = widest_cluster(setting.eigenvalues, 10 * self._path.tol) < BLOCK // 4
-        return apart and bool(self._large(setting).all())
+    def _excess(self, setting: Setting) -> float:
+        return excess(setting.eigenvalues, setting.residuals, self._path.tol)
 
-    def _large(self, setting: Setting) -> Any:
-        return setting.eigenvalues > SINGLE_RANGE * setting.size
+
+class _RoughSearch(_Search):
+    """Find the components of one setting in single precision: where to start in double.
+
+    It gives up where rounding would hide or tear apart what is wanted.
+    """
+
+    suits = True
+
+    def apply(self, W: Tall) -> Tall:
+        return self._path.apply_roughly(W)
+
+    def __call__(self, krylov: Krylov) -> bool:
+        return super().__call__(krylov) or not self.suits
+
+    def _solve_next(self, krylov: Krylov) -> Setting:
+        matrix, coupling = (part.astype(np.float64) for part in (krylov.matrix, krylov.coupling))
+        setting = super()._solve_next(Krylov(krylov.basis, matrix, coupling))
+        self.suits = resolved(setting.eigenvalues, setting.size, 10 * self._path.tol)
+        return setting
 
     def _excess(self, setting: Setting) -> float:
-        if not self.rough:
-            return excess(setting.eigenvalues, setting.residuals, self._path.tol)
-        known = self._large(setting)
         # What rounding adds to the residuals is about as much again.
-        return excess(setting.eigenvalues[known], setting.residuals[known], self._path.tol / 2)
+        return excess(setting.eigenvalues, setting.residuals, self._path.tol / 2)
+
+
+class _Refinement(_Search):
+    """Go on from components that single precision has found, to the tolerance.
+
+    Rounding in the image of a block counts as much as the block does in the components. The first
+    one, which holds what was found, is exact; the others correct it, and need few digits.
+    """
+
+    def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
+        super().__init__(path, settings, k)
+        # Blocks are as wide as all that was found: a product costs more than a look.
+        self._pace = Pace(first_look=1, patience=1)
+        self._nearly_done = False
+
+    def apply(self, W: Tall) -> Tall:
+        if self._nearly_done:
+            return fortran(self._path.apply_roughly(W.astype(np.float32)).astype(np.float64))
+        return self._path.apply(W)
+
+    def _excess(self, setting: Setting) -> float:
+        over = super()._excess(setting)
+        self._nearly_done = over < NEARLY_DONE
+        return over
+
+
+def resolved(eigenvalues: Array, size: float, gap: float) -> bool:
+    """Whether single precision tells eigenvalues from its rounding, and from one another.
+
+    It tears equal ones apart, and each of them has then to be found.
+    """
+    apart = widest_cluster(eigenvalues, gap) < BLOCK // 4
+    return apart and bool(np.all(eigenvalues > SINGLE_RANGE * size))
