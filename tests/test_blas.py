@@ -1,4 +1,4 @@
-"""Products of large matrices with few columns: right, however they lie, on any number of threads."""
+"""Large matrices times few columns: right, however they lie, on any number of threads."""
 
 import numpy as np
 import pytest

@@ -78,6 +78,6 @@ class Pace:
             rate = log(previous / excess) / (self.blocks - earlier)
             if rate > 0:
                 # Convergence speeds up: go half of the way that is left.
-                blocks = min(max(1, int(log(excess) / rate / 2)), 8)
+                blocks = min(max(1, round(log(excess) / rate / 2)), 8)
         self._last_look = (self.blocks, excess)
         self._next_look = self.blocks + blocks

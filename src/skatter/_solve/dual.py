@@ -23,6 +23,7 @@ weight on total, between-class, domain and conditional domain scatter. Lanczos c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -37,7 +38,8 @@ from skatter._solve.operator import INDEFINITE, DualOperator
 from skatter._solve.path import KrylovPath, Setting, resolved
 from skatter._solve.small import leading, pad_rows
 from skatter._solve.solution import Solution
-from skatter._tensors import Array, Tall, column_norms, hstack, is_double, like
+from skatter._tensors import Array, Tall, column_norms, hstack, is_double, is_tensor, like
+from skatter._threads import one_blas_thread
 from skatter.domains import Domains
 
 SINGLE = range(1_000, 12_000)
@@ -66,6 +68,10 @@ class DualPath(KrylovPath):
 
     def apply_once(self, W: Tall) -> Tall:
         return self.operator.direct(W)
+
+    def blas(self) -> AbstractContextManager[None]:
+        """Leave the cores to threads of large products: those of BLAS would spin beside them."""
+        return nullcontext() if is_tensor(self.K) else one_blas_thread()
 
     def suits_single_precision(self, k: int) -> bool:
         """Say so by the spectrum that a few samples show."""

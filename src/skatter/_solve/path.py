@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -108,6 +109,10 @@ class KrylovPath(ABC):
         """Return the image of a block in single precision."""
         raise NotImplementedError
 
+    def blas(self) -> AbstractContextManager[None]:
+        """Return a limit of the threads of BLAS while a space grows."""
+        return nullcontext()
+
     @abstractmethod
     def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
         """Solve a setting in the coordinates of the basis."""
@@ -192,7 +197,8 @@ class KrylovPath(ABC):
         def draw(count: int) -> Tall:
             return like(self._draw(count), first)
 
-        return lanczos(apply, first, enough, draw, outside)
+        with self.blas():
+            return lanczos(apply, first, enough, draw, outside)
 
     def _draw(self, count: int) -> Tall:
         """Draw on the host, so that components are the same on every card."""
