@@ -46,7 +46,7 @@ __all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
 MEDIAN_SAMPLE = 1000
 """Above this many samples, the median heuristic looks at a subsample of this size."""
 DIAGONAL_BATCH = 256  # samples whose kernel with one another is computed for the diagonal alone
-GRAM_TILE = 256  # rows and columns of the tiles in which a Gram matrix is computed
+GRAM_TILE = 192  # rows and columns of the tiles in which a Gram matrix is computed
 _DEGREE, _COEF0 = real(1), real()
 
 _DISTANCES: Mapping[str, Callable[[Any], tensors.Array]] = {
