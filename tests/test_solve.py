@@ -541,6 +541,8 @@ def test_the_operator_is_its_definition(seed, n_domains, n_classes, kernel, norm
     assert_allclose(operator(np.eye(len(K), order="F")), expected, **close)
     assert_allclose(operator(W), expected @ W, **close)
     assert_allclose(operator.direct(W), expected @ W, **close)
+    thin = Coefficients(domains.take(order)).classes
+    assert_allclose(operator.of_thin(thin), expected @ thin, **close)
 
 
 def test_without_a_class_term_the_operator_is_the_kernel_over_the_ridge():

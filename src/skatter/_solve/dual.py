@@ -67,7 +67,7 @@ class DualPath(KrylovPath):
         return self.operator(W)
 
     def apply_once(self, W: Tall) -> Tall:
-        return self.operator.direct(W)
+        return self.operator.of_thin(W)
 
     def blas(self) -> AbstractContextManager[None]:
         """Leave the cores to threads of large products: those of BLAS would spin beside them."""

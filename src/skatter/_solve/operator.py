@@ -33,7 +33,16 @@ from skatter._solve.blas import (
     subtract_dot,
     subtract_symmetric,
 )
-from skatter._tensors import Tall, add_to_diagonal, copied, fortran, is_double, is_tensor, trace
+from skatter._tensors import (
+    Tall,
+    add_to_diagonal,
+    copied,
+    fortran,
+    is_double,
+    is_tensor,
+    multiply_by_cell,
+    trace,
+)
 from skatter.domains import Codes, Domains
 
 INDEFINITE = (
@@ -118,7 +127,18 @@ class DualOperator:
 
     def direct(self, W: Tall) -> Tall:
         """Return G W by the Woodbury formula: for few columns."""
-        out = large_dot(self.K, W)
+        return self._from_product(large_dot(self.K, W))
+
+    def of_thin(self, W: Tall) -> Tall:
+        """Return G W for columns that are the same on all samples of a domain and class."""
+        if not is_double(self.K):
+            return self.direct(W)
+        _, cell = self.coefficients.domains.cells()
+        _, first = np.unique(cell, return_index=True)
+        return self._from_product(multiply_by_cell(self.K, W[first], cell))
+
+    def _from_product(self, out: Tall) -> Tall:
+        """Return G W from K W, overwriting it."""
         if self.n_labelled:
             inner = self._centre(copied(out[: self.n_labelled]))
             inner = self._solve(inner)
@@ -129,7 +149,7 @@ class DualOperator:
 
     @cached_property
     def _image_of_classes(self) -> Tall:
-        return self.direct(self._classes)
+        return self.of_thin(self._classes)
 
     @cached_property
     def _among_classes(self) -> Tall:

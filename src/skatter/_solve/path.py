@@ -99,6 +99,7 @@ class KrylovPath(ABC):
         """Return the image of a block."""
 
     def apply_once(self, W: Tall) -> Tall:
+        """Return the image of thin columns, F and U or a basis of them."""
         return self.apply(W)
 
     def suits_single_precision(self, k: int) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils.extmath import row_norms
 
 from skatter import _tensors as tensors
@@ -51,7 +50,7 @@ class Geometry:
     energies: Callable[[tensors.Tall], Array]
     device: Any = None
     gram: Array | None = None
-    """The Gram matrix, where sums of its rows come faster than a product with it."""
+    """K, where sums of its rows come sooner than a product with it."""
 
     @classmethod
     def of_features(cls, Z: Any) -> Geometry:
@@ -76,7 +75,7 @@ class Geometry:
             product = tensors.multiply(K, tensors.like(W, K))
             return tensors.column_dots(tensors.to_device(W, device), product)
 
-        quick = K if tensors.is_double(K) and K.flags.c_contiguous else None
+        quick = K if tensors.is_double(K) else None
         return cls(tensors.host(K.diagonal()).astype(np.float64), energies, device, quick)
 
     def energy(self, W: Array) -> float:
@@ -87,10 +86,7 @@ class Geometry:
         """Return wᵀ K w for columns that are the same on all samples of a cell: rows of a table."""
         if self.gram is None:
             return self.energies(tensors.take(tensors.to_device(table, self.device), cell))
-        n = len(self.gram)
-        members = csr_array((np.ones(n), (cell, np.arange(n))), shape=(len(table), n))
-        sums = members @ (members @ self.gram).T
-        return tensors.column_dots(table, sums @ table)
+        return tensors.column_dots(table[cell], tensors.multiply_by_cell(self.gram, table, cell))
 
 
 def _energies_of_rows(Z: tensors.Tall, W: tensors.Tall) -> Array:
