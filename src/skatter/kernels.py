@@ -39,7 +39,7 @@ from skatter._parameters import (
     random_state,
     real,
 )
-from skatter._threads import in_threads
+from skatter._threads import in_brief_threads
 
 __all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
 
@@ -337,7 +337,9 @@ def _rbf_gram(X: tensors.Array, gamma: float | None) -> tensors.Array:
             K[columns, rows] = tile.T
 
     # Many small products: the cores take a strip each, for two on one product wait for each other.
-    in_threads(partial(fill, rows) for rows in gen_batches(len(X), GRAM_TILE))
+    # The last strips are the longest.
+    strips = reversed(list(gen_batches(len(X), GRAM_TILE)))
+    in_brief_threads(partial(fill, rows) for rows in strips)
     np.fill_diagonal(K, 1)
     return K
 
