@@ -38,11 +38,11 @@ from skatter._tensors import (
 SINGLE_RANGE = 1e-4
 """Share of the size of an operator below which its eigenvalues drown in single precision."""
 
-SINGLE_TOL = 3e-7  # tolerance that components found in single precision nearly meet
+NEIGHBOURS = 8
+"""Components beyond the wanted ones that single precision finds: of what its rounding mixes into
+the last wanted ones, most is from these."""
 
-NEARLY_DONE = 1e3
-"""Multiple of the tolerance from which on directions that are added count so little in the
-components that single precision is exact enough for their images."""
+SINGLE_TOL = 3e-7  # tolerance that components found in single precision nearly meet
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class KrylovPath(ABC):
 
     def _find_roughly(self, first: Array, setting: Objective, k: int) -> Array | None:
         """Find a setting's components in single precision, or None if it does not resolve them."""
-        search = _RoughSearch(self, [setting], k)
+        search = _RoughSearch(self, setting, k)
         start = self._begin_with(first).astype(np.float32)
         krylov = self._lanczos(search.apply, start, search)
         (found,) = search.finish(krylov)
@@ -258,7 +258,9 @@ class _RoughSearch(_Search):
     It gives up where rounding would hide or tear apart what is wanted.
     """
 
-    suits = True
+    def __init__(self, path: KrylovPath, setting: Objective, k: int) -> None:
+        super().__init__(path, [setting], k + NEIGHBOURS)
+        self._wanted, self.suits = slice(k), True
 
     def apply(self, W: Tall) -> Tall:
         return self._path.apply_roughly(W)
@@ -269,36 +271,27 @@ class _RoughSearch(_Search):
     def _solve_next(self, krylov: Krylov) -> Setting:
         matrix, coupling = (part.astype(np.float64) for part in (krylov.matrix, krylov.coupling))
         setting = super()._solve_next(Krylov(krylov.basis, matrix, coupling))
-        self.suits = resolved(setting.eigenvalues, setting.size, 10 * self._path.tol)
+        wanted = setting.eigenvalues[self._wanted]
+        self.suits = resolved(wanted, setting.size, 10 * self._path.tol)
         return setting
 
     def _excess(self, setting: Setting) -> float:
+        eigenvalues, residuals = (
+            part[self._wanted] for part in (setting.eigenvalues, setting.residuals)
+        )
         # What rounding adds to the residuals is about as much again.
-        return excess(setting.eigenvalues, setting.residuals, self._path.tol / 2)
+        return excess(eigenvalues, residuals, self._path.tol / 2)
 
 
 class _Refinement(_Search):
-    """Go on from components that single precision has found, to the tolerance.
+    """Go on to the tolerance from a first block that holds components found before.
 
-    Rounding in the image of a block counts as much as the block does in the components. The first
-    one, which holds what was found, is exact; the others correct it, and need few digits.
+    Blocks are as wide as all that was found: a product costs more than a look.
     """
 
     def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
         super().__init__(path, settings, k)
-        # Blocks are as wide as all that was found: a product costs more than a look.
         self._pace = Pace(first_look=1, patience=1)
-        self._nearly_done = False
-
-    def apply(self, W: Tall) -> Tall:
-        if self._nearly_done:
-            return fortran(self._path.apply_roughly(W.astype(np.float32)).astype(np.float64))
-        return self._path.apply(W)
-
-    def _excess(self, setting: Setting) -> float:
-        over = super()._excess(setting)
-        self._nearly_done = over < NEARLY_DONE
-        return over
 
 
 def resolved(eigenvalues: Array, size: float, gap: float) -> bool:
