@@ -156,7 +156,6 @@ class KrylovPath(ABC):
         """Let Lanczos find the components, with as many random directions as they need."""
         thin = orthonormal(hstack(self.thin()))
         most = len(self.K) - self.removes_constants
-
         may_be_rough = (
             len(settings) == 1 and self.tol >= SINGLE_TOL and self.suits_single_precision(k)
         )
