@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_limits
 
+from skatter import SCA, USCA
 from skatter._solve.blas import LARGE, large_dot
 
 
@@ -47,3 +48,17 @@ def test_a_large_product_is_the_same_on_any_number_of_threads(matrix):
             found.append(large_dot(matrix, W))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("model", [SCA(20, beta=0.5), SCA(beta=1.0), USCA(20)], ids=repr)
+def test_a_fit_is_the_same_on_any_number_of_threads_but_for_rounding(model):
+    rng = np.random.default_rng(0)
+    label, domain = rng.integers(4, size=1200), np.repeat([0, 1], 600)
+    X = rng.normal(size=(1200, 20)) + 2 * rng.normal(size=(4, 20))[label] + domain[:, None] / 2
+    y = np.where(domain == 1, -1, label)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(model.fit_transform(X, y, sample_domain=domain))
+    # Far below the tolerance: all of the search takes the same way.
+    assert_allclose(found[1], found[0], atol=1e-10 * np.abs(found[0]).max())

@@ -177,7 +177,8 @@ class KrylovPath(ABC):
         # worth it there.
         width = 2 * BLOCK if is_tensor(self.K) else BLOCK
         n_random = max(width - thin.shape[1], BLOCK // 4)
-        return with_enough_directions(find, n_random, most - thin.shape[1])
+        with self.blas():
+            return with_enough_directions(find, n_random, most - thin.shape[1])
 
     def _find_roughly(self, first: Array, setting: Objective, k: int) -> Array | None:
         """Find a setting's components in single precision, or None if it does not resolve them."""
@@ -197,8 +198,7 @@ class KrylovPath(ABC):
         def draw(count: int) -> Tall:
             return like(self._draw(count), first)
 
-        with self.blas():
-            return lanczos(apply, first, enough, draw, outside)
+        return lanczos(apply, first, enough, draw, outside)
 
     def _draw(self, count: int) -> Tall:
         """Draw on the host, so that components are the same on every card."""
