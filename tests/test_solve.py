@@ -432,6 +432,59 @@ def test_the_largest_eigenvalues_are_found_with_their_multiplicity(name, k, solv
     assert_allclose(B.T @ K @ B, np.eye(there), atol=1e-6)
 
 
+@pytest.mark.parametrize("k", [5, 25, 50])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_a_start_in_single_precision_misses_no_eigenvalue(name, k, with_spectrum, rough_blocks):
+    spectrum = SPECTRA[name]
+    K, domains = with_spectrum(spectrum)
+    found = solve_dual(K, domains, Objective(), k, tol=1e-6, solver="lanczos")
+    there = int(np.sum(spectrum[:k] > 1e-10 * spectrum[0]))
+    assert len(found.eigenvalues) == there
+    assert_allclose(
+        found.eigenvalues * len(K), spectrum[:there], rtol=1e-7, atol=1e-13 * spectrum[0]
+    )
+
+
+NEARLY_EQUAL = {
+    "gaps of 1e-4": 1 - 1e-4 * np.arange(599),
+    "pairs 1e-4 apart": np.repeat(0.95 ** np.arange(300), 2)[:599] * (1 - 1e-4 * np.arange(599)),
+    "three digits in fifty": np.r_[10.0 ** -np.linspace(0, 3, 50), 1e-4 * TAIL[:549]],
+}
+
+
+@pytest.mark.parametrize("name", NEARLY_EQUAL)
+def test_single_precision_tells_near_eigenvalues_apart(name, with_spectrum, rough_blocks, spaces):
+    K, domains = with_spectrum(NEARLY_EQUAL[name])
+    found = solve_dual(K, domains, Objective(), 50, tol=1e-6, solver="lanczos")
+    assert rough_blocks
+    values, vectors = eigh(K)
+    assert_allclose(found.eigenvalues * len(K), values[::-1][:50], rtol=1e-10)
+    Z = found.projections / np.linalg.norm(found.projections, axis=0)
+    image = K @ Z
+    errors = np.linalg.norm(image - Z * values[::-1][:50], axis=0) / values[::-1][:50]
+    assert errors.max() < 2e-6
+    assert found.residuals.max() < 2e-6
+    # An error of 1e-6 turns an eigenvector by as much over the gap.
+    assert subspace_angles(Z, vectors[:, ::-1][:, :50]).max() < 0.05
+
+
+def test_what_single_precision_gets_wrong_is_mended_in_double(
+    large, spaces, rough_blocks, monkeypatch
+):
+    # A start from another operator altogether: only the end is exact.
+    apply_roughly = duals.DualPath.apply_roughly
+
+    def wrong(path, W):
+        image = apply_roughly(path, W)
+        return image if spaces else image + 1e-3 * np.abs(image).max() * W
+
+    monkeypatch.setattr(duals.DualPath, "apply_roughly", wrong)
+    found = solve(large, large.objective, 20, solver="lanczos")
+    assert len(spaces) == 2
+    assert_solves(found, large.truth, 20)
+    assert_allclose(found.eigenvalues, large.truth.eigenvalues[:20], rtol=1e-10)
+
+
 @pytest.mark.parametrize("solver", ["dense", "lanczos"])
 @pytest.mark.parametrize("n", [50, 200, 300])
 @pytest.mark.parametrize("k", [3, 10, 30])
@@ -541,6 +594,8 @@ def test_the_operator_is_its_definition(seed, n_domains, n_classes, kernel, norm
     assert_allclose(operator(np.eye(len(K), order="F")), expected, **close)
     assert_allclose(operator(W), expected @ W, **close)
     assert_allclose(operator.direct(W), expected @ W, **close)
+    thin = Coefficients(domains.take(order)).classes
+    assert_allclose(operator.of_thin(thin), expected @ thin, **close)
 
 
 def test_without_a_class_term_the_operator_is_the_kernel_over_the_ridge():

@@ -88,6 +88,16 @@ def test_small_helpers_say_of_arrays_and_tensors_what_numpy_says(tensor, monkeyp
     assert list(tensors.strips(5, 8)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
 
+@pytest.mark.parametrize("n_cells", [1, 7, 60])
+@pytest.mark.parametrize("lies", [np.ascontiguousarray, np.asfortranarray])
+def test_a_product_with_rows_that_repeat_is_the_product(n_cells, lies):
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(60, 60))
+    cell, table = rng.permutation(np.arange(60) % n_cells), rng.normal(size=(n_cells, 3))
+    found = tensors.multiply_by_cell(lies(K + K.T), table, cell)
+    assert_allclose(found, (K + K.T) @ table[cell], atol=1e-12)
+
+
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles and strips of which every problem here has several."""

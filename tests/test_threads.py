@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import skatter._threads
-from skatter._threads import allowed_threads, in_threads, one_blas_thread
+from skatter._threads import allowed_threads, in_brief_threads, in_threads, one_blas_thread
 
 
 def blas_threads() -> list[int]:
@@ -25,21 +25,27 @@ def two():
         yield
 
 
-def test_pieces_run_at_the_same_time_and_come_in_order(two):
+both = pytest.mark.parametrize("run", [in_threads, in_brief_threads])
+
+
+@both
+def test_pieces_run_at_the_same_time_and_come_in_order(run, two):
     meeting = threading.Barrier(2, timeout=20)
-    assert in_threads([lambda: (meeting.wait(), 1)[1], lambda: (meeting.wait(), 2)[1]]) == [1, 2]
+    assert run([lambda: (meeting.wait(), 1)[1], lambda: (meeting.wait(), 2)[1]]) == [1, 2]
 
 
-def test_every_thread_has_a_blas_of_its_own_and_splits_no_further(two):
+@both
+def test_every_thread_has_a_blas_of_its_own_and_splits_no_further(run, two):
     before = blas_threads()
-    seen = in_threads([lambda: (max(blas_threads()), allowed_threads())] * 4)
+    seen = run([lambda: (max(blas_threads()), allowed_threads())] * 4)
     assert seen == [(1, 1)] * 4
     assert blas_threads() == before
 
 
-def test_a_limit_of_the_user_holds():
+@both
+def test_a_limit_of_the_user_holds(run):
     with threadpool_limits(1):
-        assert in_threads([threading.get_ident] * 2) == [threading.get_ident()] * 2
+        assert run([threading.get_ident] * 2) == [threading.get_ident()] * 2
 
 
 def test_one_blas_thread_leaves_threads_to_pieces(two):
@@ -58,6 +64,11 @@ def test_filters_of_warnings_are_as_before_and_errors_come_through(two):
     with pytest.raises(ValueError, match="of a piece"):
         in_threads([noisy, noisy])
     assert warnings.filters == before
+
+
+def test_errors_of_brief_pieces_come_through(two):
+    with pytest.raises(ZeroDivisionError):
+        in_brief_threads([lambda: 1, lambda: 1 // 0])
 
 
 def test_libraries_are_searched_for_pools_again_after_an_import_and_only_then(monkeypatch):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -72,6 +73,20 @@ def in_threads(pieces: Iterable[Callable[[], Result]]) -> list[Result]:
     with one_blas_thread(), warnings.catch_warnings():
         run = Parallel(n_jobs=n_threads, require="sharedmem", batch_size=1)
         return list(run(delayed(_alone)(piece) for piece in pieces))
+
+
+def in_brief_threads(pieces: Iterable[Callable[[], Result]]) -> list[Result]:
+    """Return what each piece returns: :func:`in_threads` for pieces of a millisecond or less.
+
+    Threads that start in a tenth of the time know nothing of scikit-learn's configuration and
+    share the filters of warnings: pieces are to be plain arithmetic.
+    """
+    pieces = list(pieces)
+    n_threads = min(allowed_threads(), len(pieces))
+    if n_threads < 2:
+        return [piece() for piece in pieces]
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(lambda piece: piece(), pieces))
 
 
 def _alone(piece: Callable[[], Result]) -> Result:

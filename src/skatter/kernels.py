@@ -39,14 +39,14 @@ from skatter._parameters import (
     random_state,
     real,
 )
-from skatter._threads import in_threads
+from skatter._threads import in_brief_threads
 
 __all__ = ["Kernel", "centre", "gram", "median_distance", "resolve_kernel"]
 
 MEDIAN_SAMPLE = 1000
 """Above this many samples, the median heuristic looks at a subsample of this size."""
 DIAGONAL_BATCH = 256  # samples whose kernel with one another is computed for the diagonal alone
-GRAM_TILE = 256  # rows and columns of the tiles in which a Gram matrix is computed
+GRAM_TILE = 192  # rows and columns of the tiles in which a Gram matrix is computed
 _DEGREE, _COEF0 = real(1), real()
 
 _DISTANCES: Mapping[str, Callable[[Any], tensors.Array]] = {
@@ -337,7 +337,9 @@ def _rbf_gram(X: tensors.Array, gamma: float | None) -> tensors.Array:
             K[columns, rows] = tile.T
 
     # Many small products: the cores take a strip each, for two on one product wait for each other.
-    in_threads(partial(fill, rows) for rows in gen_batches(len(X), GRAM_TILE))
+    # The last strips are the longest.
+    strips = reversed(list(gen_batches(len(X), GRAM_TILE)))
+    in_brief_threads(partial(fill, rows) for rows in strips)
     np.fill_diagonal(K, 1)
     return K
 

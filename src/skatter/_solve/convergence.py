@@ -52,10 +52,13 @@ def with_enough_directions(
 
 
 class Pace:
-    """Which blocks to look at: looking costs a small eigenproblem, growing on costs a product."""
+    """Which blocks to look at: looking costs a small eigenproblem, growing on costs a product.
 
-    def __init__(self, first_look: int) -> None:
-        self.blocks = 0
+    While the rate of convergence is not known, every ``patience``-th one.
+    """
+
+    def __init__(self, first_look: int, patience: int = 3) -> None:
+        self.blocks, self._patience = 0, patience
         self._next_look = first_look
         self._last_look: tuple[int, float] | None = None
 
@@ -69,12 +72,12 @@ class Pace:
 
     def plan(self, excess: float) -> None:
         """Skip blocks that, at the rate seen last, will not do."""
-        blocks = 3
+        blocks = self._patience
         if self._last_look is not None:
             earlier, previous = self._last_look
             rate = log(previous / excess) / (self.blocks - earlier)
             if rate > 0:
                 # Convergence speeds up: go half of the way that is left.
-                blocks = min(max(1, int(log(excess) / rate / 2)), 8)
+                blocks = min(max(1, round(log(excess) / rate / 2)), 8)
         self._last_look = (self.blocks, excess)
         self._next_look = self.blocks + blocks

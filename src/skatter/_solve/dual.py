@@ -23,6 +23,7 @@ weight on total, between-class, domain and conditional domain scatter. Lanczos c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -31,17 +32,20 @@ import numpy as np
 from scipy.linalg import solve
 
 from skatter._objective import SCA_FACTORS, Coefficients, Factors, Objective
-from skatter._solve.blas import dot, subtract_dot
+from skatter._solve.blas import dot, large_dot, subtract_dot
 from skatter._solve.lanczos import Krylov
 from skatter._solve.operator import INDEFINITE, DualOperator
-from skatter._solve.path import KrylovPath, Setting
+from skatter._solve.path import KrylovPath, Setting, resolved
 from skatter._solve.small import leading, pad_rows
 from skatter._solve.solution import Solution
-from skatter._tensors import Array, Tall, column_norms, fortran, hstack, is_double, like
+from skatter._tensors import Array, Tall, column_norms, hstack, is_double, is_tensor, like
+from skatter._threads import one_blas_thread
 from skatter.domains import Domains
 
 SINGLE = range(1_000, 12_000)
 """Numbers of samples with which single precision saves time, and its copies are small."""
+
+FEW = 200  # samples whose kernel with one another shows whether single precision will do
 
 
 class DualPath(KrylovPath):
@@ -63,14 +67,22 @@ class DualPath(KrylovPath):
         return self.operator(W)
 
     def apply_once(self, W: Tall) -> Tall:
-        return self.operator.direct(W)
+        return self.operator.of_thin(W)
 
-    @property
-    def has_single_precision(self) -> bool:
-        return is_double(self.K) and len(self.K) in SINGLE
+    def blas(self) -> AbstractContextManager[None]:
+        """Leave the cores to threads of large products: those of BLAS would spin beside them."""
+        return nullcontext() if is_tensor(self.K) else one_blas_thread()
+
+    def suits_single_precision(self, k: int) -> bool:
+        """Say so by the spectrum that a few samples show."""
+        if not (is_double(self.K) and len(self.K) in SINGLE):
+            return False
+        few = np.linspace(0, len(self.K) - 1, FEW).astype(np.intp)
+        eigenvalues, _ = leading(self.K[np.ix_(few, few)], min(k, FEW // 4))
+        return resolved(eigenvalues, eigenvalues[0], 10 * self.tol)
 
     def apply_roughly(self, W: Array) -> Array:
-        return self._single(W.astype(np.float32)).astype(W.dtype)
+        return self._single(W)
 
     @cached_property
     def _single(self) -> DualOperator:
@@ -79,8 +91,8 @@ class DualPath(KrylovPath):
     def measure_image(self, W: Tall) -> Tall:
         """Return K W for columns whose length alone matters, to a few digits."""
         if "_single" in vars(self):
-            return dot(self._single.K, fortran(W.astype(np.float32)))
-        return dot(self.operator.K, fortran(W))
+            return large_dot(self._single.K, W.astype(np.float32))
+        return large_dot(self.operator.K, W)
 
     def solutions(
         self, settings: Sequence[Objective], k: int, *, solver: str = "auto"

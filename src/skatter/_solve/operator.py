@@ -28,11 +28,21 @@ from skatter._solve.blas import (
     cholesky_solve,
     dot,
     is_rough,
+    large_dot,
     project_off,
     subtract_dot,
     subtract_symmetric,
 )
-from skatter._tensors import Tall, add_to_diagonal, copied, fortran, is_double, is_tensor, trace
+from skatter._tensors import (
+    Tall,
+    add_to_diagonal,
+    copied,
+    fortran,
+    is_double,
+    is_tensor,
+    multiply_by_cell,
+    trace,
+)
 from skatter.domains import Codes, Domains
 
 INDEFINITE = (
@@ -66,14 +76,10 @@ class DualOperator:
         if self.n_labelled:
             self._factor = self._factorise()
 
-    @cached_property
-    def _cross(self) -> Tall:
-        """K_lu: SciPy's BLAS would copy a part of K each time; a device takes it as it lies."""
-        cross = self.K[: self.n_labelled, self.n_labelled :]
-        return cross if is_tensor(cross) else np.asfortranarray(cross)
-
     def in_single_precision(self) -> DualOperator:
-        """Return the same operator on float32 arrays: what was computed so far is cast."""
+        """Return the same operator on float32 arrays, all of them made in double precision."""
+        if self.n_labelled and not self._weak:
+            _ = self._among_classes
         arrays = ((name, value) for name, value in vars(self).items() if is_double(value))
         other = copy(self)
         vars(other).update({name: value.astype(np.float32) for name, value in arrays})
@@ -121,7 +127,18 @@ class DualOperator:
 
     def direct(self, W: Tall) -> Tall:
         """Return G W by the Woodbury formula: for few columns."""
-        out = dot(self.K, W)
+        return self._from_product(large_dot(self.K, W))
+
+    def of_thin(self, W: Tall) -> Tall:
+        """Return G W for columns that are the same on all samples of a domain and class."""
+        if not is_double(self.K):
+            return self.direct(W)
+        _, cell = self.coefficients.domains.cells()
+        _, first = np.unique(cell, return_index=True)
+        return self._from_product(multiply_by_cell(self.K, W[first], cell))
+
+    def _from_product(self, out: Tall) -> Tall:
+        """Return G W from K W, overwriting it."""
         if self.n_labelled:
             inner = self._centre(copied(out[: self.n_labelled]))
             inner = self._solve(inner)
@@ -132,7 +149,7 @@ class DualOperator:
 
     @cached_property
     def _image_of_classes(self) -> Tall:
-        return self.direct(self._classes)
+        return self.of_thin(self._classes)
 
     @cached_property
     def _among_classes(self) -> Tall:
@@ -156,13 +173,13 @@ class DualOperator:
         n_labelled = self.n_labelled
         own, rest = W[:n_labelled], fortran(W[n_labelled:])
         # K_lu x_u above K_uu x_u, from rows of K that lie together
-        image = dot(self.K[n_labelled:].T, rest)
+        image = large_dot(self.K[n_labelled:].T, rest)
         v = self._centre(copied(image[:n_labelled]))
         v *= self.within / self.ridge
         v -= own
         v = self._solve(v)
         image[:n_labelled] = (own + v) / self.within
         if len(rest):
-            image[n_labelled:] -= dot(self._cross.T, v)
+            image[n_labelled:] -= large_dot(self.K[:n_labelled, n_labelled:].T, v)
             image[n_labelled:] /= self.ridge
         return image

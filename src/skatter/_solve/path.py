@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,11 +38,11 @@ from skatter._tensors import (
 SINGLE_RANGE = 1e-4
 """Share of the size of an operator below which its eigenvalues drown in single precision."""
 
-SINGLE_TOL = 3e-7  # tolerance that components found in single precision nearly meet
+NEIGHBOURS = 8
+"""Components beyond the wanted ones that single precision finds: of what its rounding mixes into
+the last wanted ones, most is from these."""
 
-EXACT_BLOCKS = 4
-"""Rounding in the image of a block counts as much as the block does in the components: the first
-ones, which do most, are in double precision."""
+SINGLE_TOL = 3e-7  # tolerance that components found in single precision nearly meet
 
 
 @dataclass(frozen=True)
@@ -98,16 +99,20 @@ class KrylovPath(ABC):
         """Return the image of a block."""
 
     def apply_once(self, W: Tall) -> Tall:
+        """Return the image of thin columns, F and U or a basis of them."""
         return self.apply(W)
 
-    @property
-    def has_single_precision(self) -> bool:
-        """Whether there is an operator in single precision that saves time."""
+    def suits_single_precision(self, k: int) -> bool:
+        """Whether it is worth trying to find ``k`` components in single precision."""
         return False
 
-    def apply_roughly(self, W: Tall) -> Tall:
+    def apply_roughly(self, W: Array) -> Array:
         """Return the image of a block in single precision."""
         raise NotImplementedError
+
+    def blas(self) -> AbstractContextManager[None]:
+        """Return a limit of the threads of BLAS while a space grows."""
+        return nullcontext()
 
     @abstractmethod
     def reduced(self, krylov: Krylov, objective: Objective, k: int) -> Setting:
@@ -151,21 +156,19 @@ class KrylovPath(ABC):
         """Let Lanczos find the components, with as many random directions as they need."""
         thin = orthonormal(hstack(self.thin()))
         most = len(self.K) - self.removes_constants
+        may_be_rough = (
+            len(settings) == 1 and self.tol >= SINGLE_TOL and self.suits_single_precision(k)
+        )
 
         def find(n_random: int) -> tuple[list[Setting], int, bool]:
-            first = self._begin_with(orthonormal(hstack([thin, self._draw(n_random)])))
-            may_be_rough = (
-                self.has_single_precision and len(settings) == 1 and self.tol >= SINGLE_TOL
-            )
-            search = _Search(self, settings, k, may_be_rough)
-            self._krylov = self._lanczos(search.apply, first, search)
-            if search.rough:
-                roots = search.finish(self._krylov)[0].roots
-                found = self._krylov.lift(pad_rows(roots, self._size))
-                self._krylov = None
-                first = self._begin_with(orthonormal(hstack([thin, found])))
+            first = orthonormal(hstack([thin, self._draw(n_random)]))
+            found = self._find_roughly(first, settings[0], k) if may_be_rough else None
+            if found is None:
                 search = _Search(self, settings, k)
-                self._krylov = self._lanczos(self.apply, first, search)
+            else:
+                first = orthonormal(hstack([thin, found]))
+                search = _Refinement(self, settings, k)
+            self._krylov = self._lanczos(search.apply, self._begin_with(first), search)
             solved = [setting.within_rank(self._size) for setting in search.finish(self._krylov)]
             widest = max(widest_cluster(setting.eigenvalues, 10 * self.tol) for setting in solved)
             return solved, widest, self._size == most
@@ -174,19 +177,36 @@ class KrylovPath(ABC):
         # worth it there.
         width = 2 * BLOCK if is_tensor(self.K) else BLOCK
         n_random = max(width - thin.shape[1], BLOCK // 4)
-        return with_enough_directions(find, n_random, most - thin.shape[1])
+        with self.blas():
+            return with_enough_directions(find, n_random, most - thin.shape[1])
+
+    def _find_roughly(self, first: Array, setting: Objective, k: int) -> Array | None:
+        """Find a setting's components in single precision, or None if it does not resolve them."""
+        search = _RoughSearch(self, setting, k)
+        start = self._begin_with(first).astype(np.float32)
+        krylov = self._lanczos(search.apply, start, search)
+        (found,) = search.finish(krylov)
+        if not search.suits:
+            return None
+        roots = pad_rows(found.roots, len(krylov.matrix))
+        return self._off_constants(krylov.lift(roots.astype(np.float32)).astype(np.float64))
 
     def _lanczos(self, apply: Operator, first: Tall, enough: Callable[[Krylov], bool]) -> Krylov:
         n, columns = len(self.K), int(self.removes_constants)
         outside = like(np.full((n, columns), n**-0.5), first)
-        return lanczos(apply, first, enough, self._draw, outside)
+
+        def draw(count: int) -> Tall:
+            return like(self._draw(count), first)
+
+        return lanczos(apply, first, enough, draw, outside)
 
     def _draw(self, count: int) -> Tall:
         """Draw on the host, so that components are the same on every card."""
-        W = random_columns(self._random, count, self.K)
-        if self.removes_constants:
-            W = W - W.mean(axis=0)
-        return fortran(W)
+        return fortran(self._off_constants(random_columns(self._random, count, self.K)))
+
+    def _off_constants(self, W: Tall) -> Tall:
+        """Return W off what the operator removes: none of it must be in a first block."""
+        return W - W.mean(axis=0) if self.removes_constants else W
 
 
 class _Search:
@@ -194,22 +214,16 @@ class _Search:
 
     A setting that has converged stays solved: coordinates in a smaller space are coordinates in
     a larger one, with zeros behind them.
-
-    With ``may_be_rough``, images come in single precision once it is known that the space must
-    grow and that rounding leaves its components alone. What is found is then where to start.
     """
 
-    def __init__(
-        self, path: KrylovPath, settings: list[Objective], k: int, may_be_rough: bool = False
-    ) -> None:
+    def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
         self._path, self._settings, self._k = path, settings, k
-        self._may_be_rough, self.rough = may_be_rough, False
         self._solved: list[Setting] = []
         self._pace = Pace(first_look=1)
 
     def apply(self, W: Tall) -> Tall:
         """Return the image of a block, as exactly as it has to be."""
-        return self._path.apply_roughly(W) if self.rough else self._path.apply(W)
+        return self._path.apply(W)
 
     def __call__(self, krylov: Krylov) -> bool:
         if not self._pace.step() or len(krylov.matrix) <= self._k:
@@ -219,8 +233,6 @@ class _Search:
             over = self._excess(setting)
             if over > 1:
                 self._pace.plan(over)
-                if self._may_be_rough and self._pace.blocks >= EXACT_BLOCKS:
-                    self.rough = self.rough or self._suits_single_precision(setting)
                 return False
             self._solved.append(setting)
             self._pace.restart()
@@ -235,17 +247,56 @@ class _Search:
     def _solve_next(self, krylov: Krylov) -> Setting:
         return self._path.reduced(krylov, self._settings[len(self._solved)], self._k)
 
-    def _suits_single_precision(self, setting: Setting) -> bool:
-        # Rounding tears equal eigenvalues apart, and each of them has then to be found.
-        apart = widest_cluster(setting.eigenvalues, 10 * self._path.tol) < BLOCK // 4
-        return apart and bool(self._large(setting).all())
+    def _excess(self, setting: Setting) -> float:
+        return excess(setting.eigenvalues, setting.residuals, self._path.tol)
 
-    def _large(self, setting: Setting) -> Any:
-        return setting.eigenvalues > SINGLE_RANGE * setting.size
+
+class _RoughSearch(_Search):
+    """Find the components of one setting in single precision: where to start in double.
+
+    It gives up where rounding would hide or tear apart what is wanted.
+    """
+
+    def __init__(self, path: KrylovPath, setting: Objective, k: int) -> None:
+        super().__init__(path, [setting], k + NEIGHBOURS)
+        self._wanted, self.suits = slice(k), True
+
+    def apply(self, W: Tall) -> Tall:
+        return self._path.apply_roughly(W)
+
+    def __call__(self, krylov: Krylov) -> bool:
+        return super().__call__(krylov) or not self.suits
+
+    def _solve_next(self, krylov: Krylov) -> Setting:
+        matrix, coupling = (part.astype(np.float64) for part in (krylov.matrix, krylov.coupling))
+        setting = super()._solve_next(Krylov(krylov.basis, matrix, coupling))
+        wanted = setting.eigenvalues[self._wanted]
+        self.suits = resolved(wanted, setting.size, 10 * self._path.tol)
+        return setting
 
     def _excess(self, setting: Setting) -> float:
-        if not self.rough:
-            return excess(setting.eigenvalues, setting.residuals, self._path.tol)
-        known = self._large(setting)
+        eigenvalues, residuals = (
+            part[self._wanted] for part in (setting.eigenvalues, setting.residuals)
+        )
         # What rounding adds to the residuals is about as much again.
-        return excess(setting.eigenvalues[known], setting.residuals[known], self._path.tol / 2)
+        return excess(eigenvalues, residuals, self._path.tol / 2)
+
+
+class _Refinement(_Search):
+    """Go on to the tolerance from a first block that holds components found before.
+
+    Blocks are as wide as all that was found: a product costs more than a look.
+    """
+
+    def __init__(self, path: KrylovPath, settings: list[Objective], k: int) -> None:
+        super().__init__(path, settings, k)
+        self._pace = Pace(first_look=1, patience=1)
+
+
+def resolved(eigenvalues: Array, size: float, gap: float) -> bool:
+    """Whether single precision tells eigenvalues from its rounding, and from one another.
+
+    It tears equal ones apart, and each of them has then to be found.
+    """
+    apart = widest_cluster(eigenvalues, gap) < BLOCK // 4
+    return apart and bool(np.all(eigenvalues > SINGLE_RANGE * size))

@@ -71,6 +71,7 @@ from skatter._tensors.places import (
 from skatter._tensors.products import (
     full_precision,
     multiply,
+    multiply_by_cell,
     orthonormalised,
     projections_on,
     second_moment,
@@ -125,6 +126,7 @@ __all__ = [
     "moments_of_columns",
     "moved",
     "multiply",
+    "multiply_by_cell",
     "nearest_neighbours",
     "nearest_rows",
     "on_card",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from skatter._tensors.places import (
     Array,
@@ -20,6 +21,8 @@ from skatter._tensors.places import (
 )
 
 SQUARED_ROWS = 2**17  # rows whose products are added up in their own floating type
+
+SUMMED = 8  # rows of a matrix to a cell, at least, for sums over cells instead of a product
 
 NARROW_QR = 64  # columns up to which a card does a QR by inner products
 
@@ -60,6 +63,18 @@ def multiply(A: Tall, B: Tall) -> Tall:
         return A @ B
     with full_precision():
         return A @ B
+
+
+def multiply_by_cell(K: Array, table: Array, cell: Array) -> Array:
+    """Return K W in Fortran order, for symmetric K and W with rows from a table, one for each cell.
+
+    Sums of the rows of K over the cells take one pass over it, in the order in which it lies.
+    """
+    if not (K.flags.c_contiguous and SUMMED * len(table) <= len(K)):
+        return np.asfortranarray(K @ table[cell])
+    n = len(K)
+    members = csr_array((np.ones(n), (cell, np.arange(n))), shape=(len(table), n))
+    return np.asfortranarray((members @ K).T @ table)
 
 
 def second_moment(X: Tall) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils.extmath import row_norms
 
 from skatter import _tensors as tensors
 from skatter._tensors import Array
-from skatter.domains import Domains
+from skatter.domains import Codes, Domains
 from skatter.scatter._factors import (
     class_factor,
     conditional_factor,
@@ -49,6 +49,8 @@ class Geometry:
     squared_norms: Array
     energies: Callable[[tensors.Tall], Array]
     device: Any = None
+    gram: Array | None = None
+    """K, where sums of its rows come sooner than a product with it."""
 
     @classmethod
     def of_features(cls, Z: Any) -> Geometry:
@@ -73,11 +75,18 @@ class Geometry:
             product = tensors.multiply(K, tensors.like(W, K))
             return tensors.column_dots(tensors.to_device(W, device), product)
 
-        return cls(tensors.host(K.diagonal()).astype(np.float64), energies, device)
+        quick = K if tensors.is_double(K) else None
+        return cls(tensors.host(K.diagonal()).astype(np.float64), energies, device, quick)
 
     def energy(self, W: Array) -> float:
         """Return tr(Wᵀ K W)."""
         return float(np.sum(self.energies(W)))
+
+    def energies_by_cell(self, table: Array, cell: Codes) -> Array:
+        """Return wᵀ K w for columns that are the same on all samples of a cell: rows of a table."""
+        if self.gram is None:
+            return self.energies(tensors.take(tensors.to_device(table, self.device), cell))
+        return tensors.column_dots(table[cell], tensors.multiply_by_cell(self.gram, table, cell))
 
 
 def _energies_of_rows(Z: tensors.Tall, W: tensors.Tall) -> Array:
@@ -106,8 +115,7 @@ def measure(geometry: Geometry, domains: Domains) -> Scatters:
     # Samples of one domain and class have the same coefficients, and one pass over the Gram matrix
     # serves all factors.
     of_sample = np.hstack(factors) / cells.counts[:, None]
-    table = tensors.to_device(of_sample, geometry.device)
-    energies = geometry.energies(tensors.take(table, cell))
+    energies = geometry.energies_by_cell(of_sample, cell)
     ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
     pooled, domain, labelled_mean, between, conditional = (
         float(part.sum()) for part in np.split(energies, ends)
