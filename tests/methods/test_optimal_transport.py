@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from skatter.methods import LinearTransport, OptimalTransport
-from skatter.methods._optimal_transport import log_transport
+from skatter.methods import LinearTransport, OptimalTransport, _optimal_transport
+from skatter.methods._optimal_transport import BLOCKS, MARGINAL, SWEEPS, log_transport, relaxation
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,65 @@ def test_little_entropy_is_the_cheapest_assignment():
     plan = np.exp(log_transport(cost, 5e-3)[0])
     rows, columns = linear_sum_assignment(cost)
     assert_allclose(plan[rows, columns], 1 / 6, rtol=0.05)
+
+
+def plain(cost, entropy, sweeps):
+    """Sinkhorn in logarithms, one row and one column at a time."""
+    log_kernel, (n, m) = -cost / entropy, cost.shape
+    g = np.zeros(m)
+    for _ in range(sweeps):
+        f = -np.log(n) - np.logaddexp.reduce(log_kernel + g, axis=1)
+        g = -np.log(m) - np.logaddexp.reduce(log_kernel + f[:, None], axis=0)
+    return np.exp(log_kernel + f[:, None] + g)
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Two clusters of unequal shares, between which mass moves slowly."""
+    here, there = (np.repeat([0.0, 1.0], sizes) for sizes in ([6, 4], [5, 5]))
+    noise = np.random.default_rng(0).uniform(size=(10, 10))
+    return np.subtract.outer(here, there) ** 2 + 0.1 * noise
+
+
+@pytest.mark.parametrize("entropy", [0.3, 0.1, 0.06, 0.04])
+def test_the_plan_is_that_of_many_plain_sweeps(apart, entropy):
+    actual = np.exp(log_transport(apart, entropy)[0])
+    assert_allclose(actual, plain(apart, entropy, 20_000), atol=3e-8)
+
+
+def test_relaxed_sweeps_reach_what_as_many_plain_ones_do_not():
+    line = np.linspace(0, 1, 12)
+    cost = np.subtract.outer(line, line**2) ** 2
+    slow, fast = plain(cost, 3e-3, BLOCKS * SWEEPS), np.exp(log_transport(cost, 3e-3)[0])
+    assert np.abs(slow.sum(axis=1) - 1 / 12).sum() > 100 * MARGINAL
+    assert np.abs(fast.sum(axis=1) - 1 / 12).sum() < MARGINAL
+
+
+def test_sweeps_that_lead_astray_are_taken_back(apart, monkeypatch):
+    expected = np.exp(log_transport(apart, 0.3)[0])
+    taken = []
+
+    def too_far(omega, share):
+        taken.append(2.5 if share > 0 else 1.0)
+        return taken[-1]
+
+    monkeypatch.setattr(_optimal_transport, "relaxation", too_far)
+    assert_allclose(np.exp(log_transport(apart, 0.3)[0]), expected, atol=1e-7)
+    assert 2.5 in taken
+
+
+@pytest.mark.parametrize("omega", [1.0, 1.3, 1.5])
+def test_the_relaxation_is_the_best_for_what_sweeps_leave(omega):
+    theta = 0.95
+
+    def share(omega):  # of over-relaxed Gauss-Seidel for two unknowns with this correlation
+        sweep = np.array([[1 - omega, omega * theta], [0, 1]])
+        sweep = np.array([[1, 0], [omega * theta, 1 - omega]]) @ sweep
+        return np.abs(np.linalg.eigvals(sweep)).max()
+
+    tried = np.linspace(1, 1.99, 991)
+    best = tried[np.argmin([share(each) for each in tried])]
+    assert relaxation(omega, share(omega)) == pytest.approx(best, abs=2e-3)
 
 
 def test_classes_share_fewer_target_samples_the_more_it_costs(problem):
