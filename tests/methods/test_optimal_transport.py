@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import null_space
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
@@ -164,3 +165,54 @@ def test_the_linear_map_matches_mean_and_covariance(problem):
     here, there = Z[~problem.unlabelled], Z[problem.unlabelled]
     assert_allclose(here.mean(axis=0), there.mean(axis=0), atol=1e-10)
     assert_allclose(np.cov(here.T), np.cov(there.T), atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """12 source and 8 target samples of 30 features."""
+    X = np.random.default_rng(0).normal(size=(20, 30)) * np.linspace(2, 0.5, 30)
+    return X, np.repeat([1, -2], [12, 8])
+
+
+def power(C, exponent):
+    """Symmetric power; zero where the eigenvalue is."""
+    values, U = np.linalg.eigh(C)
+    there = values > 1e-10 * values.max()
+    return (U[:, there] * values[there] ** exponent) @ U[:, there].T
+
+
+def ridged(X, ridge):
+    C = np.cov(X.T)
+    return C + ridge * np.trace(C) / len(C) * np.eye(len(C))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01, 0.1, 1.0])
+def test_the_linear_map_of_few_samples_is_that_of_full_covariances(wide, ridge):
+    X, domain = wide
+    model = LinearTransport(ridge=ridge).fit(X, sample_domain=domain)
+    source, target = (ridged(X[domain == d], ridge) for d in (1, -2))
+    root, inverse = power(source, 0.5), power(source, -0.5)
+    A = inverse @ power(root @ target @ root, 0.5) @ inverse
+    assert_allclose(model.map_, A, atol=1e-8)
+    new = np.random.default_rng(1).normal(size=(5, 30))  # outside the span of the samples
+    moved = model.transform(new, sample_domain=np.ones(5))
+    means = X[domain == 1].mean(axis=0), X[domain == -2].mean(axis=0)
+    assert_allclose(moved, (new - means[0]) @ A + means[1], atol=1e-8)
+
+
+@pytest.mark.parametrize("ridge", [1e-8, 1e-4, 1e-3])
+def test_the_linear_map_of_few_samples_has_full_rank_and_matches_ridged_covariances(wide, ridge):
+    X, domain = wide
+    A = LinearTransport(ridge=ridge).fit(X, sample_domain=domain).map_
+    source, target = (ridged(X[domain == d], ridge) for d in (1, -2))
+    assert_allclose(A, A.T, atol=1e-10 * np.abs(A).max())
+    assert np.linalg.eigvalsh(A)[0] > 0
+    assert_allclose(A @ source @ A, target, atol=1e-8)
+
+
+def test_outside_the_span_of_the_samples_the_linear_map_is_a_multiple_of_the_identity(wide):
+    X, domain = wide
+    A = LinearTransport(ridge=1e-3).fit(X, sample_domain=domain).map_
+    outside = null_space(np.vstack([X[domain == d] - X[domain == d].mean(axis=0) for d in (1, -2)]))
+    variances = [np.trace(np.cov(X[domain == d].T)) for d in (1, -2)]
+    assert_allclose(A @ outside, np.sqrt(variances[1] / variances[0]) * outside, atol=1e-10)

@@ -21,6 +21,7 @@ from skatter.kernels import require_memory
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import method, tried
+from skatter.methods._subspaces import in_span
 from skatter.neighbours import nearest_rows
 
 BLOCKS, SWEEPS = 100, 20  # of sweeps over rows and columns in a round, at most; sweeps in each
@@ -193,7 +194,7 @@ def relaxation(omega: float, share: float) -> float:
 @method(
     "linear-ot",
     when="as coral, with means to be matched as well",
-    cost="n p² + p³",
+    cost="n p m + m³ + p² m, m = min(n, p)",
     linear=True,
 )
 class LinearTransport(RivalTransformer):
@@ -237,27 +238,40 @@ class LinearTransport(RivalTransformer):
     ridge: float = tried(NON_NEGATIVE, 1e-4, 1e-3, 1e-2, 0.1, default=1e-3)
 
     def _fit(self, transfer: Transfer) -> None:
-        dtype = transfer.X.dtype
-        m_source, source = self._moments(transfer.X_source)
-        m_target, target = self._moments(transfer.X_target)
-        root, inverse = power(source, 0.5), power(source, -0.5)
-        self.map_ = (inverse @ power(root @ target @ root, 0.5) @ inverse).astype(dtype)
-        self.source_mean_, self.target_mean_ = m_source.astype(dtype), m_target.astype(dtype)
-        self.n_components_ = len(self.map_)
+        p, dtype = transfer.X.shape[1], transfer.X.dtype
+        domains = transfer.X_source, transfer.X_target
+        means = [X.mean(axis=0, dtype=np.float64) for X in domains]
+        # Both covariances map the span of the samples to itself; outside it they are their ridges.
+        Z, basis = in_span(np.vstack([X - mean for X, mean in zip(domains, means, strict=True)]))
+        if basis is not None:
+            Z = np.hstack([Z, np.zeros((len(Z), 1))])  # one direction for all outside the span
+        n = len(transfer.X_source)
+        source, target = self._covariance(Z[:n], p), self._covariance(Z[n:], p)
+        root, inverse = roots(source)
+        # Singular values of C_s^½ C_t^½ keep the digits that those of its square would lose.
+        U, s, _ = np.linalg.svd(root @ roots(target)[0])
+        A = inverse @ (U * s) @ U.T @ inverse
+        if basis is not None:
+            outside = A[-1, -1]
+            A = basis @ (A[:-1, :-1] - outside * np.eye(len(A) - 1)) @ basis.T
+            A[np.diag_indices(p)] += outside
+        self.map_ = A.astype(dtype)
+        self.source_mean_, self.target_mean_ = (mean.astype(dtype) for mean in means)
+        self.n_components_ = p
 
-    def _moments(self, X: Array) -> tuple[Array, Array]:
-        mean = X.mean(axis=0, dtype=np.float64)
-        C = (X - mean).T @ (X - mean) / max(len(X) - 1, 1)
-        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
-        return mean, C
+    def _covariance(self, Z: Array, n_features: int) -> Array:
+        C = Z.T @ Z / max(len(Z) - 1, 1)
+        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / n_features or 1.0)
+        return C
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
         moved = (X - self.source_mean_) @ self.map_ + self.target_mean_
         return np.asarray(np.where(from_source[:, None], moved, X), dtype=X.dtype)
 
 
-def power(C: Array, exponent: float) -> Array:
-    """Return C^exponent of a covariance; directions without variance stay without."""
+def roots(C: Array) -> tuple[Array, Array]:
+    """Return C^½ and C^-½ of a covariance; directions without variance stay without."""
     s, U = np.linalg.eigh((C + C.T) / 2)
     kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
-    return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)
+    U, s = U[:, kept], np.sqrt(s[kept])
+    return (U * s) @ U.T, (U / s) @ U.T
