@@ -5,15 +5,12 @@
 
 Adds the records of the folder to ``benchmarks/results/bench_store.xz``, and makes from that file
 alone ``docs/results.md`` and its pictures, the two tables of ``docs/benchmark.md`` and the summary
-in ``docs/accuracy.md``. In suites that are not the paper's, rows that no record of the file stands
-for are those of ``bench_earlier.json``: an earlier page, whose records were not kept. They are
-marked. Methods that have changed since are not in it.
+in ``docs/accuracy.md``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -48,9 +45,6 @@ from skatter_bench.views import costs_of, setting_words, summary_table, table_of
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 STORE = ROOT / "benchmarks" / "results" / "bench_store.xz"
-EARLIER = json.loads((ROOT / "benchmarks" / "results" / "bench_earlier.json").read_text())
-MARK = " †"
-"""Follows the name of a row whose records were not kept."""
 
 SECTIONS = {
     "table1": (SOURCE_CV, TARGET_ORACLE),
@@ -88,15 +82,14 @@ def sections(store: PackedStore) -> Iterator[Section]:
         for protocol in protocols:
             suite = SUITES[name]
             everyone = suite.contestants(protocol)
-            found = outcomes(suite, everyone, protocol, store)
-            found = complete([*found, *earlier(suite, protocol, found)])
+            found = complete(outcomes(suite, everyone, protocol, store))
             found = whole_groups(suite, found)
             # Suites share pieces: where SCA has no row, this one was not run.
             if any(outcome.contestant == "sca" for outcome in found):
                 run = {(outcome.group, outcome.task) for outcome in found}
                 tasks = tuple(task for task in suite.tasks if (task.group, task.name) in run)
                 order = {row.label: i for i, row in enumerate(everyone)}
-                found.sort(key=lambda each: order.get(each.label.removesuffix(MARK), -1))
+                found.sort(key=lambda each: order[each.label])
                 yield Section(replace(suite, tasks=tasks or suite.tasks), protocol, found)
 
 
@@ -109,42 +102,6 @@ def whole_groups(suite: Suite, found: Sequence[Outcome]) -> list[Outcome]:
     run = {(outcome.group, outcome.task) for outcome in found if outcome.contestant == "sca"}
     part = {task.group for task in suite.tasks if (task.group, task.name) not in run}
     return [each for each in found if len(groups) == 1 or each.group not in part]
-
-
-def earlier(suite: Suite, protocol: str, found: Sequence[Outcome]) -> Iterator[Outcome]:
-    """Yield the rows of the earlier page that the records do not have, marked."""
-    if suite.published is not None:
-        return  # the paper's own tables stand on records alone
-    values_of = EARLIER["values"].get(suite.name, {}).get(protocol, {})
-    done = defaultdict(set)
-    for each in found:
-        done[each.label].add(each.task)
-    tasks = {task for values in values_of.values() for task in values}
-    known = {label for label, own in done.items() if own >= tasks}
-    sizes = {each.task: each.n_test for each in found}
-    rows = {row.label: row for row in suite.contestants(protocol)}
-    for label, values in values_of.items():
-        if label in known or label not in rows:
-            continue
-        for task, value in values.items():
-            yield Outcome(
-                suite=suite.name,
-                task=task,
-                group=suite.tasks[0].group,
-                contestant=rows[label].name,
-                classifier=rows[label].classifier,
-                label=f"{label}{MARK}",
-                protocol=protocol,
-                seed=0,
-                draw=0,
-                accuracy=value,
-                n_test=sizes.get(task, 0),
-                setting={},
-                selection_score=None,
-                seconds=math.nan,
-                fit_seconds=math.nan,
-                peak_bytes=None,
-            )
 
 
 def complete(found: Sequence[Outcome]) -> list[Outcome]:
@@ -170,10 +127,6 @@ def results_page(found: Sequence[Section], store: PackedStore) -> str:
         f"Machine: {stamp.machine}, one BLAS thread a process. {versions}. Last piece finished "
         f"{stamp.finished[:10]}. Every record is in `benchmarks/results/bench_store.xz`; "
         "`skatter bench table table2 --store` with that file shows them.",
-        f"Rows marked †: {EARLIER['machine']}, {EARLIER['versions']}. Their records were not kept; "
-        "the numbers are those of an earlier version of this page "
-        "(`benchmarks/results/bench_earlier.json`); there are none in the paper's own tables. "
-        + agreement(found),
     ]
     seen = None
     for section in found:
@@ -185,29 +138,10 @@ def results_page(found: Sequence[Section], store: PackedStore) -> str:
         lines.append(to_markdown(table_of(section.suite, section.outcomes)))
         lines += far_from_the_paper(section, store)
         lines += pictures(section)
-        measured = [each for each in section.outcomes if math.isfinite(each.seconds)]
-        if section.protocol != TARGET_ORACLE and section.suite.kind == "accuracy" and measured:
-            lines.append(costs_of(measured))
+        if section.protocol != TARGET_ORACLE and section.suite.kind == "accuracy":
+            lines.append(costs_of(section.outcomes))
     lines += ["## What is missing", *missing(found)]
     return "\n\n".join(line.strip() for line in lines if line.strip()) + "\n"
-
-
-def agreement(found: Sequence[Section]) -> str:
-    """Say how far accuracies lie apart that were computed on both machines."""
-    gaps = []
-    for section in found:
-        values = EARLIER["values"].get(section.suite.name, {}).get(section.protocol, {})
-        if section.suite.kind == "accuracy":
-            gaps += [
-                abs(each.accuracy - values[each.label][each.task])
-                for each in section.outcomes
-                if each.task in values.get(each.label, {})
-            ]
-    same = sum(gap < 0.0051 for gap in gaps)
-    return (
-        f"Of {len(gaps):,} accuracies computed on both, {same:,} are the same to the last printed "
-        f"digit; the largest difference is {max(gaps, default=0):.2f} points."
-    )
 
 
 FAR = 3.0
@@ -311,9 +245,7 @@ def setting_that_gives(
     It looks at the target, and explains; nothing is chosen by it.
     """
     (contestant,) = (
-        each
-        for each in section.suite.contestants(section.protocol)
-        if each.label == row.label.removesuffix(MARK)
+        each for each in section.suite.contestants(section.protocol) if each.label == row.label
     )
     own = [each for each in section.suite.tasks if each.name == task]
     if len(own) != 1:
@@ -338,7 +270,7 @@ def accuracies_of_draws(row: Outcome, task: str, store: PackedStore) -> list[flo
 
 
 def missing(found: Sequence[Section]) -> Iterator[str]:
-    """Say which files no part of this page could be made without, and how to provide them."""
+    """Say which files are missing and how to provide them, and what else was not run."""
     run = {(section.suite.name, task) for section in found for task in section.suite.tasks}
     yield (
         "The paper's remaining tasks need files that we do not have. Put them into the folder "
@@ -363,15 +295,24 @@ def missing(found: Sequence[Section]) -> Iterator[str]:
             f"- **{info.summary}** Missing in the folder `{info.source.folder}`: {files}, samples "
             f"by features. From {info.source.origin}. Waiting for it: {waiting}."
         )
-    yield "Not run yet, though the data are here:"
+    yield "Not run yet, or not on every task, though the data are here:"
     for name, protocols in SECTIONS.items():
-        suite = SUITES[name]
-        shown = [each for each in found if each.suite.name == name]
-        done = {outcome.label for each in shown for outcome in each.outcomes}
-        rows = [row.label for row in suite.contestants(protocols[0])]
-        without = [label for label in rows if label not in done]
-        if suite.published is not None and without:
-            yield f"- `{name}`: {', '.join(without) if shown else 'all of it'}"
+        where: dict[str, list[str]] = defaultdict(list)
+        for protocol in protocols:
+            where[not_run(SUITES[name], protocol, found)].append(protocol)
+        for rows, own in where.items():
+            under = f" ({', '.join(own)})" if len(where) > 1 else ""
+            if rows:
+                yield f"- `{name}`{under}: {rows}"
+
+
+def not_run(suite: Suite, protocol: str, found: Sequence[Section]) -> str:
+    """Name the rows of a suite that the page does not show under a protocol."""
+    key = suite.name, protocol
+    shown = [each.outcomes for each in found if (each.suite.name, each.protocol) == key]
+    done = {outcome.label for every in shown for outcome in every}
+    without = [row.label for row in suite.contestants(protocol) if row.label not in done]
+    return ", ".join(without) if shown else "all of it"
 
 
 def pictures(section: Section) -> Iterator[str]:
@@ -379,10 +320,7 @@ def pictures(section: Section) -> Iterator[str]:
     if section.protocol == TARGET_ORACLE and section.suite.kind != "synthetic":
         return
     everyone = section.suite.contestants(section.protocol)
-    drawn = section.outcomes
-    if section.suite.kind == "synthetic":  # drawn from fits with the chosen settings
-        drawn = [each for each in drawn if not each.label.endswith(MARK)]
-    for name, figure in figures_of(section.suite, drawn, everyone, None).items():
+    for name, figure in figures_of(section.suite, section.outcomes, everyone, None).items():
         path = DOCS / "images" / f"bench-{section.suite.name}-{name}.png"
         figure.savefig(path, dpi=130)
         yield f"![{section.suite.title}: {name}](images/{path.name})"
@@ -401,12 +339,10 @@ def summary(found: Sequence[Section]) -> str:
     for section in found:
         if section.protocol != TARGET_ORACLE and section.suite.name in SUMMARISED:
             chosen[section.suite.setting, section.protocol].append(section)
-    tables = [
+    return "\n\n".join(
         averages(own, f"{setting.capitalize()}, {PROTOCOLS[protocol]}")
         for (setting, protocol), own in chosen.items()
-    ]
-    origin = "The [page of results](results.md) marks the rows that come from an earlier machine."
-    return "\n\n".join([*tables, origin])
+    )
 
 
 SUMMARISED = (
@@ -424,11 +360,7 @@ SUMMARISED = (
 
 def averages(own: Sequence[Section], title: str) -> str:
     """Return one table, the best in the mean first, and rows with a gap last."""
-    every = [
-        replace(outcome, label=outcome.label.removesuffix(MARK))
-        for section in own
-        for outcome in section.outcomes
-    ]
+    every = [outcome for section in own for outcome in section.outcomes]
     published = {section.suite.name: section.suite.published for section in own}
     table = summary_table(every, published=published, title=title)
     values = np.array([[entry.value for entry in row.entries] for row in table.rows])

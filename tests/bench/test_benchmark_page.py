@@ -10,8 +10,7 @@ import pytest
 
 from skatter_bench.protocols import PROTOCOLS
 from skatter_bench.published import published
-from skatter_bench.results import outcomes
-from skatter_bench.store import PackedStore
+from skatter_bench.store import PackedStore, pack
 from skatter_bench.suites import SUITES
 from skatter_bench.table import to_markdown
 from skatter_bench.views import table_of
@@ -65,13 +64,21 @@ def test_the_tables_of_the_page_of_results_are_those_of_the_packed_records(secti
         assert to_markdown(table_of(section.suite, section.outcomes)).strip() in page
 
 
-def test_a_row_whose_records_were_not_kept_is_marked(paper, store, sections):
+def test_what_was_not_run_is_named_for_every_suite(paper, sections):
+    nothing = "\n".join(paper.missing([]))
+    assert all(f"- `{name}`: all of it" in nothing for name in paper.SECTIONS)
+    told = list(paper.missing(sections))
     for section in sections:
+        name = section.suite.name
+        line = "".join(line for line in told if line.startswith(f"- `{name}`"))
+        shown = {outcome.label for outcome in section.outcomes}
         rows = section.suite.contestants(section.protocol)
-        kept = outcomes(section.suite, rows, section.protocol, store)
-        known = {(each.label, each.task) for each in kept}
-        for each in section.outcomes:
-            assert each.label.endswith(paper.MARK) != ((each.label, each.task) in known)
+        assert all(row.label in line for row in rows if row.label not in shown)
+
+
+def test_without_records_there_is_no_section(paper, tmp_path):
+    pack([], tmp_path / "empty.xz")
+    assert not list(paper.sections(PackedStore(tmp_path / "empty.xz")))
 
 
 def test_a_number_far_from_the_papers_has_a_reason_or_is_called_unexplained(paper, store, sections):

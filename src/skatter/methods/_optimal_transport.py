@@ -2,15 +2,17 @@
 
 The term of the classes, with s_cj = n_t Σ_{i in c} T_ij, keeps source samples of different classes
 from going to the same target sample. It is concave: linearised at the last T it is one more cost,
-and each round is a transport with entropy, solved by Sinkhorn's scaling of rows and columns in
-logarithms, which no small ε can spoil.
+and each round is a transport with entropy, solved by Sinkhorn's scaling of rows and columns. Its
+logarithms, which no small ε can spoil, are kept in double precision; between two looks at them
+sweeps on the scaled plan are over-relaxed (A. Thibault, L. Chizat, C. Dossal, N. Papadakis:
+Overrelaxed Sinkhorn-Knopp Algorithm for Regularized Optimal Transport. Algorithms 14(5), 2021),
+and in single precision while they have far to go.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import logsumexp
 
 from skatter._parameters import NON_NEGATIVE, POSITIVE
 from skatter._tensors import Array
@@ -19,10 +21,16 @@ from skatter.kernels import require_memory
 from skatter.methods._base import RivalTransformer, Transfer
 from skatter.methods._iteration import Iterations, Iterative
 from skatter.methods._record import method, tried
+from skatter.methods._subspaces import in_span
 from skatter.neighbours import nearest_rows
 
 BLOCKS, SWEEPS = 100, 20  # of sweeps over rows and columns in a round, at most; sweeps in each
 MARGINAL = 1e-7  # total deviation of the rows' sums at which sweeps end
+SINGLE = 1e-5  # total deviation down to which single precision is enough
+SLOWEST = 1 - 1e-5  # share that a plain sweep leaves of the deviation, at most, for relaxation
+LESS = 1.2  # factor by which the distance of a relaxation from 2 grows where it was too large
+LARGEST = 1e25  # factor of a row or column in a block: its products are within single precision
+ROUNDING = 1e-11  # fall of the dual objective, relative to potentials, that is none
 FLOOR = 1e-3  # added to shares of classes under the root, whose slope at zero is infinite
 
 
@@ -115,31 +123,78 @@ class OptimalTransport(Iterative, RivalTransformer):
         return Z.astype(X.dtype)
 
 
-def log_transport(cost: Array, entropy: float, g: Array | float = 0.0) -> tuple[Array, Array]:
-    """Return log T of the transport with entropy between uniform weights, and g to start from."""
-    (n, m), log_kernel, smallest = cost.shape, -cost / entropy, np.finfo(float).tiny
-    f = np.zeros((n, 1))
+def log_transport(cost: Array, entropy: float, start: Array | float = 0.0) -> tuple[Array, Array]:
+    """Return log T of the transport with entropy between uniform weights, and g for a next start.
+
+    Where the columns of log T = f + g − cost/ε sum to what they should, mean f + mean g is the dual
+    objective. If over-relaxed sweeps have lowered it, they are taken back and plain ones follow.
+    """
+    (n, m), log_kernel = cost.shape, cost / -entropy
+    f = -np.log(n) - log_sums(log_kernel + start, axis=1)
+    g = -np.log(m) - log_sums(log_kernel + f, axis=0)
+    kept, best, omega, deviation = (f, g), -np.inf, 1.0, np.inf
     for _ in range(BLOCKS):
-        rows = logsumexp(log_kernel + g, axis=1, keepdims=True)
-        done = np.abs(np.exp(f + rows) - 1 / n).sum() < MARGINAL
-        f = -np.log(n) - rows if not done else f
-        g = -np.log(m) - logsumexp(log_kernel + f, axis=0, keepdims=True)
-        if done:
+        plan = log_kernel + f
+        plan += g
+        np.exp(plan, out=plan)
+        columns = m * plan.sum(axis=0, keepdims=True)
+        g = g - np.log(columns)
+        dual = float(f.mean() + g.mean())
+        if dual < best - ROUNDING * (1 + np.abs(f).mean()):
+            (f, g), omega, deviation = kept, 1.0, np.inf
+            continue
+        plan *= n / columns
+        kept, best, last = (f, g), dual, deviation
+        deviation = float(np.abs(plan.sum(axis=1) - 1).mean())
+        if deviation < MARGINAL:
             break
-        # With rows and columns that nearly sum to what they should, no logarithms are needed.
-        plan = np.exp(log_kernel + f + g)
-        u, v = np.ones((n, 1)), np.ones((1, m))
-        for _ in range(SWEEPS):
-            u = 1 / (n * np.maximum(plan @ v.T, smallest))
-            v = 1 / (m * np.maximum(u.T @ plan, smallest))
-        f, g = f + np.log(u), g + np.log(v)
+        omega = relaxation(omega, (deviation / last) ** (1 / SWEEPS))
+        log_u, log_v = sweep(plan.astype(np.float32) if deviation > SINGLE else plan, omega)
+        f, g = f + log_u[:, None], g + log_v
+    f, g = kept
     return np.asarray(log_kernel + f + g), np.asarray(g)
+
+
+def log_sums(A: Array, axis: int) -> Array:
+    """Return log Σ exp(A) along an axis, which overwrites A."""
+    largest = A.max(axis=axis, keepdims=True)
+    A -= largest
+    return np.asarray(largest + np.log(np.exp(A, out=A).sum(axis=axis, keepdims=True)))
+
+
+def sweep(plan: Array, omega: float) -> tuple[Array, Array]:
+    """Return logarithms of u and v that bring sums of the rows and columns of u_i T_ij v_j to one.
+
+    Here rows of T nearly sum to one; each sweep takes ``omega`` times the step of Sinkhorn.
+    """
+    n, m = plan.shape
+    u, v = np.ones(n), np.ones(m)
+    for _ in range(SWEEPS):
+        rows = u * (plan @ v.astype(plan.dtype))
+        u = np.clip(u * np.maximum(rows, 1 / LARGEST) ** -omega, 1 / LARGEST, LARGEST)
+        columns = v * (u.astype(plan.dtype) @ plan) * (m / n)
+        v = np.clip(v * np.maximum(columns, 1 / LARGEST) ** -omega, 1 / LARGEST, LARGEST)
+    return np.log(u), np.log(v)
+
+
+def relaxation(omega: float, share: float) -> float:
+    """Return the best relaxation, given the share λ of the deviation that a sweep leaves.
+
+    Young's theory of successive over-relaxation: (λ + ω − 1)² = λ ω² θ² with θ² what a plain sweep
+    leaves, and ω = 2/(1 + √(1 − θ²)) is best. Beyond it, λ = ω − 1 tells that ω is too large.
+    """
+    if share >= 1:
+        return omega  # deviations may rise before they fall
+    if share <= omega - 1:
+        return max(2 - LESS * (2 - omega), 1.0)
+    plain = min((share + omega - 1) ** 2 / (share * omega**2), SLOWEST)
+    return float(2 / (1 + np.sqrt(1 - plain)))
 
 
 @method(
     "linear-ot",
     when="as coral, with means to be matched as well",
-    cost="n p² + p³",
+    cost="n p m + m³ + p² m, m = min(n, p)",
     linear=True,
 )
 class LinearTransport(RivalTransformer):
@@ -183,27 +238,40 @@ class LinearTransport(RivalTransformer):
     ridge: float = tried(NON_NEGATIVE, 1e-4, 1e-3, 1e-2, 0.1, default=1e-3)
 
     def _fit(self, transfer: Transfer) -> None:
-        dtype = transfer.X.dtype
-        m_source, source = self._moments(transfer.X_source)
-        m_target, target = self._moments(transfer.X_target)
-        root, inverse = power(source, 0.5), power(source, -0.5)
-        self.map_ = (inverse @ power(root @ target @ root, 0.5) @ inverse).astype(dtype)
-        self.source_mean_, self.target_mean_ = m_source.astype(dtype), m_target.astype(dtype)
-        self.n_components_ = len(self.map_)
+        p, dtype = transfer.X.shape[1], transfer.X.dtype
+        domains = transfer.X_source, transfer.X_target
+        means = [X.mean(axis=0, dtype=np.float64) for X in domains]
+        # Both covariances map the span of the samples to itself; outside it they are their ridges.
+        Z, basis = in_span(np.vstack([X - mean for X, mean in zip(domains, means, strict=True)]))
+        if basis is not None:
+            Z = np.hstack([Z, np.zeros((len(Z), 1))])  # one direction for all outside the span
+        n = len(transfer.X_source)
+        source, target = self._covariance(Z[:n], p), self._covariance(Z[n:], p)
+        root, inverse = roots(source)
+        # Singular values of C_s^½ C_t^½ keep the digits that those of its square would lose.
+        U, s, _ = np.linalg.svd(root @ roots(target)[0])
+        A = inverse @ (U * s) @ U.T @ inverse
+        if basis is not None:
+            outside = A[-1, -1]
+            A = basis @ (A[:-1, :-1] - outside * np.eye(len(A) - 1)) @ basis.T
+            A[np.diag_indices(p)] += outside
+        self.map_ = A.astype(dtype)
+        self.source_mean_, self.target_mean_ = (mean.astype(dtype) for mean in means)
+        self.n_components_ = p
 
-    def _moments(self, X: Array) -> tuple[Array, Array]:
-        mean = X.mean(axis=0, dtype=np.float64)
-        C = (X - mean).T @ (X - mean) / max(len(X) - 1, 1)
-        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / len(C) or 1.0)
-        return mean, C
+    def _covariance(self, Z: Array, n_features: int) -> Array:
+        C = Z.T @ Z / max(len(Z) - 1, 1)
+        C[np.diag_indices_from(C)] += self.ridge * (np.trace(C) / n_features or 1.0)
+        return C
 
     def _transform(self, X: Array, from_source: Mask) -> Array:
         moved = (X - self.source_mean_) @ self.map_ + self.target_mean_
         return np.asarray(np.where(from_source[:, None], moved, X), dtype=X.dtype)
 
 
-def power(C: Array, exponent: float) -> Array:
-    """Return C^exponent of a covariance; directions without variance stay without."""
+def roots(C: Array) -> tuple[Array, Array]:
+    """Return C^½ and C^-½ of a covariance; directions without variance stay without."""
     s, U = np.linalg.eigh((C + C.T) / 2)
     kept = s > len(s) * np.finfo(float).eps * max(s[-1], 0)
-    return np.asarray((U[:, kept] * s[kept] ** exponent) @ U[:, kept].T)
+    U, s = U[:, kept], np.sqrt(s[kept])
+    return (U * s) @ U.T, (U / s) @ U.T
