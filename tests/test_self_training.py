@@ -17,7 +17,7 @@ from skatter import SCA, LandmarkMap, SCAClassifier, make_domain_pipeline
 from skatter._checks import dominant_column
 from skatter.domains import read_domains
 from skatter.selection import scatter_criterion
-from skatter.self_training._nearest import Nearest
+from skatter.self_training._nearest import nearest_points
 from skatter.self_training._panel import agreement, consensus, train_together, weigh
 from skatter.self_training._rounds import Beliefs, Trainer, unit_length
 from skatter.self_training._voters import (
@@ -478,20 +478,30 @@ def test_without_a_label_the_classifier_itself_says_what_it_lacks(two_domains):
         SCAClassifier().fit(two_domains.X, np.full(len(two_domains.X), -1))
 
 
-@pytest.mark.parametrize("moved", [0.0, 0.05, 3.0])
-def test_neighbours_of_points_that_moved_are_those_of_a_search_from_scratch(moved):
+@pytest.mark.parametrize("distance", [0.0, 50.0, 1e6], ids=["near zero", "far", "very far"])
+def test_neighbours_are_those_of_all_pairs_wherever_the_points_lie(distance):
     rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(300, 5)), rng.normal(size=(200, 5))
-    among, others = Nearest(4), Nearest(3, apart=True)
-    for _ in range(3):
-        A, B = A + moved * rng.normal(size=A.shape), B + moved * rng.normal(size=B.shape)
-        squared, index = among(A, B)
-        exact = np.square(A[:, None] - B).sum(axis=2)
-        assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :4]))
-        assert_allclose(squared, np.take_along_axis(exact, index, 1), rtol=1e-12)
-        exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
-        _, index = others(B, B)
-        assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :3]))
+    A, B = distance + rng.normal(size=(600, 5)), distance + rng.normal(size=(400, 5))
+    A[:40], B[:9] = A[0], B[0]  # some coincide
+    squared, index = nearest_points(A, B, 4)
+    exact = np.square(A[:, None] - B).sum(axis=2)
+    assert_allclose(squared, np.sort(exact)[:, :4], rtol=1e-12)
+    assert_allclose(squared, np.take_along_axis(exact, index, 1), rtol=1e-12)
+    exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
+    squared, index = nearest_points(B, B, 3, apart=True)
+    assert_allclose(squared, np.sort(exact)[:, :3], rtol=1e-12)
+    assert not (index == np.arange(len(B))[:, None]).any()
+
+
+def test_of_a_few_points_or_of_many_that_coincide_all_may_be_neighbours():
+    few, alike = np.arange(4.0)[:, None], np.ones((500, 3))
+    assert_array_equal(
+        np.sort(nearest_points(few, few, 9, apart=True)[1]),
+        [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]],
+    )
+    squared, index = nearest_points(alike, alike, 10, apart=True)
+    assert not squared.any()
+    assert not (index == np.arange(500)[:, None]).any()
 
 
 # --- tensors --------------------------------------------------------------------------------------
@@ -567,11 +577,11 @@ def test_neighbours_among_tensors_are_those_of_a_search_over_all_pairs(torch, mo
     rng = np.random.default_rng(0)
     A, B = 50 + rng.normal(size=(70, 5)), 50 + rng.normal(size=(40, 5))
     exact = np.square(A[:, None] - B).sum(axis=2)
-    squared, index = Nearest(4)(torch.from_numpy(A), torch.from_numpy(B))
+    squared, index = nearest_points(torch.from_numpy(A), torch.from_numpy(B), 4)
     assert_array_equal(index, exact.argsort(axis=1)[:, :4])
     assert_allclose(squared, np.sort(exact)[:, :4])
     exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
-    _, index = Nearest(3, apart=True)(torch.from_numpy(B), torch.from_numpy(B))
+    _, index = nearest_points(torch.from_numpy(B), torch.from_numpy(B), 3, apart=True)
     assert_array_equal(index, exact.argsort(axis=1)[:, :3])
 
 

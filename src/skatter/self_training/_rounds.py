@@ -11,7 +11,7 @@ not taken in by projections in which the predictions look ever better.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -28,7 +28,6 @@ from skatter.selection.criteria import ScatterJudge
 from skatter.self_training._voters import (
     VOTERS,
     Electorate,
-    Searches,
     indicators,
     rows_sum_to_one,
     vote,
@@ -135,7 +134,6 @@ class Trainer:
     confidence: float = 0.5
     voters: Sequence[str] = tuple(VOTERS)
     frequencies: Array | None = None
-    searches: Searches = field(default_factory=Searches)
 
     def rounds(self, n_rounds: int) -> tuple[Beliefs, list[Round]]:
         """Return what is believed after the round that is trusted most, and all that happened."""
@@ -184,9 +182,7 @@ class Trainer:
     def next(self, before: Beliefs) -> Beliefs:
         Z = self._projections_with(before.believed)
         label, n_classes = self.domains.label, len(self.domains.classes)
-        electorate = Electorate(
-            Z, label, before.believed, n_classes, self.frequencies, self.searches
-        )
+        electorate = Electorate(Z, label, before.believed, n_classes, self.frequencies)
         return Beliefs(self.domains, vote(electorate, self.voters), self.confidence)
 
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
+from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from skatter._checks import seeded
 from skatter._solve import StructuralRisk, cosine_laplacian
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains
-from skatter.neighbours import nearest_rows
 from skatter.scatter import matching_factor, normalised
+from skatter.self_training._nearest import nearest_points
 from skatter.self_training._rounds import SETTLED
 from skatter.self_training._voters import N_NEIGHBOURS, indicators, rows_sum_to_one
 
@@ -63,8 +63,7 @@ class Structured:
         largest = np.bincount(label).max() / len(label)
         if largest == 1:
             return 0.0
-        search = NearestNeighbors(n_neighbors=N_NEIGHBOURS, algorithm="brute").fit(U)
-        index = search.kneighbors(return_distance=False)
+        _, index = nearest_points(U, U, N_NEIGHBOURS, apart=True)
         votes = indicators(label, self._n_classes)[index].sum(axis=1)
         return float((np.mean(votes.argmax(axis=1) == label) - largest) / (1 - largest))
 
@@ -97,7 +96,8 @@ class Structured:
     def _first_guess(self, U: Array) -> Codes:
         guess, known = self._label.copy(), np.flatnonzero(self._label >= 0)
         new = np.flatnonzero(guess < 0)
-        guess[new] = guess[known[nearest_rows(U[new], U[known])]]
+        _, index = nearest_points(U[new], U[known], 1)
+        guess[new] = guess[known[index[:, 0]]]
         return guess
 
     def _learn(self, guess: Codes) -> tuple[Array, Array]:
@@ -115,8 +115,9 @@ class Structured:
     @cached_property
     def _near(self) -> Any:
         U = self._U[self._rows]
-        search = NearestNeighbors(n_neighbors=N_NEIGHBOURS, algorithm="brute").fit(U)
-        near = search.kneighbors_graph()
+        _, index = nearest_points(U, U, N_NEIGHBOURS, apart=True)
+        ends = np.arange(0, index.size + 1, index.shape[1])
+        near = sparse.csr_array((np.ones(index.size), index.ravel(), ends), (len(U), len(U)))
         return near.maximum(near.T)
 
     @cached_property

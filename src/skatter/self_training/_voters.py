@@ -11,7 +11,7 @@ there is no such reason for it, and a label can be trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -33,20 +33,12 @@ from skatter._tensors import (
     where,
 )
 from skatter.domains import Codes
-from skatter.self_training._nearest import Nearest
+from skatter.self_training._nearest import nearest_points
 
 N_NEIGHBOURS = 10  # neighbours of a sample in the graph
 KEPT = 0.9  # share of its own label that a sample takes from its neighbours in each step
 STEPS = 40  # steps of spreading: 0.9^40 is one in seventy
 CLUSTER_STEPS = 15  # steps of Lloyd's algorithm at most
-
-
-@dataclass(frozen=True, eq=False)
-class Searches:
-    """For neighbours of all samples, and for the labelled one nearest to each unlabelled one."""
-
-    around: Nearest = field(default_factory=lambda: Nearest(N_NEIGHBOURS, apart=True))
-    labelled: Nearest = field(default_factory=lambda: Nearest(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +50,6 @@ class Electorate:
     believed: Codes
     n_classes: int
     frequencies: Array | None = None
-    searches: Searches = field(default_factory=Searches)
 
     @cached_property
     def unlabelled(self) -> NDArray[np.bool_]:
@@ -101,7 +92,7 @@ class Electorate:
     def graph(self) -> Any:
         """Symmetrically normalised graph of nearest neighbours, weights exp(-d²/s²)."""
         n = len(self.Z)
-        squared, index = self.searches.around(self.Z, self.Z)
+        squared, index = nearest_points(self.Z, self.Z, N_NEIGHBOURS, apart=True)
         if is_tensor(squared):
             farthest = squared.amax(dim=1).mean()
             return NeighbourGraph.of((-squared / farthest).nan_to_num_(0).exp_(), index)
@@ -137,7 +128,7 @@ def indicators(label: Codes, n_classes: int) -> Array:
 
 def nearest(voters: Electorate) -> Array:
     known = ~voters.unlabelled
-    _, index = voters.searches.labelled(voters.targets, take(voters.Z, np.flatnonzero(known)))
+    _, index = nearest_points(voters.targets, take(voters.Z, np.flatnonzero(known)), 1)
     return indicators(voters.label[known][host(index[:, 0])], voters.n_classes)
 
 
