@@ -19,7 +19,13 @@ from skatter._objective import Coefficients, Objective
 from skatter._solve import PrimalPath
 from skatter.domains import read_domains
 from skatter.methods import CIDG, DICA, MDA, UDICA
-from skatter.moments import Moments, collect_moments, fingerprint, merge_moments
+from skatter.moments import (
+    Moments,
+    collect_moments,
+    fingerprint,
+    merge_moments,
+    regroup_moments,
+)
 from skatter.scatter import Geometry, measure
 
 
@@ -82,6 +88,19 @@ def test_merged_parts_equal_the_whole_however_they_are_cut_and_ordered(second, s
         # A mean near 1e7 has 9 digits behind the point at best; second moments keep theirs.
         assert_allclose(merged.means, whole.means, rtol=1e-14)
         assert_allclose(merged.second, whole.second, atol=1e-12 * max(shift, 1) * 100)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_moments_under_other_labels_come_from_the_total(share):
+    rng = np.random.default_rng(0)
+    X, site = 3 + rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
+    before = collect_moments(X, read_domains(rng.integers(0, 3, 200), site))
+    known = rng.random(200) < share
+    view = read_domains(rng.integers(0, 3, 200), site, labelled=known)
+    expected, found = collect_moments(X, view), regroup_moments(X, view, before.total())
+    assert_allclose(found.means, expected.means, rtol=1e-12)
+    assert_allclose(found.second, expected.second, atol=1e-10)
+    assert found.cells.counts.tolist() == expected.cells.counts.tolist()
 
 
 def test_second_moments_far_from_zero_lose_no_more_than_the_input_did():

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +28,7 @@ from skatter.kernels import WithKernel, centre, gram, kernel_of
 DENSE = 1500
 """Samples up to which all components are computed, and then cut: rows in any order then give the
 same basis to rounding."""
-PRODUCTS = 3  # of the randomised solver, before the one that components are read from
+PRODUCTS = 2  # of the randomised solver, between its sketch and where components are read
 OVERSAMPLED = 10  # directions of the randomised solver beyond the components
 ROUNDING = {"float64": 1e-12, "float32": 2e-7}
 """Share of the largest eigenvalue below which another one is zero, as in KernelPCA."""
@@ -104,7 +105,7 @@ class PrincipalMap(
             vectors = tensors.like(found, K)
             return values, vectors, vectors * tensors.like(values, vectors)
         rough = tensors.single(K)
-        basis = tensors.random_columns(seeded(self.random_state), size + OVERSAMPLED, rough)
+        basis, _ = plain_qr(_sketch(rough, size + OVERSAMPLED, seeded(self.random_state)))
         for _ in range(PRODUCTS):
             basis, _ = plain_qr(dot(rough, basis))
         basis = tensors.like(basis, K)
@@ -122,3 +123,13 @@ class PrincipalMap(
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
+
+
+def _sketch(K: Tall, size: int, random: np.random.RandomState) -> Tall:
+    """Return K Ω for a random Ω; beside arrays one entry of ±1 in a row, for one pass over K."""
+    if tensors.is_tensor(K):
+        return dot(K, tensors.random_columns(random, size, K))
+    n = len(K)
+    signs = random.choice(np.array([-1, 1], dtype=K.dtype), n)
+    members = csr_array((signs, (random.permutation(n) % size, np.arange(n))), (size, n))
+    return np.asfortranarray((members @ K).T)

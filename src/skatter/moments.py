@@ -224,6 +224,28 @@ def collect_moments(
     return reduce(lambda whole, part: merge_moments([whole, part]), parts)
 
 
+def regroup_moments(features: Any, domains: Domains, total: Array) -> Moments:
+    """Collect the moments of explicit features of which ``total`` is known: :meth:`Moments.total`.
+
+    The smaller of the labelled and the unlabelled part is looked at, and what it leaves of the
+    total is the other one: labels may change many times at little cost.
+    """
+    if tensors.is_tensor(features) or sparse.issparse(features):
+        return collect_moments(features, domains)
+    cells, cell = domains.cells()
+    each = np.arange(len(cell))
+    means = sparse.csr_array((1 / cells.counts[cell], (cell, each))) @ features
+    of_labelled = 2 * domains.n_labelled <= len(cell)
+    rows = np.flatnonzero(domains.labelled == of_labelled)
+    second = np.zeros((2, *total.shape))
+    whole = Moments(cells, means, second, "pooled", tensors.host_dtype(features), "")
+    small, large = (0, 1) if of_labelled else (1, 0)
+    if len(rows):
+        second[small] = collect_moments(features[rows], domains.take(rows)).inside(of_labelled)
+    second[large] = total - whole.total()
+    return whole
+
+
 def merge_moments(parts: Iterable[Moments]) -> Moments:
     """Join moments of different samples into those of all of them; eq. (1) of the module.
 

@@ -8,7 +8,7 @@ from skatter._solve.padded import PaddedPath
 from skatter._solve.primal import PrimalPath
 from skatter._solve.solution import Found, Solution
 from skatter._solve.squared import solve_squared
-from skatter._solve.structural import StructuralRisk, cosine_laplacian
+from skatter._solve.structural import StructuralRisk, cosine_laplacian, cosines
 from skatter._solve.symmetric import (
     CholeskyRoot,
     DiagonalPlusThin,
@@ -33,6 +33,7 @@ __all__ = [
     "StructuralRisk",
     "canonical_order",
     "cosine_laplacian",
+    "cosines",
     "leading_pairs",
     "principal_axes",
     "solve_dual",

@@ -30,12 +30,12 @@ class StructuralRisk:
         self._labelled = wanted.sum(axis=1)
         system = (sparse.diags_array(self._labelled) + graph) @ K
         system[np.diag_indices_from(K)] += shrinkage
-        self._factor = lu_factor(system, overwrite_a=True)
-        self._without = lu_solve(self._factor, wanted)
+        self._factor = lu_factor(system, overwrite_a=True, check_finite=False)
+        self._without = lu_solve(self._factor, wanted, check_finite=False)
 
     def minimise(self, E: Array) -> tuple[Array, Array, float]:
         """Return β, F = K β and the objective; (B + E EᵀK)⁻¹ Y comes from B⁻¹ Y and B⁻¹ E."""
-        KE, image = self._K @ E, lu_solve(self._factor, E)
+        KE, image = self._K @ E, lu_solve(self._factor, E, check_finite=False)
         inner = np.eye(E.shape[1], dtype=E.dtype) + KE.T @ image
         beta = self._without - image @ np.linalg.solve(inner, KE.T @ self._without)
         F = self._K @ beta
@@ -44,16 +44,19 @@ class StructuralRisk:
         return beta, F, loss + float(penalty + np.sum((E.T @ F) ** 2))
 
 
-def cosine_laplacian(U: Array, near: Any) -> Any:
+def cosines(U: Array, near: Any) -> Any:
+    """Return the cosines of neighbours; ``U`` are rows of unit length, ``near`` says who are."""
+    rows, columns = near.nonzero()
+    cosine = np.einsum("ij,ij->i", U[rows], U[columns])
+    return sparse.csr_array((cosine, (rows, columns)), near.shape)
+
+
+def cosine_laplacian(cosine: Any) -> Any:
     """Return I − D^(-½) W D^(-½), W the cosine of neighbours, of a sample with itself 1.
 
-    ``U`` are rows of unit length, ``near`` the symmetric adjacency of the graph. Negative cosines
-    count as zero.
+    ``cosine`` holds them in a symmetric matrix; negative ones count as zero.
     """
-    rows, columns = near.nonzero()
-    cosine = np.maximum(np.einsum("ij,ij->i", U[rows], U[columns]), 0)
-    W = sparse.coo_array((cosine, (rows, columns)), near.shape) + sparse.eye_array(
-        len(U), dtype=U.dtype
-    )
+    own = sparse.eye_array(cosine.shape[0], dtype=cosine.dtype)
+    W = cosine.maximum(0) + own
     root = sparse.diags_array(1 / np.sqrt(W.sum(axis=1)))
-    return (sparse.eye_array(len(U), dtype=U.dtype) - root @ W @ root).tocsr()
+    return (own - root @ W @ root).tocsr()

@@ -11,7 +11,7 @@ from skatter._solve import Eigenpairs, PrimalPath
 from skatter._spaces.base import Problem, Solved, Space, product
 from skatter._tensors import Array, device_of, like
 from skatter.domains import Domains
-from skatter.moments import Moments, collect_moments
+from skatter.moments import Moments, collect_moments, regroup_moments
 from skatter.scatter import Scatters
 
 
@@ -41,8 +41,13 @@ class MomentSpace(Space):
     def scatters(self) -> Scatters:
         return self.moments.scatters()
 
+    @cached_property
+    def _total(self) -> Array:
+        """Second moment of all samples about their mean, which no label changes."""
+        return self.moments.total()
+
     def _with(self, domains: Domains) -> Space:
-        moments = collect_moments(self.features, domains)
+        moments = regroup_moments(self.features, domains, self._total)
         other = MomentSpace(self.problem, domains, moments=moments)
         vars(other)["features"] = self.features
         return other

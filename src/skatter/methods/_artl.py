@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 
 from skatter._components import BATCH
 from skatter._parameters import COUNT, NON_NEGATIVE, POSITIVE, parameter
-from skatter._solve import StructuralRisk, cosine_laplacian
+from skatter._solve import StructuralRisk, cosine_laplacian, cosines
 from skatter._tensors import Array
 from skatter.domains import Codes, Mask
 from skatter.kernels import WithKernel, gram, kernel_of
@@ -114,7 +114,7 @@ class ARTL(WithKernel, Guessing, RivalClassifier):
         self.kernel_ = kernel_of(self, U)
         wanted = (transfer.label[:, None] == np.arange(len(transfer.classes))).astype(float)
         near = Neighbourhood(U, self.n_neighbors).graph(U)
-        graph = self.smoothness * cosine_laplacian(U, near)
+        graph = self.smoothness * cosine_laplacian(cosines(U, near))
         risk = StructuralRisk(gram(U, self.kernel_), wanted, graph, self.shrinkage)
         guesses = Guesses(self, transfer, U)
         for _ in guesses.rounds:

@@ -114,20 +114,24 @@ class Structured:
 
     @cached_property
     def _near(self) -> Any:
+        """Cosines of neighbours; negative ones are as good as zero, and still there."""
         U = self._U[self._rows]
-        _, index = nearest_points(U, U, N_NEIGHBOURS, apart=True)
+        squared, index = nearest_points(U, U, N_NEIGHBOURS, apart=True)
+        cosine = np.maximum(1 - squared / 2, np.finfo(np.float32).tiny).astype(np.float32)
         ends = np.arange(0, index.size + 1, index.shape[1])
-        near = sparse.csr_array((np.ones(index.size), index.ravel(), ends), (len(U), len(U)))
+        near = sparse.csr_array((cosine.ravel(), index.ravel(), ends), (len(U), len(U)))
         return near.maximum(near.T)
 
     @cached_property
     def _risk(self) -> StructuralRisk:
         U = self._U[self._rows]
-        graph = np.float32(SMOOTHNESS) * cosine_laplacian(U, self._near)
+        graph = np.float32(SMOOTHNESS) * cosine_laplacian(self._near)
         wanted = indicators(self._label, self._n_classes).astype(np.float32)
         return StructuralRisk(_similarities(U, U), wanted, graph, SHRINKAGE)
 
 
 def _similarities(A: Array, B: Array) -> NDArray[np.float32]:
     """RBF kernel of rows of unit length, exp(−‖a − b‖²/2)."""
-    return np.exp(A @ B.T - np.float32(1))
+    K = A @ B.T
+    K -= 1
+    return np.asarray(np.exp(K, out=K))
