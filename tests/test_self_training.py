@@ -482,6 +482,12 @@ def test_without_a_label_the_classifier_itself_says_what_it_lacks(two_domains):
 def test_neighbours_are_those_of_all_pairs_wherever_the_points_lie(distance):
     rng = np.random.default_rng(0)
     A, B = distance + rng.normal(size=(600, 5)), distance + rng.normal(size=(400, 5))
+    exact = np.square(A[:, None] - B).sum(axis=2)
+    _, index = nearest_points(A, B, 4)
+    assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :4]))
+    exact = np.square(B[:, None] - B).sum(axis=2) + np.diag(np.full(len(B), np.inf))
+    _, index = nearest_points(B, B, 3, apart=True)
+    assert_array_equal(np.sort(index), np.sort(exact.argsort(axis=1)[:, :3]))
     A[:40], B[:9] = A[0], B[0]  # some coincide
     squared, index = nearest_points(A, B, 4)
     exact = np.square(A[:, None] - B).sum(axis=2)

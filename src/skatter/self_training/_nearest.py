@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from skatter._tensors import Array, Tall, is_tensor, nearest_neighbours
@@ -47,6 +48,13 @@ def nearest_points(A: Tall, B: Tall, k: int, *, apart: bool = False) -> tuple[Ta
     # Stable: of points that coincide the first is taken.
     order = squared.argsort(axis=1, kind="stable")[:, :k]
     return np.take_along_axis(squared, order, 1), np.take_along_axis(candidates, order, 1)
+
+
+def symmetric_graph(weight: Array, index: Codes) -> Any:
+    """Return the graph of neighbours by row, weighed, with every edge both ways."""
+    n, k = index.shape
+    near = sparse.csr_array((weight.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), (n, n))
+    return near.maximum(near.T)
 
 
 def _candidates(A: Array, B: Array, k: int, apart: bool) -> tuple[Codes, Codes] | None:

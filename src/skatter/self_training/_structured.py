@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from skatter._checks import seeded
@@ -23,7 +22,7 @@ from skatter._solve import StructuralRisk, cosine_laplacian
 from skatter._tensors import Array
 from skatter.domains import Codes, Domains
 from skatter.scatter import matching_factor, normalised
-from skatter.self_training._nearest import nearest_points
+from skatter.self_training._nearest import nearest_points, symmetric_graph
 from skatter.self_training._rounds import SETTLED
 from skatter.self_training._voters import N_NEIGHBOURS, indicators, rows_sum_to_one
 
@@ -118,9 +117,7 @@ class Structured:
         U = self._U[self._rows]
         squared, index = nearest_points(U, U, N_NEIGHBOURS, apart=True)
         cosine = np.maximum(1 - squared / 2, np.finfo(np.float32).tiny).astype(np.float32)
-        ends = np.arange(0, index.size + 1, index.shape[1])
-        near = sparse.csr_array((cosine.ravel(), index.ravel(), ends), (len(U), len(U)))
-        return near.maximum(near.T)
+        return symmetric_graph(cosine, index)
 
     @cached_property
     def _risk(self) -> StructuralRisk:

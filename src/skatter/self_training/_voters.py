@@ -33,7 +33,7 @@ from skatter._tensors import (
     where,
 )
 from skatter.domains import Codes
-from skatter.self_training._nearest import nearest_points
+from skatter.self_training._nearest import nearest_points, symmetric_graph
 
 N_NEIGHBOURS = 10  # neighbours of a sample in the graph
 KEPT = 0.9  # share of its own label that a sample takes from its neighbours in each step
@@ -91,16 +91,13 @@ class Electorate:
     @cached_property
     def graph(self) -> Any:
         """Symmetrically normalised graph of nearest neighbours, weights exp(-d²/s²)."""
-        n = len(self.Z)
         squared, index = nearest_points(self.Z, self.Z, N_NEIGHBOURS, apart=True)
         if is_tensor(squared):
             farthest = squared.amax(dim=1).mean()
             return NeighbourGraph.of((-squared / farthest).nan_to_num_(0).exp_(), index)
         farthest = squared.max(axis=1).mean()
         weight = np.exp(-squared / farthest) if farthest > 0 else np.ones_like(squared)
-        ends = np.arange(0, index.size + 1, index.shape[1])
-        near = sparse.csr_array((weight.ravel(), index.ravel(), ends), shape=(n, n))
-        near = near.maximum(near.T)
+        near = symmetric_graph(weight, index)
         degree = np.asarray(near.sum(axis=1)).ravel()
         root = sparse.diags(1 / np.sqrt(np.maximum(degree, np.finfo(float).tiny)))
         return (root @ near @ root).tocsr()
